@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+import java.util.regex.Pattern;
+
+/**
+ * What the headers of one sealed batch say. A node seals the calls it decided for one partition
+ * into batches; a sealed batch is never cut anew, so that a retry or a replay repeats it byte for
+ * byte.
+ *
+ * <p>An empty batch (count 0) is a heartbeat. It takes no number of its own: it repeats the number
+ * of the last batch sealed for the partition, 0 before the first.
+ *
+ * @param node the ingest node's name, 1 to 64 of {@code [A-Za-z0-9._-]}
+ * @param nodeEpoch identifies the node's journal: epoch milliseconds of its creation; greater for a
+ *     journal that replaces a lost one
+ * @param batchSequence 1 for the first batch of this node, epoch and partition, then counting up
+ *     without a hole
+ * @param count lines in the batch
+ * @param lowWatermarkEpochMillis promise that every call this node decided before this time, for
+ *     this partition, stands in this batch or in one with a smaller number; half-open, so a call
+ *     decided at exactly this time may still come
+ * @param linesBefore lines of this node, epoch and partition in batches with a smaller number; the
+ *     n-th line of the batch therefore has the position linesBefore + n
+ * @param departing true on the last heartbeat of a node that stopped cleanly: it holds nothing back
+ *     any more and no promise of it is awaited
+ */
+public record BatchHeader(
+    String node,
+    long nodeEpoch,
+    long batchSequence,
+    int count,
+    long lowWatermarkEpochMillis,
+    long linesBefore,
+    boolean departing) {
+
+  /** Most lines in one batch; bounds what one poll of a consumer can hold. */
+  public static final int MAX_COUNT = 10_000;
+
+  private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+
+  public BatchHeader {
+    if (!isNodeName(node)) {
+      throw new IllegalArgumentException("node must match " + NODE + ", is '" + node + "'");
+    }
+    if (nodeEpoch < 0) {
+      throw new IllegalArgumentException("node_epoch must not be negative, is " + nodeEpoch);
+    }
+    if (count < 0 || count > MAX_COUNT) {
+      throw new IllegalArgumentException("count must be 0 to " + MAX_COUNT + ", is " + count);
+    }
+    if (batchSequence < (count == 0 ? 0 : 1)) {
+      throw new IllegalArgumentException(
+          "batch_seq " + batchSequence + " is too small for a batch of " + count);
+    }
+    if (lowWatermarkEpochMillis < 0) {
+      throw new IllegalArgumentException(
+          "low_watermark_ms must not be negative, is " + lowWatermarkEpochMillis);
+    }
+    if (linesBefore < 0) {
+      throw new IllegalArgumentException("lines_before must not be negative, is " + linesBefore);
+    }
+  }
+
+  /** True for an empty batch, which only carries the promise. */
+  public boolean isHeartbeat() {
+    return count == 0;
+  }
+
+  /** Whether a text may name an ingest node. */
+  public static boolean isNodeName(String text) {
+    return NODE.matcher(text).matches();
+  }
+}

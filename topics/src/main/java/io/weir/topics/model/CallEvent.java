@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One immutable fact: a call was decided. It is the decision's audit line and the source of the
+ * bill at once.
+ *
+ * @param id names the call; unique for the client, the same on every retry of the call
+ * @param idFromCaller true when the caller chose the id, so that retries may repeat it; false when
+ *     the server minted it, so that only a replayed batch can repeat it. Absent on the wire means
+ *     false
+ * @param client who called
+ * @param endpoint what was called
+ * @param meter what is counted
+ * @param cost tokens asked for and units billed when allowed, ≥ 1
+ * @param allowed whether the call was let through; only allowed calls are billed
+ * @param decidedBy who answered
+ * @param policy the policy that denied, or the one nearest to its limit; null when none matched
+ * @param policiesVersion version of the policies that were in force; 0 when there were none
+ * @param decidedAtEpochMillis when, by the decision cache's clock
+ * @param ipPrefix the caller's network prefix, null when not given
+ * @param charges the buckets charged; empty when denied or not decided by the cache
+ */
+public record CallEvent(
+    String id,
+    boolean idFromCaller,
+    String client,
+    String endpoint,
+    String meter,
+    long cost,
+    boolean allowed,
+    DecidedBy decidedBy,
+    @Nullable String policy,
+    long policiesVersion,
+    long decidedAtEpochMillis,
+    @Nullable String ipPrefix,
+    List<Charge> charges) {
+
+  /** The meter of a call that names none. */
+  public static final String DEFAULT_METER = "calls";
+
+  /** The endpoint of a call that names none. */
+  public static final String DEFAULT_ENDPOINT = "-";
+
+  public CallEvent {
+    Names.require("id", id);
+    Names.require("client", client);
+    Names.require("endpoint", endpoint);
+    Names.require("meter", meter);
+    if (cost < 1) {
+      throw new IllegalArgumentException("cost must be at least 1, is " + cost);
+    }
+    if (decidedAtEpochMillis < 0) {
+      throw new IllegalArgumentException(
+          "decided_at_ms must not be negative, is " + decidedAtEpochMillis);
+    }
+    charges = List.copyOf(charges);
+  }
+
+  /** Units billed: the cost when allowed, else 0. */
+  public long quantity() {
+    return allowed ? cost : 0;
+  }
+
+  /**
+   * This call's summand of {@code events_digest}. A row's digest is the sum, modulo 2^64, over its
+   * distinct events: independent of their order, different (but for chance) when one is missing,
+   * doubled or altered. It finds accidents; it is no defence against a forger.
+   *
+   * <p>The summand is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id and then the
+   * signed cost (negative when denied), finished with the 64-bit mixer of SplitMix (Steele, Lea,
+   * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+   */
+  public long digest() {
+    long hash = 0xcbf29ce484222325L;
+    for (int i = 0; i < id.length(); i++) {
+      hash = (hash ^ id.charAt(i)) * 0x100000001b3L;
+    }
+    hash = (hash ^ (allowed ? cost : -cost)) * 0x100000001b3L;
+    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
+    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
+    return hash ^ (hash >>> 31);
+  }
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+/** What a policy says to do with a call while the decision cache cannot answer. */
+public enum FailureMode {
+  /** Let the call pass; it is recorded, billed, and taken back from the bucket later. */
+  OPEN,
+  /** Refuse the call with 503. */
+  CLOSED
+}

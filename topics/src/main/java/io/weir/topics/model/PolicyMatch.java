@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+import java.util.List;
+
+/**
+ * Which calls a policy is for. Each list holds patterns in which {@code *} stands for any run of
+ * characters, none included; one of them must fit. An empty list fits everything.
+ *
+ * @param client patterns of the client
+ * @param endpoint patterns of the endpoint
+ * @param meter patterns of the meter
+ */
+public record PolicyMatch(List<String> client, List<String> endpoint, List<String> meter) {
+  /** Fits every call. */
+  public static final PolicyMatch ANY = new PolicyMatch(List.of(), List.of(), List.of());
+
+  public PolicyMatch {
+    client = List.copyOf(client);
+    endpoint = List.copyOf(endpoint);
+    meter = List.copyOf(meter);
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The place of one call among all that an ingest node recorded: what a report must have reached to
+ * include the call. Written {@code partition:node:epoch:line}.
+ *
+ * @param partition partition of the calls topic
+ * @param node the ingest node
+ * @param nodeEpoch the node's journal
+ * @param line counts the node's calls for the partition from 1
+ */
+public record UsagePosition(int partition, String node, long nodeEpoch, long line) {
+  public UsagePosition {
+    if (partition < 0 || nodeEpoch < 0 || line < 1 || !BatchHeader.isNodeName(node)) {
+      throw new IllegalArgumentException(
+          "not a usage position: " + partition + ":" + node + ":" + nodeEpoch + ":" + line);
+    }
+  }
+
+  /** Reads the written form; null when the text is not one. */
+  public static @Nullable UsagePosition parse(String text) {
+    String[] parts = text.split(":", -1);
+    if (parts.length != 4) {
+      return null;
+    }
+    try {
+      return new UsagePosition(
+          Integer.parseInt(parts[0]), parts[1], Long.parseLong(parts[2]), Long.parseLong(parts[3]));
+    } catch (IllegalArgumentException notAPosition) {
+      return null;
+    }
+  }
+
+  @Override
+  public String toString() {
+    return partition + ":" + node + ":" + nodeEpoch + ":" + line;
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A FINAL or an ADJUSTMENT of one key and window.
+ *
+ * @param key what was counted
+ * @param window when
+ * @param type FINAL at the close, once; ADJUSTMENT for every later fact
+ * @param revision counts the rows of this key and window from 1
+ * @param previousRecordId the row before this one, null on the first
+ * @param reason why an adjustment was made, null on a FINAL
+ * @param count FINAL: the totals; ADJUSTMENT: the signed difference
+ * @param quantityTotal cumulative quantity after this row
+ * @param inputPartition partition of the calls topic
+ * @param closedThroughEpochMillis every window of the partition that ends here or earlier is
+ *     closed, or closing, at this row
+ * @param complete false when the window was closed without waiting for a node that had promised
+ *     nothing for longer than the hold
+ * @param emittedAtEpochMillis when the row was made, by the aggregator's clock
+ */
+public record UsageRow(
+    UsageKey key,
+    UsageWindow window,
+    Type type,
+    long revision,
+    @Nullable String previousRecordId,
+    @Nullable Reason reason,
+    UsageCount count,
+    long quantityTotal,
+    int inputPartition,
+    long closedThroughEpochMillis,
+    boolean complete,
+    long emittedAtEpochMillis)
+    implements LedgerRow {
+
+  /** The two kinds of usage row. */
+  public enum Type {
+    FINAL,
+    ADJUSTMENT
+  }
+
+  /** Why an ADJUSTMENT was made. */
+  public enum Reason {
+    LATE,
+    VOID,
+    SETTLE,
+    RECOUNT
+  }
+
+  public UsageRow {
+    if (revision < 1) {
+      throw new IllegalArgumentException("revision must be at least 1, is " + revision);
+    }
+    if ((type == Type.FINAL) != (reason == null)) {
+      throw new IllegalArgumentException(type + " with reason " + reason);
+    }
+    if ((revision == 1) != (previousRecordId == null)) {
+      throw new IllegalArgumentException(
+          "revision " + revision + " with previous record " + previousRecordId);
+    }
+  }
+
+  @Override
+  public String recordId() {
+    return recordId(key, window, revision);
+  }
+
+  /** The record id of a revision of a key and window. */
+  public static String recordId(UsageKey key, UsageWindow window, long revision) {
+    return RecordId.of(
+        key.client(),
+        key.meter(),
+        key.endpoint(),
+        Long.toString(window.startEpochMillis()),
+        Long.toString(window.endEpochMillis()),
+        Long.toString(revision));
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+/**
+ * A half-open interval of event time, {@code [start, end)}, aligned to the epoch. With a size of 15
+ * minutes the call at 14:03:07 belongs to [14:00:00, 14:15:00) and the one at 14:15:00.000 to the
+ * next.
+ *
+ * @param startEpochMillis first millisecond inside
+ * @param endEpochMillis first millisecond behind
+ */
+public record UsageWindow(long startEpochMillis, long endEpochMillis) {
+  public UsageWindow {
+    if (startEpochMillis < 0 || endEpochMillis <= startEpochMillis) {
+      throw new IllegalArgumentException(
+          "window must start at 0 or later and end after its start: ["
+              + startEpochMillis
+              + ", "
+              + endEpochMillis
+              + ")");
+    }
+  }
+
+  /** The window of a size that holds a moment. */
+  public static UsageWindow holding(long epochMillis, long sizeMillis) {
+    long start = epochMillis - Math.floorMod(epochMillis, sizeMillis);
+    return new UsageWindow(start, start + sizeMillis);
+  }
+
+  /** The length, in milliseconds. */
+  public long sizeMillis() {
+    return endEpochMillis - startEpochMillis;
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import io.weir.topics.model.BatchHeader;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The headers of a sealed batch, as text: wire version 1. Headers: {@code weir-type} (always {@code
+ * calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms, lines_before} and, only
+ * when true, {@code departing}. Stateless and safe for threads.
+ */
+public final class BatchHeaderCodec {
+  /** The header that says what a record is. */
+  public static final String TYPE_HEADER = "weir-type";
+
+  /** The value of {@link #TYPE_HEADER} on a batch of calls. */
+  public static final String TYPE = "calls";
+
+  private BatchHeaderCodec() {}
+
+  /** The headers, in the order in which they are written. */
+  public static Map<String, byte[]> encode(BatchHeader header) {
+    Map<String, byte[]> headers = new LinkedHashMap<>();
+    headers.put(TYPE_HEADER, utf8(TYPE));
+    headers.put("node", utf8(header.node()));
+    headers.put("node_epoch", utf8(header.nodeEpoch()));
+    headers.put("batch_seq", utf8(header.batchSequence()));
+    headers.put("count", utf8(header.count()));
+    headers.put("low_watermark_ms", utf8(header.lowWatermarkEpochMillis()));
+    headers.put("lines_before", utf8(header.linesBefore()));
+    if (header.departing()) {
+      headers.put("departing", utf8("true"));
+    }
+    return headers;
+  }
+
+  /**
+   * Reads the headers of a record.
+   *
+   * @param headers gives a header's value, null when the record has none of that name
+   * @throws MalformedRecordException when one is missing or wrong; the message names it
+   */
+  public static BatchHeader decode(Function<String, byte @Nullable []> headers)
+      throws MalformedRecordException {
+    String type = text(headers, TYPE_HEADER);
+    if (!type.equals(TYPE)) {
+      throw new MalformedRecordException(
+          "header " + TYPE_HEADER + " must be '" + TYPE + "', is '" + type + "'");
+    }
+    byte[] departing = headers.apply("departing");
+    try {
+      return new BatchHeader(
+          text(headers, "node"),
+          integer(headers, "node_epoch"),
+          integer(headers, "batch_seq"),
+          Math.toIntExact(integer(headers, "count")),
+          integer(headers, "low_watermark_ms"),
+          integer(headers, "lines_before"),
+          departing != null && new String(departing, StandardCharsets.UTF_8).equals("true"));
+    } catch (IllegalArgumentException | ArithmeticException badValue) {
+      throw new MalformedRecordException("header " + badValue.getMessage(), badValue);
+    }
+  }
+
+  private static byte[] utf8(Object value) {
+    return value.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static String text(Function<String, byte @Nullable []> headers, String name)
+      throws MalformedRecordException {
+    byte[] value = headers.apply(name);
+    if (value == null) {
+      throw new MalformedRecordException("header " + name + " is missing");
+    }
+    return new String(value, StandardCharsets.UTF_8);
+  }
+
+  private static long integer(Function<String, byte @Nullable []> headers, String name)
+      throws MalformedRecordException {
+    String text = text(headers, name);
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException notANumber) {
+      throw new MalformedRecordException("header " + name + " must be an integer", notANumber);
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.DecidedBy;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call as one line of JSON, without the line feed: wire version 1.
+ *
+ * <p>Members: {@code id, client, endpoint, meter, cost, allowed, decided_by, policy,
+ * policies_version, decided_at_ms, ip_prefix, charges[{key, epoch, cost, charged}],
+ * id_from_caller}. Absent {@code policy} and {@code ip_prefix} mean there is none, absent {@code
+ * policies_version} 0, absent {@code charges} none, absent {@code id_from_caller} false; every
+ * other member is required. Stateless and safe for threads.
+ */
+public final class CallLineCodec {
+  private CallLineCodec() {}
+
+  /** The line of a call, without the line feed that ends it in a batch. */
+  public static byte[] encode(CallEvent call) {
+    return Json.object(json -> write(json, call));
+  }
+
+  private static void write(JsonGenerator json, CallEvent call) throws IOException {
+    json.writeStringField("id", call.id());
+    json.writeStringField("client", call.client());
+    json.writeStringField("endpoint", call.endpoint());
+    json.writeStringField("meter", call.meter());
+    json.writeNumberField("cost", call.cost());
+    json.writeBooleanField("allowed", call.allowed());
+    json.writeStringField("decided_by", call.decidedBy().wireName());
+    String policy = call.policy();
+    if (policy != null) {
+      json.writeStringField("policy", policy);
+    }
+    json.writeNumberField("policies_version", call.policiesVersion());
+    json.writeNumberField("decided_at_ms", call.decidedAtEpochMillis());
+    String ipPrefix = call.ipPrefix();
+    if (ipPrefix != null) {
+      json.writeStringField("ip_prefix", ipPrefix);
+    }
+    if (!call.charges().isEmpty()) {
+      json.writeArrayFieldStart("charges");
+      for (Charge charge : call.charges()) {
+        json.writeStartObject();
+        json.writeStringField("key", charge.bucket());
+        json.writeNumberField("epoch", charge.epoch());
+        json.writeNumberField("cost", charge.cost());
+        json.writeNumberField("charged", charge.charged());
+        json.writeEndObject();
+      }
+      json.writeEndArray();
+    }
+    if (call.idFromCaller()) {
+      json.writeBooleanField("id_from_caller", true);
+    }
+  }
+
+  /**
+   * Reads one line.
+   *
+   * @param bytes holds the line
+   * @param offset first byte of the line
+   * @param length bytes of the line, without a line feed
+   * @throws MalformedRecordException when the bytes are not a call; the message names the member
+   */
+  public static CallEvent decode(byte[] bytes, int offset, int length)
+      throws MalformedRecordException {
+    try (JsonParser json = Json.FACTORY.createParser(bytes, offset, length)) {
+      if (json.nextToken() != JsonToken.START_OBJECT) {
+        throw new MalformedRecordException("a call line must be a JSON object");
+      }
+      CallEvent call = readMembers(json);
+      if (json.nextToken() != null) {
+        throw new MalformedRecordException("a call line must hold one object only");
+      }
+      return call;
+    } catch (IOException notJson) {
+      throw new MalformedRecordException("a call line must be JSON", notJson);
+    } catch (IllegalArgumentException badValue) {
+      throw new MalformedRecordException(String.valueOf(badValue.getMessage()), badValue);
+    }
+  }
+
+  private static CallEvent readMembers(JsonParser json)
+      throws IOException, MalformedRecordException {
+    String id = null;
+    String client = null;
+    String endpoint = null;
+    String meter = null;
+    String policy = null;
+    String ipPrefix = null;
+    DecidedBy decidedBy = null;
+    Boolean allowed = null;
+    long cost = 0;
+    long policiesVersion = 0;
+    long decidedAtEpochMillis = -1;
+    boolean idFromCaller = false;
+    List<Charge> charges = List.of();
+    for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
+      json.nextToken();
+      switch (member) {
+        case "id" -> id = Json.text(json, member);
+        case "client" -> client = Json.text(json, member);
+        case "endpoint" -> endpoint = Json.text(json, member);
+        case "meter" -> meter = Json.text(json, member);
+        case "cost" -> cost = Json.integer(json, member);
+        case "allowed" -> allowed = Json.bool(json, member);
+        case "decided_by" -> decidedBy = decidedBy(Json.text(json, member));
+        case "policy" -> policy = Json.text(json, member);
+        case "policies_version" -> policiesVersion = Json.integer(json, member);
+        case "decided_at_ms" -> decidedAtEpochMillis = Json.integer(json, member);
+        case "ip_prefix" -> ipPrefix = Json.text(json, member);
+        case "charges" -> charges = readCharges(json);
+        case "id_from_caller" -> idFromCaller = Json.bool(json, member);
+        default -> json.skipChildren();
+      }
+    }
+    if (json.currentToken() != JsonToken.END_OBJECT) {
+      throw new MalformedRecordException("a call line must be a whole JSON object");
+    }
+    if (allowed == null) {
+      throw new MalformedRecordException("allowed is missing");
+    }
+    return new CallEvent(
+        present(id, "id"),
+        idFromCaller,
+        present(client, "client"),
+        present(endpoint, "endpoint"),
+        present(meter, "meter"),
+        cost,
+        allowed,
+        present(decidedBy, "decided_by"),
+        policy,
+        policiesVersion,
+        decidedAtEpochMillis,
+        ipPrefix,
+        charges);
+  }
+
+  private static DecidedBy decidedBy(String wireName) throws MalformedRecordException {
+    DecidedBy decidedBy = DecidedBy.ofWireName(wireName);
+    if (decidedBy == null) {
+      throw new MalformedRecordException("decided_by is not known: '" + wireName + "'");
+    }
+    return decidedBy;
+  }
+
+  private static List<Charge> readCharges(JsonParser json)
+      throws IOException, MalformedRecordException {
+    if (json.currentToken() != JsonToken.START_ARRAY) {
+      throw new MalformedRecordException("charges must be an array");
+    }
+    List<Charge> charges = new ArrayList<>(2);
+    while (json.nextToken() == JsonToken.START_OBJECT) {
+      String bucket = null;
+      long epoch = 0;
+      long cost = 0;
+      long charged = 0;
+      for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
+        json.nextToken();
+        switch (member) {
+          case "key" -> bucket = Json.text(json, member);
+          case "epoch" -> epoch = Json.integer(json, member);
+          case "cost" -> cost = Json.integer(json, member);
+          case "charged" -> charged = Json.integer(json, member);
+          default -> json.skipChildren();
+        }
+      }
+      charges.add(new Charge(present(bucket, "charges.key"), epoch, cost, charged));
+    }
+    if (json.currentToken() != JsonToken.END_ARRAY) {
+      throw new MalformedRecordException("charges must hold objects only");
+    }
+    return charges;
+  }
+
+  private static <T> T present(@Nullable T value, String member) throws MalformedRecordException {
+    if (value == null) {
+      throw new MalformedRecordException(member + " is missing");
+    }
+    return value;
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.util.ByteArrayBuilder;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/** The streaming JSON both directions share: strict reading, one factory, no object mapping. */
+final class Json {
+  /** Deep nesting is refused; the deepest record of ours has three levels. */
+  private static final int MAX_NESTING = 16;
+
+  /** Longest text or name read; well above every name and row of ours. */
+  private static final int MAX_TEXT_CHARS = 64 * 1024;
+
+  static final JsonFactory FACTORY =
+      JsonFactory.builder()
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNestingDepth(MAX_NESTING)
+                  .maxStringLength(MAX_TEXT_CHARS)
+                  .maxNameLength(MAX_TEXT_CHARS)
+                  .build())
+          .build();
+
+  private Json() {}
+
+  /** Writes members into an object that is opened and closed around them. */
+  interface Members {
+    void write(JsonGenerator json) throws IOException;
+  }
+
+  static byte[] object(Members members) {
+    try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
+      try (JsonGenerator json = FACTORY.createGenerator(bytes)) {
+        json.writeStartObject();
+        members.write(json);
+        json.writeEndObject();
+      }
+      return bytes.toByteArray();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("memory does not fail to be written", impossible);
+    }
+  }
+
+  static String text(JsonParser json, String member) throws IOException, MalformedRecordException {
+    if (json.currentToken() != JsonToken.VALUE_STRING) {
+      throw new MalformedRecordException(member + " must be a string");
+    }
+    return json.getText();
+  }
+
+  static long integer(JsonParser json, String member) throws IOException, MalformedRecordException {
+    if (json.currentToken() != JsonToken.VALUE_NUMBER_INT) {
+      throw new MalformedRecordException(member + " must be an integer");
+    }
+    try {
+      return json.getLongValue();
+    } catch (IOException tooLarge) {
+      throw new MalformedRecordException(member + " must be in the range of int64", tooLarge);
+    }
+  }
+
+  static boolean bool(JsonParser json, String member) throws MalformedRecordException {
+    JsonToken token = json.currentToken();
+    if (token != JsonToken.VALUE_TRUE && token != JsonToken.VALUE_FALSE) {
+      throw new MalformedRecordException(member + " must be true or false");
+    }
+    return token == JsonToken.VALUE_TRUE;
+  }
+}

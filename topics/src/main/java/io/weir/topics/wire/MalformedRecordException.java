@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+/** Bytes that are not the record they should be. The message names the member and the rule. */
+public final class MalformedRecordException extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  public MalformedRecordException(String message) {
+    super(message);
+  }
+
+  public MalformedRecordException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.Counters;
+import io.weir.topics.model.PartitionProgress.Node;
+import io.weir.topics.model.PartitionProgress.State;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * How far a partition has been counted, as JSON: wire version 1. Stateless and safe for threads.
+ */
+public final class PartitionProgressCodec {
+  /** The value of the header {@code weir-type} on a progress record. */
+  public static final String TYPE = "progress";
+
+  private PartitionProgressCodec() {}
+
+  /** The record's key. No usage state's key begins with {@code @}: it would be percent-encoded. */
+  public static String key(int partition) {
+    return String.format(Locale.ROOT, "@progress/%05d", partition);
+  }
+
+  /** The record's value. */
+  public static byte[] encode(PartitionProgress progress) {
+    return Json.object(
+        json -> {
+          json.writeNumberField("partition", progress.partition());
+          json.writeNumberField("offset", progress.offset());
+          json.writeNumberField("watermark_ms", progress.watermarkEpochMillis());
+          json.writeNumberField("closed_through_ms", progress.closedThroughEpochMillis());
+          json.writeNumberField("newest_promise_ms", progress.newestPromiseEpochMillis());
+          json.writeNumberField("received", progress.counters().received());
+          json.writeNumberField("counted", progress.counters().counted());
+          json.writeNumberField("duplicate", progress.counters().duplicate());
+          json.writeNumberField("late_adjusted", progress.counters().lateAdjusted());
+          json.writeNumberField("quarantined", progress.counters().quarantined());
+          json.writeArrayFieldStart("nodes");
+          for (Node node : progress.nodes()) {
+            json.writeStartObject();
+            json.writeStringField("node", node.node());
+            json.writeNumberField("node_epoch", node.epoch());
+            json.writeNumberField("lines", node.lines());
+            json.writeNumberField("batch_seq", node.batchSequence());
+            json.writeNumberField("missing_batches", node.missingBatches());
+            json.writeNumberField("low_watermark_ms", node.promiseEpochMillis());
+            json.writeStringField("state", node.state().name().toLowerCase(Locale.ROOT));
+            json.writeEndObject();
+          }
+          json.writeEndArray();
+        });
+  }
+
+  /**
+   * Reads a value.
+   *
+   * @throws MalformedRecordException when the bytes are no progress record
+   */
+  public static PartitionProgress decode(byte[] bytes) throws MalformedRecordException {
+    Members record = Members.read(bytes, "progress record");
+    List<Node> nodes = new ArrayList<>();
+    try (JsonParser json = Json.FACTORY.createParser(bytes)) {
+      json.nextToken();
+      while (json.nextToken() == JsonToken.FIELD_NAME) {
+        boolean isNodes = json.currentName().equals("nodes");
+        json.nextToken();
+        if (isNodes) {
+          readNodes(json, nodes);
+        } else {
+          json.skipChildren();
+        }
+      }
+      return new PartitionProgress(
+          Math.toIntExact(record.integer("partition")),
+          record.integer("offset"),
+          record.integer("watermark_ms"),
+          record.integer("closed_through_ms"),
+          record.integer("newest_promise_ms"),
+          new Counters(
+              record.integer("received"),
+              record.integer("counted"),
+              record.integer("duplicate"),
+              record.integer("late_adjusted"),
+              record.integer("quarantined")),
+          nodes);
+    } catch (IOException notJson) {
+      throw new MalformedRecordException("a progress record must be JSON", notJson);
+    } catch (IllegalArgumentException | IllegalStateException badValue) {
+      throw new MalformedRecordException(String.valueOf(badValue.getMessage()), badValue);
+    }
+  }
+
+  private static void readNodes(JsonParser json, List<Node> into)
+      throws IOException, MalformedRecordException {
+    while (json.nextToken() == JsonToken.START_OBJECT) {
+      Map<String, Long> numbers = new HashMap<>();
+      Map<String, String> texts = new HashMap<>();
+      while (json.nextToken() == JsonToken.FIELD_NAME) {
+        String member = json.currentName();
+        switch (json.nextToken()) {
+          case VALUE_STRING -> texts.put(member, json.getText());
+          case VALUE_NUMBER_INT -> numbers.put(member, Json.integer(json, member));
+          default -> json.skipChildren();
+        }
+      }
+      into.add(
+          new Node(
+              texts.getOrDefault("node", ""),
+              numbers.getOrDefault("node_epoch", 0L),
+              numbers.getOrDefault("lines", 0L),
+              numbers.getOrDefault("batch_seq", 0L),
+              numbers.getOrDefault("missing_batches", 0L),
+              numbers.getOrDefault("low_watermark_ms", 0L),
+              State.valueOf(texts.getOrDefault("state", "live").toUpperCase(Locale.ROOT))));
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+
+/**
+ * The newest figures of one key and window, as flat JSON under a key that sorts by client, meter,
+ * endpoint and time: wire version 1. Stateless and safe for threads.
+ */
+public final class UsageStateCodec {
+  /** The value of the header {@code weir-type} on a state record. */
+  public static final String TYPE = "usage";
+
+  private UsageStateCodec() {}
+
+  /**
+   * The record's key: client, meter and endpoint percent-encoded (RFC 3986, so without a slash of
+   * their own) and the window's start in epoch milliseconds with 15 digits, joined by slashes.
+   */
+  public static String key(UsageState state) {
+    return prefix(state.key()) + start(state.window().startEpochMillis());
+  }
+
+  /** What the keys of all windows of one usage key begin with. */
+  public static String prefix(UsageKey key) {
+    return prefix(key.client()) + encode(key.meter()) + '/' + encode(key.endpoint()) + '/';
+  }
+
+  /** What the keys of all windows of one client begin with. */
+  public static String prefix(String client) {
+    return encode(client) + '/';
+  }
+
+  /** The last part of a key: a window's start, in a form that sorts by time. */
+  public static String start(long startEpochMillis) {
+    return String.format(Locale.ROOT, "%015d", startEpochMillis);
+  }
+
+  private static String encode(String name) {
+    return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /** The record's value. */
+  public static byte[] encode(UsageState state) {
+    return Json.object(
+        json -> {
+          UsageRecordMembers.writeKeyAndWindow(json, state.key(), state.window());
+          json.writeStringField("status", state.status().name().toLowerCase(Locale.ROOT));
+          json.writeNumberField("revision", state.revision());
+          UsageRecordMembers.writeCount(json, state.count());
+          json.writeBooleanField("complete", state.complete());
+        });
+  }
+
+  /**
+   * Reads a value.
+   *
+   * @throws MalformedRecordException when the bytes are no state record
+   */
+  public static UsageState decode(byte[] bytes) throws MalformedRecordException {
+    Members record = Members.read(bytes, "usage state");
+    try {
+      return new UsageState(
+          UsageRecordMembers.key(record),
+          UsageRecordMembers.window(record),
+          UsageState.Status.valueOf(record.text("status").toUpperCase(Locale.ROOT)),
+          record.integer("revision"),
+          UsageRecordMembers.count(record),
+          record.bool("complete"));
+    } catch (IllegalArgumentException badValue) {
+      throw new MalformedRecordException(String.valueOf(badValue.getMessage()), badValue);
+    }
+  }
+}
