@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A folder that belongs to one process at a time. Two brokers over one folder corrupt its metadata
+ * log, so the lock is taken before anything else; the operating system gives it back when the
+ * process ends, however it ends.
+ */
+public final class DataFolder implements AutoCloseable {
+  private final Path path;
+  private final FileChannel channel;
+  private final FileLock lock;
+
+  private DataFolder(Path path, FileChannel channel, FileLock lock) {
+    this.path = path;
+    this.channel = channel;
+    this.lock = lock;
+  }
+
+  /**
+   * Creates the folder when it is missing, and locks it.
+   *
+   * @throws ServerStartException when another process holds it or it cannot be written
+   */
+  public static DataFolder open(Path path) throws ServerStartException {
+    Path absolute = path.toAbsolutePath().normalize();
+    Path file = absolute.resolve("lock");
+    try {
+      Files.createDirectories(absolute);
+      FileChannel channel =
+          FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      FileLock lock = tryLock(channel);
+      if (lock == null) {
+        channel.close();
+        throw new ServerStartException(
+            "data folder "
+                + absolute
+                + " is in use by another process; stop it, or set WEIR_DATA to another folder");
+      }
+      return new DataFolder(absolute, channel, lock);
+    } catch (ServerStartException inUse) {
+      throw inUse;
+    } catch (IOException cannotWrite) {
+      throw new ServerStartException(
+          "data folder "
+              + absolute
+              + " cannot be used ("
+              + cannotWrite
+              + "); set WEIR_DATA to a folder that can be written",
+          cannotWrite);
+    }
+  }
+
+  private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock();
+    } catch (OverlappingFileLockException heldByThisProcess) {
+      return null;
+    }
+  }
+
+  /** The folder, absolute. */
+  public Path path() {
+    return path;
+  }
+
+  @Override
+  public void close() throws IOException {
+    lock.release();
+    channel.close();
+  }
+}

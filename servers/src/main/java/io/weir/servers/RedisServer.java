@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A real redis-server beside this process, over a folder that it may be started on again. Loopback
+ * only; append-only file on, so that buckets survive a restart; never evicts.
+ *
+ * <p>The server never outlives this process: it runs under a shell that holds the other end of a
+ * pipe, and a pipe closes when its process ends, by {@code kill -9} too.
+ */
+public final class RedisServer implements AutoCloseable {
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
+  private static final int PROBE_TIMEOUT_MILLIS = 500;
+
+  /** Starts the server, says its process id, and ends it when standard input closes. */
+  private static final String SUPERVISOR =
+      "exec 3<&0; \"$@\" </dev/null >>\"$WEIR_REDIS_LOG\" 2>&1 & pid=$!; echo $pid; "
+          + "(read -r _ <&3; kill -TERM $pid) 2>/dev/null & watch=$!; "
+          + "wait $pid; status=$?; kill $watch 2>/dev/null; exit $status";
+
+  private final Process supervisor;
+  private final long pid;
+  private final int port;
+  private final Path folder;
+
+  private RedisServer(Process supervisor, long pid, int port, Path folder) {
+    this.supervisor = supervisor;
+    this.pid = pid;
+    this.port = port;
+    this.folder = folder;
+  }
+
+  /**
+   * Starts a server and waits until it answers.
+   *
+   * @param folder its data and log
+   * @param port the port it listens on; 0 takes any free one
+   * @param options further options, as on redis-server's command line
+   */
+  public static RedisServer start(Path folder, int port, String... options) throws IOException {
+    if (port != 0) {
+      Ports.requireFree(port, "Redis", "WEIR_REDIS_PORT");
+    }
+    Files.createDirectories(folder);
+    int actualPort = port == 0 ? Ports.free() : port;
+    List<String> command = new ArrayList<>(List.of("sh", "-c", SUPERVISOR, "redis-supervisor"));
+    command.addAll(
+        List.of(
+            RedisBinary.find(folder).toString(),
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            Integer.toString(actualPort),
+            "--dir",
+            folder.toAbsolutePath().toString(),
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "everysec",
+            "--save",
+            "",
+            "--maxmemory-policy",
+            "noeviction",
+            "--daemonize",
+            "no"));
+    command.addAll(List.of(options));
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
+    builder.environment().put("WEIR_REDIS_LOG", folder.resolve("redis.log").toString());
+    Process supervisor = builder.start();
+    BufferedReader output = supervisor.inputReader(StandardCharsets.UTF_8);
+    String pid = output.readLine();
+    if (pid == null) {
+      throw new ServerStartException("redis-server did not start; see " + folder + "/redis.log");
+    }
+    RedisServer server =
+        new RedisServer(supervisor, Long.parseLong(pid.strip()), actualPort, folder);
+    server.awaitAnswer();
+    return server;
+  }
+
+  private void awaitAnswer() throws IOException {
+    long deadline = System.nanoTime() + START_TIMEOUT.toNanos();
+    while (!answersPing()) {
+      if (!supervisor.isAlive() || System.nanoTime() > deadline) {
+        close();
+        throw new ServerStartException(
+            "redis-server on port " + port + " did not answer; see " + folder.resolve("redis.log"));
+      }
+      pause();
+    }
+  }
+
+  private boolean answersPing() {
+    try (Socket socket = new Socket()) {
+      socket.connect(
+          new InetSocketAddress(InetAddress.getLoopbackAddress(), port), PROBE_TIMEOUT_MILLIS);
+      socket.setSoTimeout(PROBE_TIMEOUT_MILLIS);
+      OutputStream out = socket.getOutputStream();
+      out.write("PING\r\n".getBytes(StandardCharsets.US_ASCII));
+      out.flush();
+      InputStream in = socket.getInputStream();
+      // a server that still loads its file answers -LOADING
+      return in.read() == '+';
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+
+  private static void pause() throws IOException {
+    try {
+      TimeUnit.MILLISECONDS.sleep(10);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new ServerStartException("interrupted while redis-server started", interrupted);
+    }
+  }
+
+  /** The address, {@code redis://127.0.0.1:port}. */
+  public String uri() {
+    return "redis://127.0.0.1:" + port;
+  }
+
+  /** The port it listens on. */
+  public int port() {
+    return port;
+  }
+
+  /** The server's process id. */
+  public long pid() {
+    return pid;
+  }
+
+  /** Ends the server with SIGKILL: nothing is written any more. */
+  public void kill() {
+    ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+    awaitEnd();
+  }
+
+  /** Ends the server in order; its data stay. */
+  @Override
+  public void close() {
+    ProcessHandle.of(pid).ifPresent(ProcessHandle::destroy);
+    awaitEnd();
+  }
+
+  private void awaitEnd() {
+    try {
+      if (!supervisor.waitFor(STOP_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
+        ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+        supervisor.destroyForcibly();
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

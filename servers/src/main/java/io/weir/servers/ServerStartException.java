@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers;
+
+import java.io.IOException;
+
+/** A server did not start. The message says which, where, why, and what can be changed. */
+public final class ServerStartException extends IOException {
+  private static final long serialVersionUID = 1L;
+
+  public ServerStartException(String message) {
+    super(message);
+  }
+
+  public ServerStartException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers.testing;
+
+import io.weir.servers.EmbeddedKafka;
+import io.weir.servers.Ports;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.Map;
+import org.testcontainers.containers.FixedHostPortGenericContainer;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/** A real single-node Kafka broker of a test's own, on a free port. Not safe for threads. */
+public abstract sealed class TestKafka implements AutoCloseable {
+  /** Starts one, in this process or as a container. */
+  public static TestKafka start() {
+    return Containers.requested() ? new InContainer() : new InProcess();
+  }
+
+  /** What {@code bootstrap.servers} takes; the same after {@link #restart}. */
+  public abstract String bootstrapServers();
+
+  /** Stops the broker; its data stay. */
+  public abstract void stop();
+
+  /** Starts the broker again on the same port, over the same data; it must not be running. */
+  public abstract void restart();
+
+  @Override
+  public abstract void close();
+
+  private static final class InProcess extends TestKafka {
+    private final Path folder = TempFolders.create("kafka");
+    private EmbeddedKafka kafka;
+    private boolean running;
+
+    InProcess() {
+      kafka = start(0);
+    }
+
+    private EmbeddedKafka start(int port) {
+      try {
+        EmbeddedKafka started = EmbeddedKafka.start(folder, port);
+        running = true;
+        return started;
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
+      }
+    }
+
+    @Override
+    public String bootstrapServers() {
+      return kafka.bootstrapServers();
+    }
+
+    @Override
+    public void stop() {
+      kafka.close();
+      running = false;
+    }
+
+    @Override
+    public void restart() {
+      kafka = start(kafka.port());
+    }
+
+    @Override
+    public void close() {
+      if (running) {
+        stop();
+      }
+      TempFolders.delete(folder);
+    }
+  }
+
+  private static final class InContainer extends TestKafka {
+    private static final String IMAGE = "apache/kafka:4.3.1";
+
+    private final GenericContainer<?> container;
+    private final int hostPort;
+
+    @SuppressWarnings({
+      "deprecation",
+      "resource"
+    }) // the broker advertises the port it is reached at
+    InContainer() {
+      try {
+        hostPort = Ports.free();
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
+      }
+      container =
+          new FixedHostPortGenericContainer<>(IMAGE)
+              .withFixedExposedPort(hostPort, hostPort)
+              .withEnv(environment(hostPort))
+              .waitingFor(Wait.forLogMessage(".*Kafka Server started.*", 1));
+      container.start();
+    }
+
+    private static Map<String, String> environment(int port) {
+      return Map.ofEntries(
+          Map.entry("KAFKA_PROCESS_ROLES", "broker,controller"),
+          Map.entry("KAFKA_NODE_ID", "1"),
+          Map.entry("KAFKA_CONTROLLER_QUORUM_VOTERS", "1@localhost:9093"),
+          Map.entry("KAFKA_LISTENERS", "PLAINTEXT://:" + port + ",CONTROLLER://:9093"),
+          Map.entry("KAFKA_ADVERTISED_LISTENERS", "PLAINTEXT://127.0.0.1:" + port),
+          Map.entry("KAFKA_CONTROLLER_LISTENER_NAMES", "CONTROLLER"),
+          Map.entry("KAFKA_INTER_BROKER_LISTENER_NAME", "PLAINTEXT"),
+          Map.entry(
+              "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"),
+          Map.entry("KAFKA_AUTO_CREATE_TOPICS_ENABLE", "false"),
+          Map.entry("KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR", "1"),
+          Map.entry("KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR", "1"),
+          Map.entry("KAFKA_TRANSACTION_STATE_LOG_MIN_ISR", "1"),
+          Map.entry("KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS", "0"));
+    }
+
+    @Override
+    public String bootstrapServers() {
+      return "127.0.0.1:" + hostPort;
+    }
+
+    @Override
+    public void stop() {
+      container.getDockerClient().stopContainerCmd(container.getContainerId()).exec();
+    }
+
+    @Override
+    public void restart() {
+      container.getDockerClient().startContainerCmd(container.getContainerId()).exec();
+    }
+
+    @Override
+    public void close() {
+      container.stop();
+    }
+  }
+}

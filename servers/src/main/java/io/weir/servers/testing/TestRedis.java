@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers.testing;
+
+import io.weir.servers.RedisServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import org.testcontainers.containers.FixedHostPortGenericContainer;
+import org.testcontainers.containers.GenericContainer;
+
+/** A real redis-server of a test's own, on a free port. Not safe for threads. */
+public abstract sealed class TestRedis implements AutoCloseable {
+  /** Starts one, as a process or a container. */
+  public static TestRedis start(String... options) {
+    return Containers.requested() ? new InContainer(options) : new AsProcess(options);
+  }
+
+  /** The address, {@code redis://host:port}; the same after {@link #restart}. */
+  public abstract String uri();
+
+  /** Ends the server with SIGKILL. */
+  public abstract void kill();
+
+  /** Starts the server again on the same port, over the same data; it must not be running. */
+  public abstract void restart();
+
+  /** Stops the server's process where it is, as SIGSTOP does. */
+  public abstract void pause();
+
+  /** Lets a paused server go on. */
+  public abstract void resume();
+
+  @Override
+  public abstract void close();
+
+  private static final class AsProcess extends TestRedis {
+    private final Path folder = TempFolders.create("redis");
+    private final String[] options;
+    private RedisServer server;
+
+    AsProcess(String[] options) {
+      this.options = options;
+      this.server = start(0);
+    }
+
+    private RedisServer start(int port) {
+      try {
+        return RedisServer.start(folder, port, options);
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
+      }
+    }
+
+    @Override
+    public String uri() {
+      return server.uri();
+    }
+
+    @Override
+    public void kill() {
+      server.kill();
+    }
+
+    @Override
+    public void restart() {
+      server = start(server.port());
+    }
+
+    @Override
+    public void pause() {
+      signal("STOP");
+    }
+
+    @Override
+    public void resume() {
+      signal("CONT");
+    }
+
+    private void signal(String name) {
+      try {
+        int status =
+            new ProcessBuilder("kill", "-" + name, Long.toString(server.pid())).start().waitFor();
+        if (status != 0) {
+          throw new IllegalStateException("kill -" + name + " answered " + status);
+        }
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException(interrupted);
+      }
+    }
+
+    @Override
+    public void close() {
+      server.close();
+      TempFolders.delete(folder);
+    }
+  }
+
+  private static final class InContainer extends TestRedis {
+    private static final String IMAGE = "redis:7-alpine";
+    private static final int PORT = 6379;
+
+    private final GenericContainer<?> container;
+    private final int hostPort;
+
+    @SuppressWarnings({"deprecation", "resource"}) // a restart must come back on the same port
+    InContainer(String[] options) {
+      try {
+        hostPort = io.weir.servers.Ports.free();
+      } catch (IOException failed) {
+        throw new UncheckedIOException(failed);
+      }
+      String[] command = new String[options.length + 5];
+      System.arraycopy(
+          new String[] {"redis-server", "--protected-mode", "no", "--appendonly", "yes"},
+          0,
+          command,
+          0,
+          5);
+      System.arraycopy(options, 0, command, 5, options.length);
+      container =
+          new FixedHostPortGenericContainer<>(IMAGE)
+              .withFixedExposedPort(hostPort, PORT)
+              .withCommand(command);
+      container.start();
+    }
+
+    @Override
+    public String uri() {
+      return "redis://" + container.getHost() + ":" + hostPort;
+    }
+
+    @Override
+    public void kill() {
+      container.getDockerClient().killContainerCmd(container.getContainerId()).exec();
+    }
+
+    @Override
+    public void restart() {
+      container.getDockerClient().startContainerCmd(container.getContainerId()).exec();
+    }
+
+    @Override
+    public void pause() {
+      container.getDockerClient().pauseContainerCmd(container.getContainerId()).exec();
+    }
+
+    @Override
+    public void resume() {
+      container.getDockerClient().unpauseContainerCmd(container.getContainerId()).exec();
+    }
+
+    @Override
+    public void close() {
+      container.stop();
+    }
+  }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class ServersIT {
+  @TempDir Path folder;
+
+  @Test
+  void kafka_startedAgainOverTheSameFolder_keepsItsTopics() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0);
+        Admin admin = admin(kafka)) {
+      admin.createTopics(List.of(new NewTopic("kept", 1, (short) 1))).all().get();
+    }
+
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0);
+        Admin admin = admin(kafka)) {
+      assertEquals(Set.of("kept"), admin.listTopics().names().get());
+    }
+  }
+
+  @Test
+  void kafka_portTaken_namesThePortAndTheVariable() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, java.net.InetAddress.getLoopbackAddress())) {
+      ServerStartException refused =
+          assertThrows(
+              ServerStartException.class, () -> EmbeddedKafka.start(folder, taken.getLocalPort()));
+
+      assertTrue(String.valueOf(refused.getMessage()).contains("WEIR_KAFKA_PORT"));
+      assertTrue(
+          String.valueOf(refused.getMessage()).contains(Integer.toString(taken.getLocalPort())));
+    }
+  }
+
+  @Test
+  void dataFolder_openedTwice_isRefusedAndNamesTheFolder() throws Exception {
+    try (DataFolder held = DataFolder.open(folder)) {
+      ServerStartException refused =
+          assertThrows(ServerStartException.class, () -> DataFolder.open(folder));
+
+      assertTrue(String.valueOf(refused.getMessage()).contains(held.path().toString()));
+    }
+
+    DataFolder.open(folder).close();
+  }
+
+  @Test
+  void redis_closedAndStartedAgain_listensOnTheSamePort() throws Exception {
+    int port;
+    try (RedisServer redis = RedisServer.start(folder, 0)) {
+      port = redis.port();
+    }
+
+    try (RedisServer redis = RedisServer.start(folder, port)) {
+      assertEquals(port, redis.port());
+      assertTrue(ProcessHandle.of(redis.pid()).isPresent());
+    }
+  }
+
+  @Test
+  void redis_withoutOneOnPath_runsTheBundledBinary() throws Exception {
+    System.setProperty("weir.redis.path", "");
+    try (RedisServer redis = RedisServer.start(folder, 0)) {
+      assertTrue(Files.isExecutable(folder.resolve("redis-server")));
+      assertTrue(ProcessHandle.of(redis.pid()).isPresent());
+    } finally {
+      System.clearProperty("weir.redis.path");
+    }
+  }
+
+  @Test
+  void redis_ownerKilled_endsToo() throws Exception {
+    Process owner =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                RedisOwner.class.getName(),
+                folder.toString())
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    String pid = owner.inputReader(StandardCharsets.UTF_8).readLine();
+    ProcessHandle redis = ProcessHandle.of(Long.parseLong(pid)).orElseThrow();
+    assertTrue(redis.isAlive());
+
+    owner.destroyForcibly().waitFor();
+
+    redis.onExit().get(10, TimeUnit.SECONDS);
+    assertFalse(redis.isAlive());
+  }
+
+  private static Admin admin(EmbeddedKafka kafka) {
+    return Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
+  }
+
+  /** A process that starts a redis-server, says its id, and waits to be killed. */
+  static final class RedisOwner {
+    private RedisOwner() {}
+
+    public static void main(String[] arguments) throws Exception {
+      RedisServer server = RedisServer.start(Path.of(arguments[0]), 0);
+      System.out.println(server.pid());
+      System.out.flush();
+      Thread.currentThread().join();
+    }
+  }
+}
