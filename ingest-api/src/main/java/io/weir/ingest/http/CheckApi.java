@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.javalin.Javalin;
+import io.javalin.compression.CompressionStrategy;
+import io.javalin.config.JavalinConfig;
+import io.javalin.http.Context;
+import io.javalin.http.HttpResponseException;
+import io.weir.decision.DecisionCache;
+import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.Recorded;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The check API's HTTP server. */
+public final class CheckApi implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
+
+  /** Largest body; a check of the longest names is below 2 KiB. */
+  static final int MAX_BODY_BYTES = 64 * 1024;
+
+  /** What a caller is told to wait after a 503; the parts behind us come back within seconds. */
+  private static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
+
+  private static final String JSON = "application/json";
+
+  private final CheckGate gate;
+  private final DecisionCache cache;
+  private final CallLog log;
+  private final Supplier<String> metrics;
+  private final Javalin javalin;
+  private volatile boolean stopping;
+
+  private CheckApi(
+      CheckGate gate,
+      DecisionCache cache,
+      CallLog log,
+      Supplier<String> metrics,
+      HttpSettings settings) {
+    this.gate = gate;
+    this.cache = cache;
+    this.log = log;
+    this.metrics = metrics;
+    this.javalin = Javalin.create(config -> configure(config, settings));
+  }
+
+  /**
+   * Starts the server.
+   *
+   * @param metrics gives the Prometheus text
+   */
+  public static CheckApi start(
+      CheckGate gate,
+      DecisionCache cache,
+      CallLog log,
+      Supplier<String> metrics,
+      HttpSettings settings) {
+    CheckApi api = new CheckApi(gate, cache, log, metrics, settings);
+    api.javalin.start(settings.host(), settings.port());
+    return api;
+  }
+
+  private void configure(JavalinConfig config, HttpSettings settings) {
+    config.startup.showJavalinBanner = false;
+    config.concurrency.useVirtualThreads = settings.virtualThreads();
+    config.http.maxRequestSize = MAX_BODY_BYTES;
+    config.http.generateEtags = false;
+    config.http.compressionStrategy = CompressionStrategy.NONE;
+    config.jetty.modifyHttpConfiguration(
+        http -> {
+          http.setSendServerVersion(false);
+          http.setSendDateHeader(false);
+        });
+    config.routes.post("/v1/check", this::check);
+    config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
+    config.routes.get("/health/ready", this::ready);
+    config.routes.get(
+        "/metrics",
+        context ->
+            context.contentType("text/plain; version=0.0.4; charset=utf-8").result(metrics.get()));
+    config.routes.exception(
+        HttpResponseException.class,
+        (refused, context) ->
+            answer(
+                context,
+                Problem.of(
+                    refused.getStatus(),
+                    String.valueOf(refused.getMessage()),
+                    context.method() + " " + context.path() + ": " + refused.getMessage())));
+    config.routes.exception(
+        Exception.class,
+        (failed, context) -> {
+          LOG.error("request failed path={}", context.path(), failed);
+          answer(
+              context,
+              Problem.of(500, "Internal Server Error", "a fault of the service; see its log"));
+        });
+  }
+
+  private void check(Context context) throws IOException {
+    if (stopping) {
+      answer(context, Problem.unavailable("the node is stopping"));
+      return;
+    }
+    Problem problem = parameterProblem(context);
+    byte[] body = problem == null ? readBody(context) : null;
+    if (body == null) {
+      answer(context, problem == null ? tooLarge() : problem);
+      return;
+    }
+    Call call;
+    try {
+      call = CheckRequest.read(body);
+    } catch (CheckRequest.Invalid invalid) {
+      answer(context, invalid.problem());
+      return;
+    }
+    boolean peek = "true".equals(context.queryParam("peek"));
+    CheckOutcome outcome = peek ? gate.peek(call) : gate.check(call);
+    if (outcome instanceof CheckOutcome.Decided decided) {
+      answer(context, decided);
+    } else if (outcome instanceof CheckOutcome.NotKept notKept) {
+      LOG.debug("call not kept: {}", notKept.refused());
+      answer(
+          context,
+          Problem.unavailable(
+              "the call could not be recorded ("
+                  + notKept.refused().reason()
+                  + "), so it was not let through"));
+    }
+  }
+
+  private static @Nullable Problem parameterProblem(Context context) {
+    String query = context.queryString();
+    if (query == null) {
+      return null;
+    }
+    for (var parameter : context.queryParamMap().entrySet()) {
+      if (!parameter.getKey().equals("peek")) {
+        return Problem.badRequest(parameter.getKey(), "is not a parameter here; known is peek");
+      }
+      for (String value : parameter.getValue()) {
+        if (!value.equals("true") && !value.equals("false")) {
+          return Problem.badRequest("peek", "must be true or false");
+        }
+      }
+    }
+    return null;
+  }
+
+  private static Problem tooLarge() {
+    return Problem.of(
+        413, "Content Too Large", "the body must have at most " + MAX_BODY_BYTES + " bytes");
+  }
+
+  /** The body, or null when it is longer than allowed; at most one byte more is read. */
+  private static byte @Nullable [] readBody(Context context) throws IOException {
+    long declared = context.contentLength();
+    if (declared > MAX_BODY_BYTES) {
+      return null;
+    }
+    InputStream in = context.req().getInputStream();
+    byte[] body = in.readNBytes(declared >= 0 ? (int) declared : MAX_BODY_BYTES + 1);
+    return body.length > MAX_BODY_BYTES ? null : body;
+  }
+
+  private static void answer(Context context, CheckOutcome.Decided decided) {
+    int status = CheckResponse.status(decided);
+    context.status(status);
+    if (!decided.limits().isEmpty()) {
+      context.header("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
+      context.header("RateLimit", RateLimitFields.state(decided.limits()));
+    }
+    CheckOutcome.Denial denial = decided.denial();
+    if (denial != null && !denial.costExceedsCapacity()) {
+      context.header(
+          "Retry-After",
+          Long.toString(RateLimitFields.retryAfterSeconds(denial.retryAfterMicros())));
+    } else if (status == 503) {
+      context.header("Retry-After", RETRY_AFTER_UNAVAILABLE_SECONDS);
+    }
+    if (decided.recorded() instanceof Recorded.Durable durable) {
+      context.header("Usage-Position", durable.position().toString());
+    }
+    context.contentType(status == 200 ? JSON : Problem.CONTENT_TYPE);
+    context.result(CheckResponse.body(decided));
+  }
+
+  private static void answer(Context context, Problem problem) {
+    context.status(problem.status());
+    context.contentType(Problem.CONTENT_TYPE);
+    if (problem.status() == 503) {
+      context.header("Retry-After", RETRY_AFTER_UNAVAILABLE_SECONDS);
+    }
+    context.result(CheckResponse.body(problem));
+  }
+
+  private void ready(Context context) {
+    DecisionCache.Health cacheHealth = cache.check();
+    CallLog.Health logHealth = log.check();
+    // calls can still be answered by policy without the cache, so only the log decides readiness
+    boolean ready = logHealth.ok() && !stopping;
+    context.status(ready ? 200 : 503);
+    context.contentType(JSON);
+    context.result(HealthBody.of(ready, stopping, cacheHealth, logHealth));
+  }
+
+  /** The port it listens on. */
+  public int port() {
+    return javalin.port();
+  }
+
+  /** Answers new calls with 503 and readiness with "stopping", so that traffic moves away. */
+  public void beginStop() {
+    stopping = true;
+  }
+
+  @Override
+  public void close() {
+    stopping = true;
+    javalin.stop();
+  }
+}

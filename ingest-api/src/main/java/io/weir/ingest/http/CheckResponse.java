@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.util.ByteArrayBuilder;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.LimitStatus;
+import io.weir.ingest.gate.Recorded;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Turns what became of a call into a status and a body: the one place that maps values to status.
+ */
+final class CheckResponse {
+  private static final JsonFactory JSON = new JsonFactory();
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  private CheckResponse() {}
+
+  static int status(CheckOutcome.Decided decided) {
+    if (decided.call().allowed()) {
+      return 200;
+    }
+    return decided.call().decidedBy() == DecidedBy.FAIL_CLOSED ? 503 : 429;
+  }
+
+  static byte[] body(CheckOutcome.Decided decided) {
+    return write(json -> writeDecided(json, decided));
+  }
+
+  static byte[] body(Problem problem) {
+    return write(json -> writeProblem(json, problem));
+  }
+
+  private interface Members {
+    void write(JsonGenerator json) throws IOException;
+  }
+
+  private static byte[] write(Members members) {
+    try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
+      try (JsonGenerator json = JSON.createGenerator(bytes)) {
+        json.writeStartObject();
+        members.write(json);
+        json.writeEndObject();
+      }
+      return bytes.toByteArray();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("memory does not fail to be written", impossible);
+    }
+  }
+
+  private static void writeProblem(JsonGenerator json, Problem problem) throws IOException {
+    json.writeStringField("type", problem.type());
+    json.writeStringField("title", problem.title());
+    json.writeNumberField("status", problem.status());
+    json.writeStringField("detail", problem.detail());
+    String field = problem.field();
+    if (field != null) {
+      json.writeStringField("field", field);
+    }
+  }
+
+  private static void writeDecided(JsonGenerator json, CheckOutcome.Decided decided)
+      throws IOException {
+    CallEvent call = decided.call();
+    if (!call.allowed()) {
+      writeRefusal(json, decided);
+    }
+    json.writeStringField("id", call.id());
+    json.writeBooleanField("allowed", call.allowed());
+    json.writeStringField("client", call.client());
+    json.writeStringField("decided_by", call.decidedBy().wireName());
+    Recorded recorded = decided.recorded();
+    if (recorded != null) {
+      json.writeStringField("durability", durability(recorded));
+    }
+    json.writeNumberField("policies_version", call.policiesVersion());
+    json.writeNumberField("retry_after_ms", retryAfterMillis(decided.denial()));
+    json.writeArrayFieldStart("limits");
+    for (LimitStatus limit : decided.limits()) {
+      json.writeStartObject();
+      json.writeStringField("policy", limit.policy().name());
+      json.writeStringField("mode", limit.policy().mode().name().toLowerCase(Locale.ROOT));
+      json.writeNumberField("limit", limit.policy().limit().capacityTokens());
+      json.writeNumberField("remaining", limit.reply().remainingTokens());
+      json.writeNumberField("reset_ms", ceilMillis(limit.reply().resetMicros()));
+      json.writeBooleanField("allowed", limit.reply().sufficient());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+  }
+
+  private static void writeRefusal(JsonGenerator json, CheckOutcome.Decided decided)
+      throws IOException {
+    CheckOutcome.Denial denial = decided.denial();
+    if (denial == null) {
+      writeProblem(
+          json,
+          Problem.unavailable(
+              "the decision cache does not answer and policy '"
+                  + decided.call().policy()
+                  + "' refuses calls then"));
+      return;
+    }
+    String detail =
+        denial.costExceedsCapacity()
+            ? "the cost " + decided.call().cost() + " is above the capacity: waiting cannot help"
+            : "not enough tokens";
+    writeProblem(json, new Problem(Problem.QUOTA_EXCEEDED, "Quota exceeded", 429, detail, null));
+    json.writeArrayFieldStart("violated-policies");
+    for (String policy : denial.violated()) {
+      json.writeString(policy);
+    }
+    json.writeEndArray();
+    if (denial.costExceedsCapacity()) {
+      json.writeStringField("reason", "cost-exceeds-capacity");
+    }
+  }
+
+  private static String durability(Recorded recorded) {
+    return recorded instanceof Recorded.Durable durable
+        ? durable.durability().wireName()
+        : "dropped";
+  }
+
+  private static long retryAfterMillis(CheckOutcome.@Nullable Denial denial) {
+    return denial == null || denial.retryAfterMicros() < 0
+        ? 0
+        : ceilMillis(denial.retryAfterMicros());
+  }
+
+  private static long ceilMillis(long micros) {
+    return micros / MICROS_PER_MILLI + (micros % MICROS_PER_MILLI == 0 ? 0 : 1);
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.decision.DecisionCache;
+import io.weir.ingest.gate.CallLog;
+
+/** The body of a readiness answer: which part is well, and what is wrong with the others. */
+final class HealthBody {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private HealthBody() {}
+
+  static String of(
+      boolean ready, boolean stopping, DecisionCache.Health cache, CallLog.Health log) {
+    ObjectNode body = JSON.createObjectNode();
+    body.put("ok", ready);
+    body.put("stopping", stopping);
+    body.putObject("decision_cache").put("ok", cache.ok()).put("detail", cache.detail());
+    body.putObject("call_log").put("ok", log.ok()).put("detail", log.detail());
+    try {
+      return JSON.writeValueAsString(body);
+    } catch (JsonProcessingException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+}

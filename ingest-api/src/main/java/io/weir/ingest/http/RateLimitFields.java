@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.ingest.gate.LimitStatus;
+import io.weir.topics.model.TokenBucketLimit;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * The {@code RateLimit-Policy} and {@code RateLimit} fields of
+ * draft-ietf-httpapi-ratelimit-headers-11, written as lists of structured fields (RFC 9651): {@code
+ * "burst";q=100;w=60} and {@code "burst";r=99;t=1}.
+ *
+ * <p>For a token bucket the quota {@code q} is its capacity and the window {@code w} the time from
+ * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
+ * until it is full.
+ */
+final class RateLimitFields {
+  private static final long MICROS_PER_SECOND = 1_000_000;
+
+  /** Largest integer of a structured field (RFC 9651 §3.3.1): 15 digits. */
+  private static final long MAX_INTEGER = 999_999_999_999_999L;
+
+  private RateLimitFields() {}
+
+  static String policy(List<LimitStatus> limits) {
+    StringBuilder field = new StringBuilder(32 * limits.size());
+    for (LimitStatus limit : limits) {
+      if (limit.enforced()) {
+        item(field, limit.policy().name());
+        parameter(field, 'q', limit.policy().limit().capacityTokens());
+        parameter(field, 'w', ceilSeconds(fillMicros(limit.policy().limit())));
+      }
+    }
+    return field.toString();
+  }
+
+  static String state(List<LimitStatus> limits) {
+    StringBuilder field = new StringBuilder(32 * limits.size());
+    for (LimitStatus limit : limits) {
+      if (limit.enforced()) {
+        item(field, limit.policy().name());
+        parameter(field, 'r', limit.reply().remainingTokens());
+        parameter(field, 't', ceilSeconds(limit.reply().resetMicros()));
+      }
+    }
+    return field.toString();
+  }
+
+  /** Seconds to wait, rounded up and at least 1: a caller that comes back then is not early. */
+  static long retryAfterSeconds(long retryAfterMicros) {
+    return Math.max(1, ceilSeconds(retryAfterMicros));
+  }
+
+  private static long fillMicros(TokenBucketLimit limit) {
+    TokenBucketLimit.Scale scale = limit.scale();
+    long ticks = (scale.capacityUnits() - 1) / scale.unitsPerTick() + 1;
+    long max = Long.MAX_VALUE / scale.tickMicros();
+    return Math.min(ticks, max) * scale.tickMicros();
+  }
+
+  private static long ceilSeconds(long micros) {
+    return micros / MICROS_PER_SECOND + (micros % MICROS_PER_SECOND == 0 ? 0 : 1);
+  }
+
+  private static void parameter(StringBuilder field, char name, long value) {
+    field.append(';').append(name).append('=').append(Math.min(value, MAX_INTEGER));
+  }
+
+  /**
+   * Adds a list member: a string, which holds printable ASCII only; the rest is percent-encoded.
+   */
+  private static void item(StringBuilder field, String name) {
+    if (field.length() > 0) {
+      field.append(", ");
+    }
+    field.append('"');
+    for (int i = 0; i < name.length(); i++) {
+      char c = name.charAt(i);
+      if (c == '"' || c == '\\') {
+        field.append('\\').append(c);
+      } else if (c < 0x7f) {
+        field.append(c);
+      } else {
+        int end = Character.isHighSurrogate(c) ? i + 2 : i + 1;
+        for (byte b : name.substring(i, end).getBytes(StandardCharsets.UTF_8)) {
+          field.append(String.format(Locale.ROOT, "%%%02X", b & 0xff));
+        }
+        i = end - 1;
+      }
+    }
+    field.append('"');
+  }
+}

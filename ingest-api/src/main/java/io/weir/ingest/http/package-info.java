@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The check API over HTTP: routes, parsing, response headers, problem documents. The only package
+ * of this module that knows Javalin.
+ */
+@NullMarked
+package io.weir.ingest.http;
+
+import org.jspecify.annotations.NullMarked;

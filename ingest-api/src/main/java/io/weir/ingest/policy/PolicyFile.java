@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+import io.weir.topics.model.PolicySet;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * A policy file. A file with one wrong policy is refused as a whole, with every problem named, so
+ * that no half of an intention is ever enforced.
+ */
+public final class PolicyFile {
+  private static final ObjectMapper YAML =
+      new ObjectMapper(
+          YAMLFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build());
+
+  private PolicyFile() {}
+
+  /** What a file holds. */
+  public sealed interface Content {
+    /** The policies; there may be none. */
+    record Valid(PolicySet policies) implements Content {}
+
+    /**
+     * Why the file is refused.
+     *
+     * @param problems each names the place in the file and the rule; at least one
+     */
+    record Invalid(List<String> problems) implements Content {
+      public Invalid {
+        problems = List.copyOf(problems);
+      }
+    }
+  }
+
+  /**
+   * Reads a file.
+   *
+   * @throws IOException when it cannot be read at all
+   */
+  public static Content read(Path file) throws IOException {
+    return parse(Files.readString(file));
+  }
+
+  /** Reads a file's text. */
+  public static Content parse(String yaml) {
+    JsonNode root;
+    try {
+      root = YAML.readTree(yaml);
+    } catch (JsonProcessingException notYaml) {
+      return new Content.Invalid(
+          List.of(
+              "line "
+                  + notYaml.getLocation().getLineNr()
+                  + ", column "
+                  + notYaml.getLocation().getColumnNr()
+                  + ": "
+                  + notYaml.getOriginalMessage()));
+    }
+    PolicyReader reader = new PolicyReader();
+    PolicySet policies = reader.read(root);
+    return reader.problems().isEmpty()
+        ? new Content.Valid(policies)
+        : new Content.Invalid(reader.problems());
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Policies as operators write them: one YAML file, read whole, refused whole. Depends on the model
+ * of the topics and a YAML library.
+ */
+@NullMarked
+package io.weir.ingest.policy;
+
+import org.jspecify.annotations.NullMarked;
