@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.catalog;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.TopicExistsException;
+
+/** Creates the catalogue's topics, and compares a cluster with it. Not safe for threads. */
+public final class TopicAdmin implements AutoCloseable {
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
+
+  private final Admin admin;
+  private final String bootstrapServers;
+
+  private TopicAdmin(Admin admin, String bootstrapServers) {
+    this.admin = admin;
+    this.bootstrapServers = bootstrapServers;
+  }
+
+  /** The cluster does not answer, or refuses. The message says where and why. */
+  public static final class TopicAdminException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    TopicAdminException(String message, Throwable cause) {
+      super(message, cause);
+    }
+  }
+
+  /** Connects to a cluster; nothing is asked of it yet. */
+  public static TopicAdmin connect(String bootstrapServers) {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis());
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis() / 2);
+    return new TopicAdmin(Admin.create(settings), bootstrapServers);
+  }
+
+  /**
+   * Creates the topics that are missing; those that are there are left as they are.
+   *
+   * @param partitions of each new topic; once calls are counted it must not change any more
+   * @param replicationFactor of each new topic; empty takes the cluster's default
+   * @return names of the topics created
+   */
+  public List<String> createMissing(int partitions, Optional<Short> replicationFactor)
+      throws TopicAdminException {
+    Set<String> present = call("list topics", admin.listTopics().names()::get);
+    List<String> created = new ArrayList<>();
+    for (Topic topic : Topics.all()) {
+      if (!present.contains(topic.name())) {
+        NewTopic newTopic =
+            new NewTopic(topic.name(), Optional.of(partitions), replicationFactor)
+                .configs(topic.configs());
+        create(newTopic);
+        created.add(topic.name());
+      }
+    }
+    return created;
+  }
+
+  private void create(NewTopic topic) throws TopicAdminException {
+    try {
+      call("create topic " + topic.name(), admin.createTopics(List.of(topic)).all()::get);
+    } catch (TopicAdminException failed) {
+      // another process was faster, which is as good
+      if (!(failed.getCause() instanceof TopicExistsException)) {
+        throw failed;
+      }
+    }
+  }
+
+  /** What differs from the catalogue, one sentence each; empty when nothing does. */
+  public List<String> differences() throws TopicAdminException {
+    Set<String> present = call("list topics", admin.listTopics().names()::get);
+    List<String> differences = new ArrayList<>();
+    List<String> names = new ArrayList<>();
+    for (Topic topic : Topics.all()) {
+      if (present.contains(topic.name())) {
+        names.add(topic.name());
+      } else {
+        differences.add(topic.name() + " is missing");
+      }
+    }
+    Map<String, TopicDescription> descriptions =
+        call("describe topics", admin.describeTopics(names).allTopicNames()::get);
+    comparePartitions(descriptions, differences);
+    List<ConfigResource> resources =
+        names.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
+    Map<ConfigResource, Config> configs =
+        call("describe topic settings", admin.describeConfigs(resources).all()::get);
+    for (Topic topic : Topics.all()) {
+      Config config = configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic.name()));
+      if (config != null) {
+        compareConfig(topic, config, differences);
+      }
+    }
+    return differences;
+  }
+
+  /** Partitions of the calls topic; 0 when it is missing. */
+  public int callsPartitions() throws TopicAdminException {
+    if (!call("list topics", admin.listTopics().names()::get).contains(Topics.CALLS.name())) {
+      return 0;
+    }
+    Map<String, TopicDescription> described =
+        call(
+            "describe topics",
+            admin.describeTopics(List.of(Topics.CALLS.name())).allTopicNames()::get);
+    TopicDescription calls = described.get(Topics.CALLS.name());
+    return calls == null ? 0 : calls.partitions().size();
+  }
+
+  private static void comparePartitions(
+      Map<String, TopicDescription> descriptions, List<String> differences) {
+    TopicDescription calls = descriptions.get(Topics.CALLS.name());
+    if (calls == null) {
+      return;
+    }
+    int partitions = calls.partitions().size();
+    for (Topic topic : Topics.all()) {
+      TopicDescription description = descriptions.get(topic.name());
+      if (description != null && description.partitions().size() != partitions) {
+        differences.add(
+            topic.name()
+                + " has "
+                + description.partitions().size()
+                + " partitions, but "
+                + Topics.CALLS.name()
+                + " has "
+                + partitions
+                + "; rows must stay in their partition");
+      }
+    }
+  }
+
+  private static void compareConfig(Topic topic, Config config, List<String> differences) {
+    topic
+        .configs()
+        .forEach(
+            (name, expected) -> {
+              ConfigEntry entry = config.get(name);
+              String actual = entry == null ? "nothing" : entry.value();
+              if (!expected.equals(actual)) {
+                differences.add(
+                    topic.name()
+                        + " has "
+                        + name
+                        + "="
+                        + actual
+                        + ", the catalogue says "
+                        + expected);
+              }
+            });
+  }
+
+  private interface Call<T> {
+    T get(long timeout, TimeUnit unit)
+        throws InterruptedException, ExecutionException, TimeoutException;
+  }
+
+  private <T> T call(String what, Call<T> call) throws TopicAdminException {
+    try {
+      return call.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException failed) {
+      Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+      throw new TopicAdminException(
+          "Kafka at "
+              + bootstrapServers
+              + " (WEIR_KAFKA): cannot "
+              + what
+              + ": "
+              + cause.getMessage(),
+          cause);
+    } catch (TimeoutException silent) {
+      throw new TopicAdminException(
+          "Kafka at " + bootstrapServers + " (WEIR_KAFKA) does not answer: cannot " + what, silent);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new TopicAdminException("interrupted", interrupted);
+    }
+  }
+
+  @Override
+  public void close() {
+    admin.close(Duration.ZERO);
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.settings;
+
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The variables of a process, read with their types. A variable that is unset or empty takes its
+ * default; a wrong one is refused with its name, its rule and its value. Immutable.
+ */
+public final class Settings {
+  private final Map<String, String> variables;
+
+  private Settings(Map<String, String> variables) {
+    this.variables = Map.copyOf(variables);
+  }
+
+  /** A variable is wrong or missing. The message names it. */
+  public static final class InvalidSettingException extends IllegalArgumentException {
+    private static final long serialVersionUID = 1L;
+
+    public InvalidSettingException(String message) {
+      super(message);
+    }
+  }
+
+  /** The settings in an environment. */
+  public static Settings of(Map<String, String> variables) {
+    return new Settings(variables);
+  }
+
+  /** A text, with a default. */
+  public String text(String variable, String absent) {
+    String value = variables.get(variable);
+    return value == null || value.isEmpty() ? absent : value;
+  }
+
+  /** A text that cannot be done without. */
+  public String required(String variable, String meaning) {
+    String value = text(variable, "");
+    if (value.isEmpty()) {
+      throw new InvalidSettingException(variable + " is not set; it names " + meaning);
+    }
+    return value;
+  }
+
+  /** An integer in {@code [min, max]}. */
+  public long integer(String variable, long absent, long min, long max) {
+    String value = text(variable, Long.toString(absent));
+    try {
+      long number = Long.parseLong(value);
+      if (number >= min && number <= max) {
+        return number;
+      }
+    } catch (NumberFormatException notANumber) {
+      // refused below, with the same words
+    }
+    throw new InvalidSettingException(
+        variable + " must be an integer from " + min + " to " + max + ", is '" + value + "'");
+  }
+
+  /** A TCP port; 0 takes any free one. */
+  public int port(String variable, int absent) {
+    return (int) integer(variable, absent, 0, 65_535);
+  }
+
+  /** A duration in {@code [min, max]}, written as ISO 8601. */
+  public Duration duration(String variable, Duration absent, Duration min, Duration max) {
+    String value = text(variable, absent.toString());
+    try {
+      Duration duration = Duration.parse(value);
+      if (duration.compareTo(min) >= 0 && duration.compareTo(max) <= 0) {
+        return duration;
+      }
+    } catch (DateTimeParseException notADuration) {
+      // refused below, with the same words
+    }
+    throw new InvalidSettingException(
+        variable
+            + " must be an ISO 8601 duration from "
+            + min
+            + " to "
+            + max
+            + ", is '"
+            + value
+            + "'");
+  }
+
+  /** One of an enum's words, in lower case. */
+  public <E extends Enum<E>> E choice(String variable, E absent) {
+    String value = text(variable, word(absent));
+    for (E constant : absent.getDeclaringClass().getEnumConstants()) {
+      if (word(constant).equals(value)) {
+        return constant;
+      }
+    }
+    String words =
+        Stream.of(absent.getDeclaringClass().getEnumConstants())
+            .map(Settings::word)
+            .collect(Collectors.joining(", "));
+    throw new InvalidSettingException(
+        variable + " must be one of " + words + ", is '" + value + "'");
+  }
+
+  private static String word(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The bytes of wire version 1, as stored in this package's resources. A difference here is a
+ * migration: readers in the field would meet it.
+ */
+final class StoredBytesTest {
+  private static final UsageKey KEY = new UsageKey("acme/ü", "calls", "GET /v1/items");
+  private static final UsageWindow WINDOW = new UsageWindow(1_763_690_400_000L, 1_763_691_300_000L);
+  private static final UsageCount COUNT =
+      new UsageCount(10_432, 10_432, 57, 3, 2, 0, 10_489, 8_000, 8_812, -2L, 7);
+
+  @Test
+  void callLine_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    CallEvent call =
+        new CallEvent(
+            "7f1c",
+            true,
+            "acme/ü",
+            "GET /v1/items",
+            "calls",
+            2,
+            true,
+            DecidedBy.CACHE,
+            "burst",
+            7,
+            1_763_690_401_234L,
+            "203.0.113.0/24",
+            List.of(new Charge("w1:{4:acme}:5:burst", 1_763_690_000_000_000L, 2, 9)));
+
+    byte[] bytes = CallLineCodec.encode(call);
+
+    assertEquals(stored("call-line.json"), text(bytes));
+    assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
+  }
+
+  @Test
+  void callLine_withoutOptionalMembers_agreesWithTheStoredBytes() throws Exception {
+    CallEvent call =
+        new CallEvent(
+            "7f1d",
+            false,
+            "acme",
+            "-",
+            "calls",
+            1,
+            false,
+            DecidedBy.NONE,
+            null,
+            0,
+            5,
+            null,
+            List.of());
+
+    byte[] bytes = CallLineCodec.encode(call);
+
+    assertEquals(stored("call-line-least.json"), text(bytes));
+    assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
+  }
+
+  @Test
+  void finalRow_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    agrees(
+        "ledger-final.json",
+        new UsageRow(
+            KEY,
+            WINDOW,
+            UsageRow.Type.FINAL,
+            1,
+            null,
+            null,
+            COUNT,
+            10_432,
+            3,
+            1_763_691_300_000L,
+            true,
+            1_763_691_900_000L));
+  }
+
+  @Test
+  void adjustmentRow_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    UsageCount late = new UsageCount(-4, 1, 0, 0, 0, 1, 1, 9_000, 9_000, 5, 7);
+    agrees(
+        "ledger-adjustment.json",
+        new UsageRow(
+            KEY,
+            WINDOW,
+            UsageRow.Type.ADJUSTMENT,
+            2,
+            UsageRow.recordId(KEY, WINDOW, 1),
+            UsageRow.Reason.LATE,
+            late,
+            10_428,
+            3,
+            1_763_691_300_000L,
+            false,
+            1_763_691_900_000L));
+  }
+
+  @Test
+  void closeRow_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    agrees(
+        "ledger-close.json",
+        new CloseRow(3, 1_763_691_300_000L, 12, 10_432, true, 1_763_691_900_000L));
+  }
+
+  private static void agrees(String name, LedgerRow row) throws Exception {
+    byte[] bytes = LedgerRowCodec.encode(row);
+
+    assertEquals(stored(name), text(bytes));
+    assertEquals(row, LedgerRowCodec.decode(bytes));
+  }
+
+  @Test
+  void usageState_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    UsageState state = new UsageState(KEY, WINDOW, UsageState.Status.ADJUSTED, 2, COUNT, true);
+
+    byte[] bytes = UsageStateCodec.encode(state);
+
+    assertEquals(stored("usage-state.json"), text(bytes));
+    assertEquals(state, UsageStateCodec.decode(bytes));
+    assertEquals(
+        "acme%2F%C3%BC/calls/GET%20%2Fv1%2Fitems/001763690400000", UsageStateCodec.key(state));
+  }
+
+  @Test
+  void progress_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    PartitionProgress progress =
+        new PartitionProgress(
+            3,
+            8_812,
+            1_763_691_000_000L,
+            1_763_690_400_000L,
+            1_763_691_000_500L,
+            new PartitionProgress.Counters(10, 6, 2, 1, 1),
+            List.of(
+                new PartitionProgress.Node(
+                    "node-a",
+                    1_763_690_000_000L,
+                    57,
+                    12,
+                    0,
+                    1_763_691_000_000L,
+                    PartitionProgress.State.LIVE)));
+
+    byte[] bytes = PartitionProgressCodec.encode(progress);
+
+    assertEquals(stored("progress.json"), text(bytes));
+    assertEquals(progress, PartitionProgressCodec.decode(bytes));
+    assertEquals("@progress/00003", PartitionProgressCodec.key(3));
+  }
+
+  @Test
+  void batchHeader_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    BatchHeader header =
+        new BatchHeader("node-a", 1_763_690_000_000L, 12, 5, 1_763_691_000_000L, 52, true);
+
+    Map<String, byte[]> headers = BatchHeaderCodec.encode(header);
+
+    StringBuilder lines = new StringBuilder();
+    headers.forEach(
+        (name, value) -> lines.append(name).append('=').append(text(value)).append('\n'));
+    assertEquals(stored("batch-headers.txt"), lines.toString().strip());
+    assertEquals(header, BatchHeaderCodec.decode(headers::get));
+  }
+
+  private static String stored(String name) throws IOException {
+    try (InputStream in = StoredBytesTest.class.getResourceAsStream("v1/" + name)) {
+      return in == null ? "no stored bytes " + name : text(in.readAllBytes()).strip();
+    }
+  }
+
+  private static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+}
