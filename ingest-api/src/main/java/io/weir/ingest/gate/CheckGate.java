@@ -4,6 +4,8 @@ package io.weir.ingest.gate;
 import io.weir.decision.BucketReply;
 import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
+import io.weir.decision.MatchedPolicies;
+import io.weir.decision.PolicyMatcher;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -24,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class CheckGate {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  private final CheckPlanner planner;
+  private final PolicyMatcher policies;
   private final DecisionCache cache;
   private final CallLog log;
   private final Supplier<String> newIds;
@@ -38,12 +40,12 @@ public final class CheckGate {
    * @param cacheTimeMicros told the cache's clock after every decision, in microseconds since 1970
    */
   public CheckGate(
-      CheckPlanner planner,
+      PolicyMatcher policies,
       DecisionCache cache,
       CallLog log,
       Supplier<String> newIds,
       LongConsumer cacheTimeMicros) {
-    this.planner = planner;
+    this.policies = policies;
     this.cache = cache;
     this.log = log;
     this.newIds = newIds;
@@ -57,11 +59,12 @@ public final class CheckGate {
 
   /** Decides and records a call. */
   public CheckOutcome check(Call call) {
-    CheckPlan plan = planner.plan(call);
+    MatchedPolicies plan = policies.match(call.client(), call.endpoint(), call.meter());
+    statistics.policiesLeftOut.add(plan.leftOut().size());
     Ticket ticket = log.begin();
     CheckOutcome.Decided decided;
     try {
-      Decision decision = plan == null ? null : cache.take(plan.check());
+      Decision decision = plan.isEmpty() ? null : cache.take(plan.check(call.cost()));
       decided = judge(call, plan, decision, ticket.begunAtEpochMillis());
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
@@ -78,17 +81,17 @@ public final class CheckGate {
 
   /** Says what {@link #check} would answer now; nothing is consumed and nothing is recorded. */
   public CheckOutcome.Decided peek(Call call) {
-    CheckPlan plan = planner.plan(call);
+    MatchedPolicies plan = policies.match(call.client(), call.endpoint(), call.meter());
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
-    Decision decision = plan == null ? null : cache.peek(plan.check());
+    Decision decision = plan.isEmpty() ? null : cache.peek(plan.check(call.cost()));
     return judge(call, plan, decision, nowEpochMillis);
   }
 
   private CheckOutcome.Decided judge(
-      Call call, @Nullable CheckPlan plan, @Nullable Decision decision, long nowEpochMillis) {
-    if (plan == null || decision == null) {
+      Call call, MatchedPolicies plan, @Nullable Decision decision, long nowEpochMillis) {
+    if (decision == null) {
       return undecided(call, DecidedBy.NONE, null, nowEpochMillis);
     }
     if (decision instanceof Decision.Decided decided) {
@@ -120,14 +123,14 @@ public final class CheckGate {
     return new CheckOutcome.Decided(event, List.of(), null, null);
   }
 
-  private CheckOutcome.Decided decided(Call call, CheckPlan plan, Decision.Decided decision) {
+  private CheckOutcome.Decided decided(Call call, MatchedPolicies plan, Decision.Decided decision) {
     List<LimitStatus> limits = new ArrayList<>(plan.policies().size());
     List<Charge> charges = new ArrayList<>(plan.policies().size());
     for (int i = 0; i < plan.policies().size(); i++) {
       BucketReply reply = decision.buckets().get(i);
       limits.add(new LimitStatus(plan.policies().get(i), reply));
       if (reply.charged()) {
-        String bucket = plan.check().buckets().get(i).bucket();
+        String bucket = plan.buckets().get(i).bucket();
         charges.add(new Charge(bucket, reply.epoch(), call.cost(), reply.chargedTokens()));
       }
     }
@@ -198,7 +201,7 @@ public final class CheckGate {
         allowed,
         decidedBy,
         policy,
-        planner.policiesVersion(),
+        policies.policiesVersion(),
         decidedAtEpochMillis,
         call.ipPrefix(),
         charges);

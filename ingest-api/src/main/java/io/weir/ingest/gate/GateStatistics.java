@@ -16,6 +16,7 @@ public final class GateStatistics {
   private final Map<DecidedBy, LongAdder> denied = adders();
   final LongAdder notKept = new LongAdder();
   final LongAdder undecided = new LongAdder();
+  final LongAdder policiesLeftOut = new LongAdder();
 
   GateStatistics() {}
 
@@ -57,5 +58,10 @@ public final class GateStatistics {
   /** Checks and peeks the cache did not answer. */
   public long undecided() {
     return undecided.sum();
+  }
+
+  /** Policies that matched a check but did not fit into it, and so were not evaluated. */
+  public long policiesLeftOut() {
+    return policiesLeftOut.sum();
   }
 }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.ingest.gate.Durability;
+import io.weir.ingest.record.WhenFull;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.settings.Settings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+
+/**
+ * The settings of one ingest node, validated whole.
+ *
+ * @param node name of the node, unique among ingest nodes and the same after a restart
+ * @param kafka bootstrap servers
+ * @param redis the decision cache's server and limits
+ * @param httpHost address to bind
+ * @param httpPort port of the check API; 0 takes any free one
+ * @param dataFolder holds the journal; of this process alone
+ * @param policies the policy file
+ * @param durability when a call is answered
+ * @param whenFull what happens when the journal is full
+ * @param maxJournalBytes bound on calls that Kafka does not have yet
+ * @param fsync whether an append waits for the disk
+ * @param drainTimeout how long a stop waits for Kafka
+ */
+public record IngestConfig(
+    String node,
+    String kafka,
+    RedisCacheConfig redis,
+    String httpHost,
+    int httpPort,
+    Path dataFolder,
+    Path policies,
+    Durability durability,
+    WhenFull whenFull,
+    long maxJournalBytes,
+    boolean fsync,
+    Duration drainTimeout) {
+
+  private static final long DEFAULT_JOURNAL_BYTES = 4L << 30;
+  private static final long MIN_JOURNAL_BYTES = 1L << 20;
+  private static final long MAX_JOURNAL_BYTES = 1L << 50;
+  private static final int DEFAULT_HTTP_PORT = 8080;
+
+  private enum Switch {
+    ON,
+    OFF
+  }
+
+  /**
+   * Reads the settings from an environment.
+   *
+   * @throws Settings.InvalidSettingException naming the variable that is wrong
+   */
+  public static IngestConfig of(Map<String, String> environment) {
+    Settings settings = Settings.of(environment);
+    String node = settings.text("WEIR_NODE", settings.text("HOSTNAME", "ingest-1"));
+    if (!BatchHeader.isNodeName(node)) {
+      throw new Settings.InvalidSettingException(
+          "WEIR_NODE must be 1 to 64 of A-Za-z0-9._-, is '" + node + "'");
+    }
+    return new IngestConfig(
+        node,
+        settings.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"),
+        redis(settings),
+        settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
+        settings.port("WEIR_HTTP_PORT", DEFAULT_HTTP_PORT),
+        Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
+        Path.of(settings.text("WEIR_POLICIES", "policies.yml")),
+        settings.choice("WEIR_DURABILITY", Durability.JOURNALED),
+        settings.choice("WEIR_WHEN_FULL", WhenFull.REJECT),
+        settings.integer(
+            "WEIR_JOURNAL_MAX_BYTES", DEFAULT_JOURNAL_BYTES, MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES),
+        settings.choice("WEIR_JOURNAL_FSYNC", Switch.OFF) == Switch.ON,
+        settings.duration(
+            "WEIR_DRAIN_TIMEOUT", Duration.ofSeconds(20), Duration.ZERO, Duration.ofHours(1)));
+  }
+
+  private static RedisCacheConfig redis(Settings settings) {
+    String uri = settings.required("WEIR_REDIS", "Redis' URI, redis://host:port");
+    if (!uri.startsWith("redis://") && !uri.startsWith("rediss://")) {
+      throw new Settings.InvalidSettingException(
+          "WEIR_REDIS must begin with redis:// or rediss://, is '"
+              + uri.replaceFirst("//[^/@]*@", "//***@")
+              + "'");
+    }
+    return RedisCacheConfig.of(uri)
+        .withDeadline(
+            settings.duration(
+                "WEIR_DECISION_DEADLINE",
+                Duration.ofMillis(20),
+                Duration.ofMillis(1),
+                Duration.ofSeconds(10)))
+        .withOnEviction(
+            settings.choice("WEIR_REDIS_EVICTION", RedisCacheConfig.OnEviction.REFUSE));
+  }
+
+  /** The settings in one line, without secrets. */
+  @Override
+  public String toString() {
+    return "node=" + node
+        + " kafka=" + kafka
+        + " redis=[" + redis + "]"
+        + " http=" + httpHost + ":" + httpPort
+        + " data=" + dataFolder
+        + " policies=" + policies
+        + " durability=" + durability.wireName()
+        + " when_full=" + whenFull
+        + " journal_max_bytes=" + maxJournalBytes
+        + " fsync=" + fsync
+        + " drain_timeout=" + drainTimeout;
+  }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.ingest.policy.PolicyFile;
+import io.weir.topics.model.Policy;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Locale;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Works on policy files. */
+@Command(
+    name = "policies",
+    mixinStandardHelpOptions = true,
+    description = "Validate a policy file before it is rolled out.")
+final class PoliciesCommand implements Runnable {
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private CommandSpec spec;
+
+  @Command(
+      name = "check",
+      mixinStandardHelpOptions = true,
+      description = "Validate a policy file; exit 1 and name every problem when it is wrong.")
+  int check(@Parameters(paramLabel = "FILE", description = "the policy file (YAML)") Path file)
+      throws IOException {
+    PrintWriter out = spec.commandLine().getOut();
+    PolicyFile.Content content;
+    try {
+      content = PolicyFile.read(file);
+    } catch (IOException unreadable) {
+      throw new CommandFailedException("cannot read " + file + ": " + unreadable, unreadable);
+    }
+    if (content instanceof PolicyFile.Content.Invalid invalid) {
+      List<String> problems = invalid.problems();
+      problems.forEach(problem -> out.println(file + ": " + problem));
+      out.printf("%d problem%s%n", problems.size(), problems.size() == 1 ? "" : "s");
+      out.flush();
+      return 1;
+    }
+    List<Policy> policies = ((PolicyFile.Content.Valid) content).policies().policies();
+    for (Policy policy : policies) {
+      out.printf(
+          "%-20s %s, capacity %d, %d tokens per %s, key %s, on cache failure %s%n",
+          policy.name(),
+          lower(policy.mode()),
+          policy.limit().capacityTokens(),
+          policy.limit().refillTokens(),
+          Duration.of(policy.limit().refillPeriodMicros(), ChronoUnit.MICROS),
+          policy.key().stream().map(PoliciesCommand::lower).toList(),
+          lower(policy.onCacheFailure()));
+    }
+    out.printf("%s is valid: %d policies%n", file, policies.size());
+    out.flush();
+    return 0;
+  }
+
+  private static String lower(Enum<?> word) {
+    return word.name().toLowerCase(Locale.ROOT);
+  }
+
+  @Override
+  public void run() {
+    spec.commandLine().usage(spec.commandLine().getOut());
+  }
+}

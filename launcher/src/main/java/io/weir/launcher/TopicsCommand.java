@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.catalog.Topics;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Creates the topics, or compares a cluster's with the catalogue. */
+@Command(
+    name = "topics",
+    mixinStandardHelpOptions = true,
+    description = "Create the topics, or compare them with the catalogue (WEIR_KAFKA).")
+final class TopicsCommand implements Runnable {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Command(
+      name = "create",
+      mixinStandardHelpOptions = true,
+      description = "Create the topics that are missing; leave the others as they are.")
+  int create(
+      @Option(
+              names = "--partitions",
+              defaultValue = "12",
+              description = "partitions of each topic (${DEFAULT-VALUE}); fixed once calls are counted")
+          int partitions,
+      @Option(
+              names = "--replication-factor",
+              description = "replicas of each partition; default: the cluster's own")
+          @Nullable Short replicationFactor)
+      throws TopicAdminException {
+    if (partitions < 1) {
+      throw new CommandFailedException("--partitions must be at least 1, is " + partitions);
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    try (TopicAdmin admin = connect()) {
+      int present = admin.callsPartitions();
+      List<String> created =
+          admin.createMissing(
+              present == 0 ? partitions : present, Optional.ofNullable(replicationFactor));
+      for (Topic topic : Topics.all()) {
+        out.printf(
+            "%-24s %s%n",
+            topic.name(), created.contains(topic.name()) ? "created" : "was there already");
+      }
+    }
+    out.flush();
+    return 0;
+  }
+
+  @Command(
+      name = "check",
+      mixinStandardHelpOptions = true,
+      description = "Compare the cluster's topics with the catalogue; exit 1 on a difference.")
+  int check() throws TopicAdminException {
+    PrintWriter out = spec.commandLine().getOut();
+    try (TopicAdmin admin = connect()) {
+      List<String> differences = admin.differences();
+      differences.forEach(out::println);
+      if (differences.isEmpty()) {
+        out.printf("%d topics agree with the catalogue%n", Topics.all().size());
+      }
+      out.flush();
+      return differences.isEmpty() ? 0 : 1;
+    }
+  }
+
+  private TopicAdmin connect() {
+    return TopicAdmin.connect(weir.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"));
+  }
+
+  @Override
+  public void run() {
+    spec.commandLine().usage(spec.commandLine().getOut());
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.Map;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The command line of {@code ./weir}. */
+@Command(
+    name = "weir",
+    mixinStandardHelpOptions = true,
+    version = "weir 0.1.0",
+    description = "Measures API traffic exactly, and holds it back synchronously.",
+    subcommands = {
+      DemoCommand.class,
+      UpCommand.class,
+      IngestCommand.class,
+      AggregateCommand.class,
+      TopicsCommand.class,
+      PoliciesCommand.class,
+      VerifyCommand.class,
+      CommandLine.HelpCommand.class
+    },
+    footer = {
+      "",
+      "Two more are run by the script itself: 'weir test' (the whole test suite) and",
+      "'weir build' (build what is stale). Settings come from variables; see README.md."
+    })
+public final class WeirCommand implements Runnable {
+  private final Map<String, String> environment;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private CommandSpec spec;
+
+  WeirCommand(Map<String, String> environment) {
+    this.environment = Map.copyOf(environment);
+  }
+
+  /** Runs a command line and ends the process with its status. */
+  public static void main(String[] arguments) {
+    System.exit(commandLine(System.getenv()).execute(arguments));
+  }
+
+  static CommandLine commandLine(Map<String, String> environment) {
+    CommandLine commandLine = new CommandLine(new WeirCommand(environment));
+    commandLine.setExecutionExceptionHandler(
+        (failure, command, parsed) -> {
+          if (failure instanceof CommandFailedException
+              || failure instanceof IOException
+              || failure instanceof TopicAdminException) {
+            PrintWriter err = command.getErr();
+            err.println("weir: " + failure.getMessage());
+            err.flush();
+            return 1;
+          }
+          throw failure;
+        });
+    return commandLine;
+  }
+
+  /** The variables of the process; the only place that reads them is main. */
+  Map<String, String> environment() {
+    return environment;
+  }
+
+  /** The value of a variable, or a default when it is unset or empty. */
+  String setting(String variable, String absent) {
+    String value = environment.get(variable);
+    return value == null || value.isEmpty() ? absent : value;
+  }
+
+  /** The value of a variable that a command cannot do without. */
+  String required(String variable, String meaning) {
+    String value = environment.get(variable);
+    if (value == null || value.isEmpty()) {
+      throw new CommandFailedException(variable + " is not set; it names " + meaning);
+    }
+    return value;
+  }
+
+  @Override
+  public void run() {
+    spec.commandLine().usage(spec.commandLine().getOut());
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Header;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts calls the obvious way: every line of every batch, each batch number once, each caller's id
+ * once. Keeps every batch number and every caller's id it saw in memory. Not safe for threads.
+ */
+final class Recount {
+  /** How far ahead of the broker's clock a call may be dated. */
+  private static final long MAX_AHEAD_MILLIS = 5 * 60 * 1000;
+
+  private final long windowMillis;
+  private final int partitions;
+  private final Set<String> batches = new HashSet<>();
+  private final Set<String> callerIds = new HashSet<>();
+  private final Map<Slot, Tally> tallies = new HashMap<>();
+  private long lines;
+  private long duplicates;
+  private long refused;
+
+  Recount(long windowMillis, int partitions) {
+    this.windowMillis = windowMillis;
+    this.partitions = partitions;
+  }
+
+  void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] value = record.value();
+    BatchHeader header;
+    try {
+      header = BatchHeaderCodec.decode(name -> header(record, name));
+    } catch (MalformedRecordException notABatch) {
+      refused += Math.max(1, value == null ? 0 : lines(value));
+      return;
+    }
+    int found = value == null ? 0 : lines(value);
+    if (found != header.count()) {
+      refused += Math.max(1, found);
+      return;
+    }
+    if (value == null || found == 0) {
+      return;
+    }
+    lines += found;
+    String number =
+        record.partition() + "/" + header.node() + "/" + header.nodeEpoch() + "/"
+            + header.batchSequence();
+    if (!batches.add(number)) {
+      duplicates += found;
+      return;
+    }
+    int start = 0;
+    while (start < value.length) {
+      int end = start;
+      while (end < value.length && value[end] != '\n') {
+        end++;
+      }
+      addLine(record, value, start, end - start);
+      start = end + 1;
+    }
+  }
+
+  private void addLine(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      byte[] value,
+      int offset,
+      int length) {
+    CallEvent call;
+    try {
+      call = CallLineCodec.decode(value, offset, length);
+    } catch (MalformedRecordException notACall) {
+      refused++;
+      return;
+    }
+    long age = record.timestamp() - call.decidedAtEpochMillis();
+    if (age < -MAX_AHEAD_MILLIS
+        || age > Topics.LATENESS.toMillis()
+        || ClientPartitioner.partition(call.client(), partitions) != record.partition()) {
+      refused++;
+      return;
+    }
+    if (call.idFromCaller()
+        && !callerIds.add(call.client() + '\n' + call.id() + '\n' + call.allowed())) {
+      duplicates++;
+      return;
+    }
+    long start = call.decidedAtEpochMillis() / windowMillis * windowMillis;
+    Slot slot = new Slot(call.client(), call.meter(), call.endpoint(), start, record.partition());
+    Tally tally = tallies.computeIfAbsent(slot, unseen -> new Tally());
+    if (call.allowed()) {
+      tally.quantity = Math.addExact(tally.quantity, call.cost());
+      tally.allowed++;
+      tally.failOpen += call.decidedBy().withoutCache() ? 1 : 0;
+    } else {
+      tally.denied++;
+    }
+    tally.digest += call.digest();
+  }
+
+  private static byte @Nullable [] header(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
+    Header header = record.headers().lastHeader(name);
+    return header == null ? null : header.value();
+  }
+
+  private static int lines(byte[] value) {
+    int lines = 0;
+    for (int i = 0; i < value.length; i++) {
+      if (value[i] == '\n' || i == value.length - 1) {
+        lines++;
+      }
+    }
+    return lines;
+  }
+
+  Map<Slot, Tally> tallies() {
+    return tallies;
+  }
+
+  long lines() {
+    return lines;
+  }
+
+  long duplicates() {
+    return duplicates;
+  }
+
+  long refused() {
+    return refused;
+  }
+}
