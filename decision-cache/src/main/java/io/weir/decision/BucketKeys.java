@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.Base64;
+
+/**
+ * Names of buckets: {@code w1:{4:acme}:5:burst}, or with an endpoint {@code
+ * w1:{4:acme}:5:burst:12:GET /v1/item}. The part in braces is the hash tag of Redis Cluster, so all
+ * buckets of a client share a slot.
+ *
+ * <p>Each name stands behind its length, so that no two lists of names give one key. A name that is
+ * longer than {@value #MAX_PLAIN_CHARS} characters, or holds a brace or anything but printable
+ * ASCII, is replaced by 192 bits of its SHA-256 behind {@code h:}. Keys are ASCII and at most
+ * {@link #MAX_CHARS} long.
+ */
+public final class BucketKeys {
+  /** Version of the key's form and of the state kept under it. */
+  public static final String VERSION = "w1";
+
+  /** Longest name that stands in a key as it is; keeps usual names readable in a console. */
+  static final int MAX_PLAIN_CHARS = 64;
+
+  /** Longest key: version, punctuation and three names of a length, a colon and 64 characters. */
+  public static final int MAX_CHARS = 6 + 3 * (3 + MAX_PLAIN_CHARS) + 1;
+
+  /** Bytes of SHA-256 kept: 192 bits, so that a collision costs 2^96 tries. */
+  private static final int HASH_BYTES = 24;
+
+  private BucketKeys() {}
+
+  /** The bucket of a policy whose key is the client alone. */
+  public static String ofClient(String policy, String client) {
+    return clientPrefix(client) + part(policy);
+  }
+
+  /** The bucket of a policy whose key is client and endpoint. */
+  public static String ofClientAndEndpoint(String policy, String client, String endpoint) {
+    return clientPrefix(client) + part(policy) + ':' + part(endpoint);
+  }
+
+  /** What all keys of a client begin with. */
+  static String clientPrefix(String client) {
+    return VERSION + ":{" + part(client) + "}:";
+  }
+
+  /** A name in the form in which it stands in a key. */
+  static String part(String name) {
+    return isPlain(name) ? name.length() + ":" + name : "h:" + hash(name);
+  }
+
+  private static boolean isPlain(String name) {
+    int length = name.length();
+    if (length > MAX_PLAIN_CHARS) {
+      return false;
+    }
+    for (int i = 0; i < length; i++) {
+      char c = name.charAt(i);
+      if (c < 0x20 || c > 0x7e || c == '{' || c == '}') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static String hash(String name) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(name.getBytes(StandardCharsets.UTF_8));
+      return Base64.getUrlEncoder().encodeToString(Arrays.copyOf(digest, HASH_BYTES));
+    } catch (NoSuchAlgorithmException missing) {
+      throw new IllegalStateException("every Java platform has SHA-256", missing);
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision;
+
+import io.weir.topics.model.KeyPart;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.PolicySet;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A policy set, compiled for the hot path. Immutable. Policies that are off are left out. A client
+ * that some policy names in full is found by a hash look-up; the patterns of clients are tried for
+ * the others only.
+ */
+public final class PolicyMatcher {
+  private final long version;
+  private final List<CompiledPolicy> forUnnamedClients;
+  private final Map<String, List<CompiledPolicy>> forNamedClients;
+
+  private PolicyMatcher(PolicySet set) {
+    this.version = set.version();
+    List<CompiledPolicy> all =
+        set.policies().stream()
+            .filter(policy -> policy.mode() != PolicyMode.OFF)
+            .map(CompiledPolicy::of)
+            .toList();
+    this.forUnnamedClients = all.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
+    this.forNamedClients = new HashMap<>();
+    for (CompiledPolicy policy : all) {
+      for (NamePattern pattern : policy.client) {
+        if (pattern instanceof NamePattern.Exact exact) {
+          forNamedClients.computeIfAbsent(
+              exact.text(),
+              name -> all.stream().filter(other -> fits(other.client, name)).toList());
+        }
+      }
+    }
+  }
+
+  /** Compiles a set. */
+  public static PolicyMatcher of(PolicySet set) {
+    return new PolicyMatcher(set);
+  }
+
+  /** Version of the set. */
+  public long policiesVersion() {
+    return version;
+  }
+
+  /** The policies of a call, with its buckets. */
+  public MatchedPolicies match(String client, String endpoint, String meter) {
+    List<CompiledPolicy> named = forNamedClients.get(client);
+    List<CompiledPolicy> matched = new ArrayList<>();
+    for (CompiledPolicy candidate : named == null ? forUnnamedClients : named) {
+      if ((named != null || fits(candidate.client, client))
+          && fits(candidate.endpoint, endpoint)
+          && fits(candidate.meter, meter)) {
+        matched.add(candidate);
+      }
+    }
+    List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
+    return build(matched, leftOut, client, endpoint);
+  }
+
+  /** Shortens a list to what fits into a check; gives what was taken out. */
+  private static List<Policy> leaveOut(List<CompiledPolicy> matched) {
+    List<Policy> leftOut = new ArrayList<>();
+    for (boolean enforced : new boolean[] {false, true}) {
+      for (int i = matched.size() - 1; i >= 0 && matched.size() > Check.MAX_BUCKETS; i--) {
+        if (matched.get(i).enforced == enforced) {
+          leftOut.add(matched.remove(i).policy);
+        }
+      }
+    }
+    return leftOut;
+  }
+
+  private MatchedPolicies build(
+      List<CompiledPolicy> matched, List<Policy> leftOut, String client, String endpoint) {
+    List<Policy> policies = new ArrayList<>(matched.size());
+    List<BucketRequest> buckets = new ArrayList<>(matched.size());
+    if (!matched.isEmpty()) {
+      String clientPrefix = BucketKeys.clientPrefix(client);
+      for (CompiledPolicy match : matched) {
+        String key = clientPrefix + match.keyPart;
+        String bucket = match.perEndpoint ? key + ':' + BucketKeys.part(endpoint) : key;
+        policies.add(match.policy);
+        buckets.add(new BucketRequest(bucket, match.policy.limit(), match.enforced));
+      }
+    }
+    return new MatchedPolicies(version, policies, buckets, leftOut);
+  }
+
+  private static boolean fits(List<NamePattern> patterns, String name) {
+    if (patterns.isEmpty()) {
+      return true;
+    }
+    for (NamePattern pattern : patterns) {
+      if (pattern.matches(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private record CompiledPolicy(
+      Policy policy,
+      List<NamePattern> client,
+      List<NamePattern> endpoint,
+      List<NamePattern> meter,
+      String keyPart,
+      boolean perEndpoint,
+      boolean enforced) {
+
+    static CompiledPolicy of(Policy policy) {
+      return new CompiledPolicy(
+          policy,
+          compile(policy.match().client()),
+          compile(policy.match().endpoint()),
+          compile(policy.match().meter()),
+          BucketKeys.part(policy.name()),
+          policy.key().contains(KeyPart.ENDPOINT),
+          policy.mode() == PolicyMode.ENFORCE);
+    }
+
+    private static List<NamePattern> compile(List<String> patterns) {
+      return patterns.stream().map(NamePattern::of).toList();
+    }
+
+    boolean mayMatchUnnamedClients() {
+      return client.isEmpty()
+          || client.stream().anyMatch(pattern -> !(pattern instanceof NamePattern.Exact));
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import java.util.Map;
+
+/**
+ * Whether a server may throw buckets away before their time. A bucket that was evicted is full
+ * again at its next call, so its client gets more than its limit.
+ *
+ * @param result the answer
+ * @param maxMemoryBytes the server's {@code maxmemory}; 0 is without bound, −1 not known
+ * @param policy the server's {@code maxmemory-policy}; empty when not known
+ */
+public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
+  /** The answers. */
+  public enum Result {
+    /** No bucket is evicted: memory has no bound, or a full server refuses writes. */
+    SAFE,
+    /** Memory is bounded and the policy evicts keys that have a TTL, as all buckets do. */
+    MAY_EVICT,
+    /** The server does not tell, or has not been reached yet. */
+    UNKNOWN
+  }
+
+  static final EvictionCheck NOT_KNOWN = new EvictionCheck(Result.UNKNOWN, -1, "");
+
+  /** From the answer to {@code CONFIG GET maxmemory*}. */
+  static EvictionCheck of(Map<String, String> settings) {
+    String bytes = settings.get("maxmemory");
+    String policy = settings.get("maxmemory-policy");
+    if (bytes == null || policy == null) {
+      return NOT_KNOWN;
+    }
+    long maxMemoryBytes = Long.parseLong(bytes);
+    boolean safe = maxMemoryBytes == 0 || policy.equals("noeviction");
+    return new EvictionCheck(safe ? Result.SAFE : Result.MAY_EVICT, maxMemoryBytes, policy);
+  }
+
+  /** One sentence for a log or a health page. */
+  public String describe() {
+    return switch (result) {
+      case SAFE -> "the server evicts no buckets";
+      case UNKNOWN -> "the server does not tell whether it may evict buckets";
+      case MAY_EVICT ->
+          "the server may evict buckets: maxmemory="
+              + maxMemoryBytes
+              + " maxmemory-policy="
+              + policy
+              + "; set maxmemory-policy to noeviction";
+    };
+  }
+}

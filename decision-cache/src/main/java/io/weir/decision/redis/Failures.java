@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
+import io.weir.decision.Decision;
+import io.weir.decision.Decision.Cause;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+
+/** Gives an error of the client library or the server its category. */
+final class Failures {
+  /**
+   * First words of the server's errors that say it cannot serve now. Servers before Redis 7 put
+   * them behind a preamble when a script ran into them.
+   */
+  private static final List<String> UNAVAILABLE_WORDS =
+      List.of(
+          "READONLY",
+          "LOADING",
+          "OOM",
+          "MASTERDOWN",
+          "BUSY",
+          "MISCONF",
+          "NOREPLICAS",
+          "NOAUTH",
+          "NOPERM",
+          "CLUSTERDOWN",
+          "TRYAGAIN",
+          "UNBLOCKED",
+          "NOSCRIPT");
+
+  private Failures() {}
+
+  static Throwable unwrap(Throwable error) {
+    return error instanceof CompletionException && error.getCause() != null
+        ? error.getCause()
+        : error;
+  }
+
+  static boolean isNoScript(Throwable error) {
+    return unwrap(error) instanceof RedisNoScriptException;
+  }
+
+  /** True when the server is a replica: the name may by now lead to another server. */
+  static boolean isReadOnly(Throwable error) {
+    return unwrap(error) instanceof RedisCommandExecutionException
+        && describe(error).contains("READONLY");
+  }
+
+  static Decision.Undecided undecided(Throwable error) {
+    String detail = describe(error);
+    boolean strange =
+        unwrap(error) instanceof RedisCommandExecutionException
+            && UNAVAILABLE_WORDS.stream().noneMatch(detail::contains);
+    return new Decision.Undecided(strange ? Cause.CORRUPT : Cause.UNAVAILABLE, detail);
+  }
+
+  static Decision.Undecided unavailable(String detail) {
+    return new Decision.Undecided(Cause.UNAVAILABLE, detail);
+  }
+
+  private static String describe(Throwable error) {
+    Throwable cause = unwrap(error);
+    String message = cause.getMessage();
+    return message == null ? cause.getClass().getSimpleName() : message;
+  }
+}

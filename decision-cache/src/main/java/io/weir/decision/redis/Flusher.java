@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends what waits in the queue: takes as many checks as are there, up to a batch, and makes one
+ * script call of them. While all permitted calls are under way the queue grows, and so does the
+ * next batch: under load calls become fewer and larger by themselves.
+ */
+final class Flusher implements AutoCloseable {
+  private static final long JOIN_MILLIS = 2_000;
+
+  private final RedisCacheConfig config;
+  private final TakeTokensScript script;
+  private final RedisLink link;
+  private final CacheStatistics statistics;
+  private final BlockingQueue<WaitingCheck> queue;
+  private final Semaphore inFlight;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  Flusher(
+      RedisCacheConfig config,
+      TakeTokensScript script,
+      RedisLink link,
+      CacheStatistics statistics) {
+    this.config = config;
+    this.script = script;
+    this.link = link;
+    this.statistics = statistics;
+    this.queue = new ArrayBlockingQueue<>(config.queueCapacity());
+    this.inFlight = new Semaphore(config.maxInFlight());
+    this.thread = FlusherThread.of(this::run);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Queues a check; false when the queue is full. */
+  boolean offer(WaitingCheck check) {
+    boolean queued = queue.offer(check);
+    if (closed) {
+      check.fail(Failures.unavailable("the cache is closed"));
+    }
+    return queued;
+  }
+
+  private void run() {
+    List<WaitingCheck> batch = new ArrayList<>(config.maxBatch());
+    try {
+      while (!closed) {
+        acquirePermit();
+        takeBatch(batch);
+        @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
+        if (batch.isEmpty()) {
+          inFlight.release();
+        } else if (connection == null) {
+          inFlight.release();
+          batch.forEach(check -> check.fail(Failures.unavailable(link.reason())));
+        } else {
+          new ScriptCall(script, link, statistics, batch, inFlight::release).send(connection);
+        }
+        batch.clear();
+      }
+    } catch (InterruptedException closing) {
+      // only close() interrupts this thread
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Waits until another call may be sent; gives the connection up when none comes back. */
+  private void acquirePermit() throws InterruptedException {
+    while (!inFlight.tryAcquire(config.stallTimeout().toNanos(), TimeUnit.NANOSECONDS)) {
+      @Nullable StatefulRedisConnection<byte[], byte[]> stalled = link.current();
+      if (stalled != null) {
+        statistics.countStall();
+        link.drop(stalled, "no answer for " + config.stallTimeout().toMillis() + " ms");
+      }
+    }
+  }
+
+  private void takeBatch(List<WaitingCheck> batch) throws InterruptedException {
+    batch.add(queue.take());
+    queue.drainTo(batch, config.maxBatch() - 1);
+    long nowNanos = NanoClock.now();
+    batch.removeIf(
+        check -> {
+          boolean expired = check.isExpired(nowNanos);
+          if (expired) {
+            statistics.countExpiredUnsent();
+          }
+          return expired;
+        });
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    thread.interrupt();
+    try {
+      thread.join(JOIN_MILLIS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    List<WaitingCheck> left = new ArrayList<>();
+    queue.drainTo(left);
+    left.forEach(check -> check.fail(Failures.unavailable("the cache is closed")));
+  }
+}

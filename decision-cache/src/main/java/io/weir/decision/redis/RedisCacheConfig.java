@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.weir.decision.Check;
+import java.time.Duration;
+
+/**
+ * Settings of a {@link RedisDecisionCache}.
+ *
+ * @param uri the server, {@code redis://[user:password@]host[:port][/database]} or {@code
+ *     rediss://}
+ * @param deadline longest time a caller waits for a decision, waiting in the queue included; 1 ms
+ *     to 1 min
+ * @param queueCapacity checks that may wait to be sent; one more is rejected. 1 to 1,000,000
+ * @param maxBatch most checks in one script call; bounds for how long a call occupies the server. 1
+ *     to {@value #MAX_BATCH}
+ * @param maxInFlight most script calls sent and not answered. It also bounds what a server that
+ *     hangs may charge later without anyone waiting: maxInFlight × maxBatch checks. 1 to 64
+ * @param stallTimeout a connection whose calls have not been answered for so long is closed and
+ *     made anew; longer than the deadline
+ * @param connectTimeout longest time for making a connection, and for a start to wait for the first
+ * @param onEviction what to do with a server that may evict buckets
+ */
+public record RedisCacheConfig(
+    String uri,
+    Duration deadline,
+    int queueCapacity,
+    int maxBatch,
+    int maxInFlight,
+    Duration stallTimeout,
+    Duration connectTimeout,
+    OnEviction onEviction) {
+  /** Upper end of {@code maxBatch}: 256 checks of one bucket take a server about 1.5 ms. */
+  public static final int MAX_BATCH = 256;
+
+  private static final int MAX_QUEUE_CAPACITY = 1_000_000;
+  private static final int MAX_IN_FLIGHT = 64;
+
+  /** What to do with a server whose {@code maxmemory-policy} may evict buckets. */
+  public enum OnEviction {
+    /** Do not use it: an evicted bucket is full again, and nobody would notice. */
+    REFUSE,
+    /** Use it, and say so in the log at every connection. */
+    WARN
+  }
+
+  public RedisCacheConfig {
+    requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
+    requireRange("queue capacity", queueCapacity, MAX_QUEUE_CAPACITY);
+    requireRange("max batch", maxBatch, MAX_BATCH);
+    requireRange("max in flight", maxInFlight, MAX_IN_FLIGHT);
+    requireRange(
+        "stall timeout", stallTimeout, deadline.plus(Duration.ofMillis(1)), Duration.ofHours(1));
+    requireRange("connect timeout", connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
+  }
+
+  /**
+   * The defaults: deadline 20 ms, queue of 4,096, batches of 64, 3 in flight, stall 1 s, connect 2
+   * s, refuse eviction.
+   */
+  public static RedisCacheConfig of(String uri) {
+    return new RedisCacheConfig(
+        uri,
+        Duration.ofMillis(20),
+        4_096,
+        64,
+        3,
+        Duration.ofSeconds(1),
+        Duration.ofSeconds(2),
+        OnEviction.REFUSE);
+  }
+
+  /** The same with another deadline; the stall timeout grows with it where it must. */
+  public RedisCacheConfig withDeadline(Duration other) {
+    Duration leastStall = other.multipliedBy(2);
+    return new RedisCacheConfig(
+        uri,
+        other,
+        queueCapacity,
+        maxBatch,
+        maxInFlight,
+        stallTimeout.compareTo(leastStall) < 0 ? leastStall : stallTimeout,
+        connectTimeout,
+        onEviction);
+  }
+
+  /** The same with another queue, batch and number in flight. */
+  public RedisCacheConfig withQueue(int capacity, int batch, int inFlight) {
+    return new RedisCacheConfig(
+        uri, deadline, capacity, batch, inFlight, stallTimeout, connectTimeout, onEviction);
+  }
+
+  /** The same with other timeouts of the connection. */
+  public RedisCacheConfig withConnectionTimeouts(Duration stall, Duration connect) {
+    return new RedisCacheConfig(
+        uri, deadline, queueCapacity, maxBatch, maxInFlight, stall, connect, onEviction);
+  }
+
+  /** The same with another answer to eviction. */
+  public RedisCacheConfig withOnEviction(OnEviction other) {
+    return new RedisCacheConfig(
+        uri, deadline, queueCapacity, maxBatch, maxInFlight, stallTimeout, connectTimeout, other);
+  }
+
+  /** Without the password. */
+  @Override
+  public String toString() {
+    return String.format(
+        "uri=%s deadline_ms=%d queue_capacity=%d max_batch=%d max_in_flight=%d stall_timeout_ms=%d"
+            + " connect_timeout_ms=%d on_eviction=%s max_buckets=%d",
+        uri.replaceFirst("//[^/@]*@", "//***@"),
+        deadline.toMillis(),
+        queueCapacity,
+        maxBatch,
+        maxInFlight,
+        stallTimeout.toMillis(),
+        connectTimeout.toMillis(),
+        onEviction,
+        Check.MAX_BUCKETS);
+  }
+
+  private static void requireRange(String what, int value, int max) {
+    if (value < 1 || value > max) {
+      throw new IllegalArgumentException(what + " must be 1 to " + max + ", is " + value);
+    }
+  }
+
+  private static void requireRange(String what, Duration value, Duration min, Duration max) {
+    if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
+      throw new IllegalArgumentException(what + " must be " + min + " to " + max + ", is " + value);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.Decision.Cause;
+import io.weir.decision.DecisionCache;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The decision cache in a Redis server. Callers park on a bounded queue; one thread sends what
+ * waits there as one script call, several calls may be under way.
+ *
+ * <p>A caller never waits longer than the deadline: then the answer is {@link Cause#TIMEOUT}, and
+ * whether the call was charged is unknown. Without a connection the answer is {@link
+ * Cause#UNAVAILABLE} at once; the connection is made anew in the background, so a start does not
+ * need a running server either.
+ */
+public final class RedisDecisionCache implements DecisionCache {
+  /** Longest wait of {@link #check}; health is asked seldom and may be slower than a decision. */
+  private static final long HEALTH_TIMEOUT_MILLIS = 1_000;
+
+  private final long deadlineNanos;
+  private final CacheStatistics statistics = new CacheStatistics();
+  private final CheckEncoder encoder = new CheckEncoder();
+  private final RedisLink link;
+  private final Flusher flusher;
+  private volatile boolean closed;
+
+  private RedisDecisionCache(RedisCacheConfig config, TakeTokensScript script) {
+    this.deadlineNanos = config.deadline().toNanos();
+    this.link = new RedisLink(config, script, statistics);
+    this.flusher = new Flusher(config, script, link, statistics);
+  }
+
+  /**
+   * Starts a cache. Waits for the first try to connect, not for its success: {@link #check} and
+   * {@link #evictionCheck} tell how it went.
+   *
+   * @throws IllegalArgumentException when the URI is not one
+   */
+  public static RedisDecisionCache start(RedisCacheConfig config) {
+    return start(config, TakeTokensScript.load());
+  }
+
+  static RedisDecisionCache start(RedisCacheConfig config, TakeTokensScript script) {
+    RedisDecisionCache cache = new RedisDecisionCache(config, script);
+    cache.link.start();
+    cache.flusher.start();
+    return cache;
+  }
+
+  @Override
+  public Decision take(Check check) {
+    return statistics.count(decide(check, false));
+  }
+
+  @Override
+  public Decision peek(Check check) {
+    return statistics.count(decide(check, true));
+  }
+
+  private Decision decide(Check check, boolean peek) {
+    if (closed || link.current() == null) {
+      return Failures.unavailable(link.reason());
+    }
+    long endNanos = NanoClock.now() + deadlineNanos;
+    WaitingCheck waiting = new WaitingCheck(check, encoder.encode(check, peek), endNanos);
+    if (!flusher.offer(waiting)) {
+      return new Decision.Undecided(Cause.REJECTED, "too many checks wait already");
+    }
+    Decision decision = waiting.await();
+    return decision == null
+        ? new Decision.Undecided(
+            Cause.TIMEOUT,
+            "no answer within " + TimeUnit.NANOSECONDS.toMillis(deadlineNanos) + " ms")
+        : decision;
+  }
+
+  @Override
+  public Health check() {
+    @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
+    if (closed || connection == null) {
+      return new Health(false, link.reason());
+    }
+    try {
+      connection.async().ping().get(HEALTH_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+      return new Health(true, evictionCheck().describe());
+    } catch (ExecutionException failed) {
+      return new Health(false, Failures.undecided(failed).detail());
+    } catch (TimeoutException slow) {
+      return new Health(false, "no answer within " + HEALTH_TIMEOUT_MILLIS + " ms");
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return new Health(false, "interrupted");
+    }
+  }
+
+  /** Whether the server connected last may evict buckets. */
+  public EvictionCheck evictionCheck() {
+    return link.evictionCheck();
+  }
+
+  /** What this cache has done so far. */
+  public CacheStatistics statistics() {
+    return statistics;
+  }
+
+  /** Ends the cache: whoever waits is answered {@link Cause#UNAVAILABLE}; no thread is left. */
+  @Override
+  public void close() {
+    closed = true;
+    flusher.close();
+    link.close();
+  }
+}

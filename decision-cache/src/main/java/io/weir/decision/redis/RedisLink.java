@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.resource.ClientResources;
+import io.weir.decision.redis.RedisCacheConfig.OnEviction;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps one connection to the server, and makes it anew when it is lost. While there is none, that
+ * is known at once: nothing is buffered for a server that is away. A connection counts only when it
+ * has loaded the script and passed the check of the server's eviction.
+ */
+final class RedisLink implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
+
+  /** First pause before a new try; short, since a restarted server is back within milliseconds. */
+  private static final long MIN_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  /** Longest pause; bounds how long a healthy server stays unused. */
+  private static final long MAX_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** Lettuce wants two threads of a kind at least; one connection uses one of them. */
+  private static final int CLIENT_THREADS = 2;
+
+  private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
+
+  private final RedisCacheConfig config;
+  private final TakeTokensScript script;
+  private final CacheStatistics statistics;
+  private final RedisURI uri;
+  private final ClientResources resources;
+  private final RedisClient client;
+  private final Thread thread;
+  private final CountDownLatch firstTry = new CountDownLatch(1);
+  private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
+  private volatile String reason = "not connected yet";
+  private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
+  private volatile boolean closed;
+
+  RedisLink(RedisCacheConfig config, TakeTokensScript script, CacheStatistics statistics) {
+    this.config = config;
+    this.script = script;
+    this.statistics = statistics;
+    this.uri = RedisURI.create(config.uri());
+    uri.setTimeout(config.connectTimeout());
+    this.resources =
+        ClientResources.builder()
+            .ioThreadPoolSize(CLIENT_THREADS)
+            .computationThreadPoolSize(CLIENT_THREADS)
+            .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+            .build();
+    this.client = RedisClient.create(resources, uri);
+    client.setOptions(
+        ClientOptions.builder()
+            .autoReconnect(false)
+            .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+            .requestQueueSize(config.maxInFlight() * 4 + 16)
+            .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+            .socketOptions(
+                SocketOptions.builder()
+                    .connectTimeout(config.connectTimeout())
+                    .tcpNoDelay(true)
+                    .keepAlive(true)
+                    .build())
+            .build());
+    this.thread = new Thread(this::run, "weir-redis-link");
+    thread.setDaemon(true);
+  }
+
+  /** Begins to connect and waits for the outcome of the first try. */
+  void start() {
+    thread.start();
+    try {
+      if (!firstTry.await(2 * config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
+        LOG.warn("redis_connect_slow {}", config);
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The connection, null while there is none. */
+  @Nullable StatefulRedisConnection<byte[], byte[]> current() {
+    return current;
+  }
+
+  /** Why there is no connection. */
+  String reason() {
+    return reason;
+  }
+
+  EvictionCheck evictionCheck() {
+    return evictionCheck;
+  }
+
+  /** Gives a connection up; its calls fail now and another one is made. */
+  void drop(StatefulRedisConnection<byte[], byte[]> connection, String why) {
+    lost(connection, why);
+    abandon(connection);
+  }
+
+  private static void abandon(StatefulRedisConnection<byte[], byte[]> connection) {
+    // nobody waits for the end of a connection that is not used any more
+    var unused = connection.closeAsync();
+  }
+
+  private static void abandon(
+      CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting) {
+    // it may still come to be after its time
+    var unused = connecting.thenAccept(RedisLink::abandon);
+  }
+
+  private void lost(StatefulRedisConnection<byte[], byte[]> connection, String why) {
+    // two threads may find out at once: a second report must not hide a connection made since
+    if (current == connection) {
+      reason = why;
+      current = null;
+      if (!closed) {
+        LOG.warn("redis_connection_lost reason=\"{}\"", why);
+      }
+      LockSupport.unpark(thread);
+    }
+  }
+
+  private void run() {
+    long backoffNanos = MIN_BACKOFF_NANOS;
+    while (!closed) {
+      if (current != null) {
+        LockSupport.park(this);
+        continue;
+      }
+      long beganNanos = NanoClock.now();
+      connect();
+      firstTry.countDown();
+      while (current != null && !closed) {
+        LockSupport.park(this);
+      }
+      boolean lasted = NanoClock.now() - beganNanos > 2 * MAX_BACKOFF_NANOS;
+      backoffNanos = lasted ? MIN_BACKOFF_NANOS : Math.min(2 * backoffNanos, MAX_BACKOFF_NANOS);
+      pause(backoffNanos);
+    }
+  }
+
+  private void pause(long nanos) {
+    long endNanos = NanoClock.now() + nanos;
+    for (long left = nanos; left > 0 && !closed; left = endNanos - NanoClock.now()) {
+      LockSupport.parkNanos(this, left);
+    }
+  }
+
+  private void connect() {
+    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting =
+        client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
+    try {
+      StatefulRedisConnection<byte[], byte[]> connection = await(connecting);
+      if (!prepare(connection)) {
+        abandon(connection);
+      }
+    } catch (ExecutionException | TimeoutException failed) {
+      abandon(connecting);
+      unreachable(failed instanceof TimeoutException ? "connect timeout" : rootMessage(failed));
+    } catch (InterruptedException interrupted) {
+      // only close() interrupts; the loop ends
+      abandon(connecting);
+    }
+  }
+
+  /** Loads the script, looks at the eviction policy, and puts the connection to use. */
+  private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
+      throws InterruptedException {
+    try {
+      await(connection.async().scriptLoad(script.body()));
+      evictionCheck = checkEviction(connection);
+    } catch (ExecutionException | TimeoutException failed) {
+      unreachable(rootMessage(failed));
+      return false;
+    }
+    if (evictionCheck.result() == EvictionCheck.Result.MAY_EVICT) {
+      if (config.onEviction() == OnEviction.REFUSE) {
+        unreachable(evictionCheck.describe());
+        return false;
+      }
+      LOG.warn("redis_may_evict {}", evictionCheck.describe());
+    }
+    connection.addListener(
+        new RedisConnectionStateListener() {
+          @Override
+          public void onRedisDisconnected(RedisChannelHandler<?, ?> handler) {
+            lost(connection, "the connection was closed");
+          }
+        });
+    statistics.countConnection();
+    current = connection;
+    if (!connection.isOpen()) {
+      lost(connection, "the connection was closed");
+      return false;
+    }
+    LOG.info("redis_connected {}", config);
+    return true;
+  }
+
+  private EvictionCheck checkEviction(StatefulRedisConnection<byte[], byte[]> connection)
+      throws InterruptedException, TimeoutException {
+    try {
+      return EvictionCheck.of(await(connection.async().configGet("maxmemory*")));
+    } catch (ExecutionException forbidden) {
+      LOG.warn("redis_eviction_unknown reason=\"{}\"", rootMessage(forbidden));
+      return EvictionCheck.NOT_KNOWN;
+    }
+  }
+
+  private <T> T await(Future<T> future)
+      throws InterruptedException, ExecutionException, TimeoutException {
+    return future.get(config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private void unreachable(String why) {
+    if (!why.equals(reason)) {
+      LOG.warn("redis_unavailable reason=\"{}\" {}", why, config);
+    }
+    reason = why;
+  }
+
+  private static String rootMessage(Throwable error) {
+    Throwable root = error;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    String message = root.getMessage();
+    return message == null ? root.getClass().getSimpleName() : message;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    StatefulRedisConnection<byte[], byte[]> connection = current;
+    reason = "the cache is closed";
+    current = null;
+    if (connection != null) {
+      connection.close();
+    }
+    thread.interrupt();
+    client.shutdown(Duration.ZERO, SHUTDOWN_TIMEOUT);
+    Future<Boolean> stopped =
+        resources.shutdown(0, SHUTDOWN_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+    try {
+      thread.join(SHUTDOWN_TIMEOUT.toMillis());
+      stopped.get(SHUTDOWN_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException | TimeoutException slow) {
+      LOG.warn("redis_client_stop_slow reason=\"{}\"", rootMessage(slow));
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

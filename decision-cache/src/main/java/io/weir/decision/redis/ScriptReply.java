@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.weir.decision.BucketReply;
+import io.weir.decision.Decision;
+import io.weir.decision.Decision.Cause;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The reply of {@code take_tokens.lua} to the checks of one call. Immutable. */
+final class ScriptReply {
+  /** Bytes before the first check. */
+  static final int HEAD_BYTES = 8;
+
+  private static final int CHECK_BYTES = 1 + 1;
+  private static final int BUCKET_BYTES = 1 + 5 * 8;
+
+  private static final int DENIED = 0;
+  private static final int ALLOWED = 1;
+  private static final int COST_EXCEEDS_CAPACITY = 2;
+  private static final int CORRUPT = 3;
+
+  private static final int SUFFICIENT_FLAG = 1;
+  private static final int CHARGED_FLAG = 2;
+
+  private final byte[] bytes;
+
+  /**
+   * A reply.
+   *
+   * @param bytes as they came, not to be changed any more; at least {@link #HEAD_BYTES}
+   */
+  ScriptReply(byte[] bytes) {
+    this.bytes = bytes;
+  }
+
+  /** Bytes that the answer to a check of so many buckets takes. */
+  static int bytesOf(int buckets) {
+    return CHECK_BYTES + buckets * BUCKET_BYTES;
+  }
+
+  /**
+   * Reads the answer to one check.
+   *
+   * @param offset where the check's answer begins; the reply holds it whole
+   * @param buckets buckets of the check
+   */
+  Decision decode(int offset, int buckets) {
+    ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    long nowEpochMicros = buffer.getLong(0);
+    buffer.position(offset);
+    int verdict = Byte.toUnsignedInt(buffer.get());
+    int deciding = Byte.toUnsignedInt(buffer.get());
+    if (verdict == CORRUPT) {
+      return corrupt("a value kept for a bucket of the check is not a bucket's state");
+    }
+    List<BucketReply> replies = new ArrayList<>(buckets);
+    for (int i = 0; i < buckets; i++) {
+      replies.add(bucket(buffer));
+    }
+    if (verdict == ALLOWED) {
+      return new Decision.Allowed(nowEpochMicros, replies);
+    }
+    if ((verdict == DENIED || verdict == COST_EXCEEDS_CAPACITY) && deciding < buckets) {
+      return new Decision.Denied(
+          nowEpochMicros, replies, deciding, verdict == COST_EXCEEDS_CAPACITY);
+    }
+    return corrupt("the server answered verdict " + verdict + ", deciding bucket " + deciding);
+  }
+
+  private static BucketReply bucket(ByteBuffer buffer) {
+    int flags = buffer.get();
+    return new BucketReply(
+        (flags & SUFFICIENT_FLAG) != 0,
+        buffer.getLong(),
+        buffer.getLong(),
+        buffer.getLong(),
+        buffer.getLong(),
+        buffer.getLong(),
+        (flags & CHARGED_FLAG) != 0);
+  }
+
+  static Decision.Undecided corrupt(String detail) {
+    return new Decision.Undecided(Cause.CORRUPT, detail);
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The decision cache in Redis: one script call decides the checks of many callers. May depend on
+ * Lettuce.
+ */
+@NullMarked
+package io.weir.decision.redis;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What every decision cache does. Limits refill so slowly (one token an hour) that a cache whose
+ * clock runs gives the same answers as one whose clock stands.
+ */
+public abstract class DecisionCacheContract {
+  private static final long HOUR_MICROS = 3_600_000_000L;
+
+  /** Buckets of this test alone. */
+  private final String prefix = "w1:{" + UUID.randomUUID() + "}:";
+
+  /** The cache under test. */
+  protected abstract DecisionCache cache();
+
+  private static TokenBucketLimit hourly(long capacityTokens) {
+    return new TokenBucketLimit(capacityTokens, 1, HOUR_MICROS);
+  }
+
+  private BucketRequest enforced(String name, long capacityTokens) {
+    return new BucketRequest(prefix + name, hourly(capacityTokens), true);
+  }
+
+  private BucketRequest shadow(String name, long capacityTokens) {
+    return new BucketRequest(prefix + name, hourly(capacityTokens), false);
+  }
+
+  private static Check check(long cost, BucketRequest... buckets) {
+    return new Check(List.of(buckets), cost);
+  }
+
+  private Decision.Allowed allowed(Check check) {
+    return assertInstanceOf(Decision.Allowed.class, cache().take(check));
+  }
+
+  private Decision.Denied denied(Check check) {
+    return assertInstanceOf(Decision.Denied.class, cache().take(check));
+  }
+
+  @Test
+  void take_newBucket_isFullAndStampsAnEpoch() {
+    Decision.Allowed decision = allowed(check(3, enforced("a", 10)));
+
+    BucketReply reply = decision.buckets().get(0);
+    assertEquals(
+        new BucketReply(true, 7, reply.resetMicros(), 0, decision.decidedAtEpochMicros(), 3, true),
+        reply);
+    assertEquals(3 * HOUR_MICROS, reply.resetMicros());
+  }
+
+  @Test
+  void take_secondCall_keepsTheEpochAndAddsUpTheCharge() {
+    BucketReply first = allowed(check(3, enforced("a", 10))).buckets().get(0);
+    BucketReply second = allowed(check(4, enforced("a", 10))).buckets().get(0);
+
+    assertEquals(first.epoch(), second.epoch());
+    assertEquals(7, second.chargedTokens());
+    assertEquals(3, second.remainingTokens());
+  }
+
+  @Test
+  void take_exactFit_isAllowedAndLeavesNothing() {
+    assertEquals(0, allowed(check(10, enforced("a", 10))).buckets().get(0).remainingTokens());
+  }
+
+  @Test
+  void take_oneShort_isDeniedWithTheTimeToWait() {
+    allowed(check(4, enforced("a", 10)));
+
+    Decision.Denied decision = denied(check(7, enforced("a", 10)));
+    BucketReply reply = decision.buckets().get(0);
+    assertEquals(0, decision.decidingBucket());
+    assertFalse(decision.costExceedsCapacity());
+    assertFalse(reply.sufficient());
+    assertFalse(reply.charged());
+    assertEquals(6, reply.remainingTokens());
+    assertTrue(
+        reply.retryAfterMicros() > HOUR_MICROS / 2 && reply.retryAfterMicros() <= HOUR_MICROS,
+        () -> "retry after " + reply.retryAfterMicros());
+  }
+
+  @Test
+  void take_costAboveCapacity_isAVerdictOfItsOwn() {
+    Decision.Denied decision = denied(check(11, enforced("a", 10)));
+
+    assertTrue(decision.costExceedsCapacity());
+    assertEquals(-1, decision.buckets().get(0).retryAfterMicros());
+    assertEquals(10, decision.buckets().get(0).remainingTokens());
+  }
+
+  @Test
+  void take_largestCost_isDeniedAndDoesNotOverflow() {
+    assertTrue(denied(check(Long.MAX_VALUE, enforced("a", 10))).costExceedsCapacity());
+  }
+
+  @Test
+  void take_oneOfTwoBucketsIsShort_chargesNeither() {
+    allowed(check(2, enforced("small", 2)));
+
+    Decision.Denied decision = denied(check(1, enforced("large", 10), enforced("small", 2)));
+    assertEquals(1, decision.decidingBucket());
+    assertEquals(10, decision.buckets().get(0).remainingTokens());
+    assertTrue(decision.buckets().get(0).sufficient());
+    BucketReply large = allowed(check(1, enforced("large", 10))).buckets().get(0);
+    assertEquals(9, large.remainingTokens());
+    assertEquals(1, large.chargedTokens());
+  }
+
+  @Test
+  void take_severalBucketsAreShort_theLongestWaitDecides() {
+    allowed(check(5, enforced("a", 5), enforced("b", 5)));
+    allowed(check(1, enforced("c", 6)));
+
+    Decision.Denied decision =
+        denied(check(3, enforced("c", 2), enforced("a", 5), enforced("b", 5)));
+    assertEquals(0, decision.decidingBucket());
+    assertTrue(decision.costExceedsCapacity());
+    decision = denied(check(3, enforced("c", 6), enforced("a", 5), enforced("b", 5)));
+    assertTrue(
+        decision.buckets().get(decision.decidingBucket()).retryAfterMicros()
+            >= decision.buckets().get(2).retryAfterMicros());
+    assertEquals(1, decision.decidingBucket());
+  }
+
+  @Test
+  void take_shadowBucketIsShort_isAllowedAndLeavesTheShadowBucketAlone() {
+    allowed(check(2, shadow("shadow", 2)));
+
+    Decision.Allowed decision = allowed(check(1, shadow("shadow", 2), enforced("real", 10)));
+    assertFalse(decision.buckets().get(0).charged());
+    assertFalse(decision.buckets().get(0).sufficient());
+    assertEquals(0, decision.buckets().get(0).remainingTokens());
+    assertTrue(decision.buckets().get(1).charged());
+    assertEquals(9, decision.buckets().get(1).remainingTokens());
+  }
+
+  @Test
+  void take_shadowBucketHoldsTheCost_isChargedWithAnAllowedCall() {
+    assertTrue(allowed(check(1, shadow("shadow", 2))).buckets().get(0).charged());
+  }
+
+  @Test
+  void take_shadowRuleFirst_doesNotShortCircuitEnforcedOnes() {
+    allowed(check(2, enforced("real", 2)));
+
+    Decision.Denied decision = denied(check(1, shadow("shadow", 9), enforced("real", 2)));
+    assertEquals(1, decision.decidingBucket());
+    assertEquals(9, decision.buckets().get(0).remainingTokens());
+    assertFalse(decision.buckets().get(0).charged());
+  }
+
+  @Test
+  void take_shadowBucketBelowCost_neverRefuses() {
+    assertInstanceOf(
+        Decision.Allowed.class, cache().take(check(5, shadow("shadow", 2), enforced("real", 5))));
+  }
+
+  @Test
+  void peek_fullBucket_isAllowedAndTakesNothing() {
+    for (int i = 0; i < 3; i++) {
+      Decision.Allowed decision =
+          assertInstanceOf(Decision.Allowed.class, cache().peek(check(10, enforced("a", 10))));
+      BucketReply reply = decision.buckets().get(0);
+      assertEquals(new BucketReply(true, 10, 0, 0, 0, 0, false), reply);
+    }
+  }
+
+  @Test
+  void peek_emptyBucket_isDenied() {
+    allowed(check(10, enforced("a", 10)));
+
+    assertInstanceOf(Decision.Denied.class, cache().peek(check(1, enforced("a", 10))));
+  }
+
+  @Test
+  void take_limitHasChanged_carriesWholeTokensOver() {
+    allowed(check(4, enforced("a", 10)));
+
+    TokenBucketLimit daily = new TokenBucketLimit(8, 7, 24 * HOUR_MICROS);
+    BucketRequest changed = new BucketRequest(prefix + "a", daily, true);
+    assertEquals(5, allowed(check(1, changed)).buckets().get(0).remainingTokens());
+    BucketRequest smaller = new BucketRequest(prefix + "a", hourly(2), true);
+    assertEquals(1, allowed(check(1, smaller)).buckets().get(0).remainingTokens());
+  }
+
+  @Test
+  void take_mostBuckets_decidesAll() {
+    BucketRequest[] buckets = new BucketRequest[Check.MAX_BUCKETS];
+    for (int i = 0; i < buckets.length; i++) {
+      buckets[i] = enforced("b" + i, 10 + i);
+    }
+
+    Decision.Allowed decision = allowed(check(1, buckets));
+    for (int i = 0; i < buckets.length; i++) {
+      assertEquals(9 + i, decision.buckets().get(i).remainingTokens());
+    }
+  }
+
+  @Test
+  void take_manyThreadsOnOneBucket_admitsExactlyTheCapacity() throws Exception {
+    int capacityTokens = 500;
+    ExecutorService threads = Executors.newFixedThreadPool(16);
+    try {
+      List<Future<Integer>> admitted = new ArrayList<>();
+      for (int thread = 0; thread < 16; thread++) {
+        admitted.add(
+            threads.submit(
+                () -> {
+                  int count = 0;
+                  for (int i = 0; i < 100; i++) {
+                    Decision decision = cache().take(check(1, enforced("hot", capacityTokens)));
+                    count +=
+                        assertInstanceOf(Decision.Decided.class, decision)
+                                instanceof Decision.Allowed
+                            ? 1
+                            : 0;
+                  }
+                  return count;
+                }));
+      }
+
+      int total = 0;
+      for (Future<Integer> count : admitted) {
+        total += count.get();
+      }
+      assertEquals(capacityTokens, total);
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void check_runningCache_isOk() {
+    DecisionCache.Health health = cache().check();
+
+    assertTrue(health.ok(), health::detail);
+  }
+
+  @Test
+  void take_closedCache_isUndecided() {
+    cache().close();
+
+    Decision.Undecided decision =
+        assertInstanceOf(Decision.Undecided.class, cache().take(check(1, enforced("a", 10))));
+    assertEquals(Decision.Cause.UNAVAILABLE, decision.cause());
+    assertFalse(cache().check().ok());
+  }
+
+  @Test
+  void check_sameBucketTwice_isRefusedWhereItIsBuilt() {
+    assertThrows(
+        IllegalArgumentException.class, () -> check(1, enforced("a", 10), enforced("a", 11)));
+  }
+}

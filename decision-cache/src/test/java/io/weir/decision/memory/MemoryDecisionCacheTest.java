@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.DecisionCache;
+import io.weir.decision.DecisionCacheContract;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** The contract in this process, under a hand-set clock. */
+class MemoryDecisionCacheTest extends DecisionCacheContract {
+  private static final TokenBucketLimit TEN_PER_SECOND = new TokenBucketLimit(10, 10, 1_000_000);
+
+  private final AtomicLong nowEpochMicros = new AtomicLong(1_800_000_000_000_000L);
+  private final MemoryDecisionCache cache = new MemoryDecisionCache(nowEpochMicros::get);
+
+  @Override
+  protected DecisionCache cache() {
+    return cache;
+  }
+
+  private static Check check(String bucket, long cost) {
+    return new Check(List.of(new BucketRequest(bucket, TEN_PER_SECOND, true)), cost);
+  }
+
+  @Test
+  void take_afterTheRetryTime_isAllowedAndNotBefore() {
+    cache.take(check("a", 10));
+    Decision.Denied denied = assertInstanceOf(Decision.Denied.class, cache.take(check("a", 1)));
+    long retryAfterMicros = denied.buckets().get(0).retryAfterMicros();
+
+    nowEpochMicros.addAndGet(retryAfterMicros - 1);
+    assertInstanceOf(Decision.Denied.class, cache.take(check("a", 1)));
+    nowEpochMicros.addAndGet(1);
+    assertInstanceOf(Decision.Allowed.class, cache.take(check("a", 1)));
+  }
+
+  @Test
+  void take_bucketExpired_beginsANewEpoch() {
+    Decision.Allowed first = assertInstanceOf(Decision.Allowed.class, cache.take(check("a", 1)));
+    nowEpochMicros.addAndGet(3_600_000_000L);
+    Decision.Allowed later = assertInstanceOf(Decision.Allowed.class, cache.take(check("a", 1)));
+
+    assertTrue(later.buckets().get(0).epoch() > first.buckets().get(0).epoch());
+    assertEquals(1, later.buckets().get(0).chargedTokens());
+  }
+
+  @Test
+  void take_manyClientsOverTime_keepsNoMoreBucketsThanLive() {
+    for (int i = 0; i < 100_000; i++) {
+      cache.take(check("client-" + i, 1));
+      nowEpochMicros.addAndGet(100_000);
+    }
+
+    // a bucket lives for 10.1 s here, in which 101 clients come; the sweep waits for 1,024
+    assertTrue(cache.bucketCount() <= 1_025, () -> cache.bucketCount() + " buckets");
+  }
+}

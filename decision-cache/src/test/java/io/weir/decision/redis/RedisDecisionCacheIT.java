@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.weir.decision.DecisionCache;
+import io.weir.decision.DecisionCacheContract;
+import io.weir.servers.testing.TestRedis;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+
+/** The contract over a real Redis. */
+class RedisDecisionCacheIT extends DecisionCacheContract {
+  private static TestRedis redis;
+  private RedisDecisionCache cache;
+
+  @BeforeAll
+  static void startRedis() {
+    redis = TestRedis.start();
+  }
+
+  @AfterAll
+  static void stopRedis() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void startCache() {
+    // the deadline is for a machine that compiles at the same time; deadlines have their own tests
+    cache =
+        RedisDecisionCache.start(
+            RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(10)));
+  }
+
+  @AfterEach
+  void closeCache() {
+    cache.close();
+  }
+
+  @Override
+  protected DecisionCache cache() {
+    return cache;
+  }
+}
