@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.aggregator.AggregatorStartException;
+import io.weir.ingest.IngestStartException;
+import io.weir.ingest.record.CallLogStartException;
+import io.weir.servers.ServerStartException;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
-import java.io.IOException;
+import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
 import java.util.Map;
 import picocli.CommandLine;
@@ -51,17 +55,26 @@ public final class WeirCommand implements Runnable {
     CommandLine commandLine = new CommandLine(new WeirCommand(environment));
     commandLine.setExecutionExceptionHandler(
         (failure, command, parsed) -> {
-          if (failure instanceof CommandFailedException
-              || failure instanceof IOException
-              || failure instanceof TopicAdminException) {
-            PrintWriter err = command.getErr();
-            err.println("weir: " + failure.getMessage());
-            err.flush();
-            return 1;
+          if (!isExplained(failure)) {
+            throw failure;
           }
-          throw failure;
+          PrintWriter err = command.getErr();
+          err.println("weir: " + failure.getMessage());
+          err.flush();
+          return 1;
         });
     return commandLine;
+  }
+
+  /** Whether a failure's message says to a person what is wrong and what to change. */
+  private static boolean isExplained(Exception failure) {
+    return failure instanceof CommandFailedException
+        || failure instanceof ServerStartException
+        || failure instanceof TopicAdminException
+        || failure instanceof IngestStartException
+        || failure instanceof CallLogStartException
+        || failure instanceof AggregatorStartException
+        || failure instanceof Settings.InvalidSettingException;
   }
 
   /** The variables of the process; the only place that reads them is main. */

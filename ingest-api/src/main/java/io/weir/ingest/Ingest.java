@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import io.weir.decision.BucketKeys;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.PolicyMatcher;
+import io.weir.decision.redis.EvictionCheck;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.http.CheckApi;
+import io.weir.ingest.http.HttpSettings;
+import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.record.DecisionClock;
+import io.weir.ingest.record.KafkaCallLog;
+import io.weir.ingest.record.RecordConfig;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.TokenBucketLimit;
+import java.io.IOException;
+import java.net.BindException;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One ingest node: the check API, the decision cache's client and the call log, started and stopped in
+ * order. A node starts without Redis (policy decides then) and, once its journal knows the topic,
+ * without Kafka.
+ */
+public final class Ingest implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  /** The first JVM whose virtual threads are final. */
+  private static final int VIRTUAL_THREADS_SINCE = 21;
+
+  /** Answers in a row, each within the deadline, after which the path to the cache counts as warm. */
+  private static final int WARM_UP_ANSWERS = 200;
+
+  private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
+
+  private final RedisDecisionCache cache;
+  private final KafkaCallLog log;
+  private final CheckApi api;
+
+  private Ingest(RedisDecisionCache cache, KafkaCallLog log, CheckApi api) {
+    this.cache = cache;
+    this.log = log;
+    this.api = api;
+  }
+
+  /**
+   * Starts a node; it answers calls when this returns.
+   *
+   * @throws IngestStartException when the policies, the journal, Kafka or the port are not as they
+   *     must be
+   */
+  public static Ingest start(IngestConfig config) {
+    LOG.info("ingest starts {}", config);
+    PolicySet policies = policies(config.policies());
+    RedisDecisionCache cache = RedisDecisionCache.start(config.redis());
+    KafkaCallLog log = null;
+    try {
+      refuseEviction(config, cache);
+      warmUp(cache);
+      DecisionClock clock = DecisionClock.ofSystem();
+      log = KafkaCallLog.open(recordConfig(config), clock);
+      CheckGate gate =
+          new CheckGate(
+              PolicyMatcher.of(policies),
+              cache,
+              log,
+              new UuidV7(Clock.systemUTC())::next,
+              micros -> clock.observe(micros / MICROS_PER_MILLI));
+      IngestMetrics metrics = new IngestMetrics(gate.statistics(), cache, log.statistics());
+      HttpSettings http =
+          new HttpSettings(
+              config.httpHost(),
+              config.httpPort(),
+              Runtime.version().feature() >= VIRTUAL_THREADS_SINCE);
+      CheckApi api = CheckApi.start(gate, cache, log, metrics::scrape, http);
+      LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
+      return new Ingest(cache, log, api);
+    } catch (RuntimeException failed) {
+      if (log != null) {
+        log.close();
+      }
+      cache.close();
+      throw explained(config, failed);
+    }
+  }
+
+  private static PolicySet policies(Path file) {
+    PolicyFile.Content content;
+    try {
+      content = PolicyFile.read(file);
+    } catch (IOException unreadable) {
+      throw new IngestStartException(
+          "policy file " + file.toAbsolutePath() + " (WEIR_POLICIES) cannot be read: " + unreadable,
+          unreadable);
+    }
+    if (content instanceof PolicyFile.Content.Invalid invalid) {
+      throw new IngestStartException(
+          "policy file " + file + " (WEIR_POLICIES) is refused:\n  "
+              + String.join("\n  ", invalid.problems()));
+    }
+    return ((PolicyFile.Content.Valid) content).policies();
+  }
+
+  private static void refuseEviction(IngestConfig config, RedisDecisionCache cache) {
+    EvictionCheck eviction = cache.evictionCheck();
+    if (eviction.result() == EvictionCheck.Result.MAY_EVICT
+        && config.redis().onEviction() == RedisCacheConfig.OnEviction.REFUSE) {
+      throw new IngestStartException(
+          "Redis (WEIR_REDIS): " + eviction.describe()
+              + "; or set WEIR_REDIS_EVICTION=warn to use it all the same");
+    }
+  }
+
+  /**
+   * Asks the cache until it has answered in time often enough: the first answers of a cold JVM take
+   * longer than the deadline, and a node's first callers would pass undecided. Peeks write nothing.
+   */
+  private static void warmUp(RedisDecisionCache cache) {
+    Check check =
+        new Check(
+            List.of(
+                new BucketRequest(
+                    BucketKeys.ofClient("warm-up", "warm-up"),
+                    new TokenBucketLimit(1, 1, 1),
+                    true)),
+            1);
+    long end = System.nanoTime() + WARM_UP_LIMIT.toNanos();
+    int inTime = 0;
+    while (inTime < WARM_UP_ANSWERS && System.nanoTime() < end) {
+      Decision answer = cache.peek(check);
+      if (answer instanceof Decision.Undecided none
+          && none.cause() != Decision.Cause.TIMEOUT) {
+        return;
+      }
+      inTime = answer instanceof Decision.Decided ? inTime + 1 : 0;
+    }
+  }
+
+  private static RecordConfig recordConfig(IngestConfig config) {
+    return RecordConfig.builder(config.node(), config.kafka(), config.dataFolder().resolve("journal"))
+        .topic(Topics.CALLS.name())
+        .durability(config.durability())
+        .fsync(config.fsync())
+        .maxJournalBytes(config.maxJournalBytes())
+        .whenFull(config.whenFull())
+        .drainTimeout(config.drainTimeout())
+        .build();
+  }
+
+  private static RuntimeException explained(IngestConfig config, RuntimeException failed) {
+    for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+      if (cause instanceof BindException) {
+        return new IngestStartException(
+            "port " + config.httpPort() + " for the check API is taken; set WEIR_HTTP_PORT to"
+                + " another port, or to 0 for any free one",
+            failed);
+      }
+    }
+    return failed;
+  }
+
+  /** The port of the check API. */
+  public int httpPort() {
+    return api.port();
+  }
+
+  /**
+   * Stops in order: new calls are turned away, those under way are answered, the journal is drained to
+   * Kafka, and the node says goodbye so that no window waits for it.
+   */
+  @Override
+  public void close() {
+    LOG.info("ingest stops");
+    api.beginStop();
+    api.close();
+    log.close();
+    cache.close();
+    LOG.info("ingest stopped");
+  }
+}

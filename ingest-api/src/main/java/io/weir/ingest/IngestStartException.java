@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+/** An ingest node cannot start. The message says what is wrong and which variable changes it. */
+public final class IngestStartException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  IngestStartException(String message) {
+    super(message);
+  }
+
+  IngestStartException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

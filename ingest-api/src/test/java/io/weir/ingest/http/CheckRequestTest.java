@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.gate.Call;
+import java.nio.charset.StandardCharsets;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+final class CheckRequestTest {
+  @Test
+  void read_everyMember_isRead_andUnknownOnesAreIgnored() throws Exception {
+    Call call =
+        read(
+            "{\"client\":\"acme\",\"endpoint\":\"GET /v1/items\",\"cost\":3,\"meter\":\"tokens\","
+                + "\"ip\":\"203.0.113.9\",\"id\":\"7f1c\",\"attributes\":{\"plan\":\"free\"},"
+                + "\"new\":[{\"deep\":null}]}");
+
+    assertEquals(
+        new Call("acme", "GET /v1/items", "tokens", 3, "7f1c", "203.0.113.0/24"), call);
+  }
+
+  @Test
+  void read_clientOnly_takesTheDefaults() throws Exception {
+    assertEquals(new Call("acme", "-", "calls", 1, null, null), read("{\"client\":\"acme\"}"));
+  }
+
+  @Test
+  void read_wrongMember_isNamed() {
+    assertField("client", "{}");
+    assertField("client", "{\"client\":7}");
+    assertField("client", "{\"client\":null}");
+    assertField("client", "{\"client\":\"\"}");
+    assertField("client", "{\"client\":\"a\\nb\"}");
+    assertField("client", "{\"client\":\"" + "x".repeat(257) + "\"}");
+    assertField("cost", "{\"client\":\"a\",\"cost\":0}");
+    assertField("cost", "{\"client\":\"a\",\"cost\":-1}");
+    assertField("cost", "{\"client\":\"a\",\"cost\":1.0}");
+    assertField("cost", "{\"client\":\"a\",\"cost\":\"1\"}");
+    assertField("cost", "{\"client\":\"a\",\"cost\":9223372036854775808}");
+    assertField("ip", "{\"client\":\"a\",\"ip\":\"localhost\"}");
+    assertField("id", "{\"client\":\"a\",\"id\":\"\"}");
+    assertField("endpoint", "{\"client\":\"a\",\"endpoint\":[]}");
+    assertField("attributes", "{\"client\":\"a\",\"attributes\":[]}");
+  }
+
+  @Test
+  void read_largestCost_isAccepted() throws Exception {
+    assertEquals(
+        Long.MAX_VALUE, read("{\"client\":\"a\",\"cost\":9223372036854775807}").cost());
+  }
+
+  @Test
+  void read_notOneJsonObject_isRefused() {
+    for (String body :
+        new String[] {"", "null", "[]", "\"a\"", "{\"client\":\"a\"", "{\"client\":\"a\"} x",
+          "{\"client\":\"a\"}{}", "{client:1}", "[".repeat(100_000)}) {
+      CheckRequest.Invalid invalid = assertThrows(CheckRequest.Invalid.class, () -> read(body));
+      assertEquals(400, invalid.problem().status());
+      assertTrue(invalid.problem().detail().startsWith("the body must"), body);
+    }
+  }
+
+  @Test
+  void read_hostileBytes_areRefusedAsABadRequest_neverOtherwise() {
+    Random random = new Random(4_711);
+    byte[] good = "{\"client\":\"acme\",\"cost\":3,\"attributes\":{}}".getBytes(StandardCharsets.UTF_8);
+    for (int i = 0; i < 20_000; i++) {
+      byte[] body = good.clone();
+      for (int flips = random.nextInt(4); flips >= 0; flips--) {
+        body[random.nextInt(body.length)] = (byte) random.nextInt(256);
+      }
+      try {
+        CheckRequest.read(body);
+      } catch (CheckRequest.Invalid expected) {
+        assertEquals(400, expected.problem().status());
+      }
+    }
+  }
+
+  private static Call read(String body) throws CheckRequest.Invalid {
+    return CheckRequest.read(body.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static void assertField(String field, String body) {
+    CheckRequest.Invalid invalid = assertThrows(CheckRequest.Invalid.class, () -> read(body));
+    assertEquals(field, invalid.problem().field(), body);
+    assertTrue(invalid.problem().detail().startsWith(field + " "), invalid.problem().detail());
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.aggregator.Aggregator;
+import io.weir.aggregator.AggregatorConfig;
+import io.weir.aggregator.AggregatorStartException;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** One aggregator process. */
+@Command(
+    name = "aggregate",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Run one aggregator against WEIR_KAFKA until SIGTERM: counts, closes windows, writes the",
+      "ledger and answers reports on WEIR_REPORTS_PORT (8081)."
+    })
+final class AggregateCommand implements Callable<Integer> {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Override
+  public Integer call() throws AggregatorStartException, InterruptedException {
+    Aggregator aggregator = Aggregator.start(AggregatorConfig.of(weir.environment()));
+    PrintWriter out = spec.commandLine().getOut();
+    out.println("aggregator is up, reports on port " + aggregator.reportsPort());
+    out.flush();
+    Stop.awaitAndClose(aggregator);
+    return 0;
+  }
+}

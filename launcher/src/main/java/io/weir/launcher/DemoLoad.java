@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Sends real HTTP calls of several clients, and keeps its own truth of what it was answered. */
+final class DemoLoad {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
+
+  /** One kind of caller: how often it calls is what makes it exceed its limit or not. */
+  private record Caller(String client, String endpoint, Duration pause) {}
+
+  private static final List<Caller> CALLERS =
+      List.of(
+          new Caller("acme", "GET /v1/items", Duration.ofMillis(5)),
+          new Caller("acme", "GET /v1/orders", Duration.ofMillis(20)),
+          new Caller("globex", "GET /v1/items", Duration.ofMillis(40)),
+          new Caller("initech", "POST /v1/orders", Duration.ofMillis(25)));
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final URI check;
+  private final Map<String, Answers> answers = new ConcurrentHashMap<>();
+  private final AtomicReference<@Nullable HttpResponse<String>> denied = new AtomicReference<>();
+  private final LongAdder unexpected = new LongAdder();
+
+  /** What one client was answered. */
+  static final class Answers {
+    final LongAdder allowed = new LongAdder();
+    final LongAdder denied = new LongAdder();
+  }
+
+  DemoLoad(String checkUrl) {
+    this.check = URI.create(checkUrl + "/v1/check");
+  }
+
+  /**
+   * Calls for a while.
+   *
+   * @param elapsedMillis told every so often for how long
+   */
+  void run(Duration length, LongConsumer elapsedMillis) throws InterruptedException {
+    ExecutorService threads = Executors.newFixedThreadPool(CALLERS.size());
+    long begun = System.nanoTime();
+    long end = begun + length.toNanos();
+    try {
+      for (Caller caller : CALLERS) {
+        threads.execute(() -> callUntil(caller, end));
+      }
+      threads.shutdown();
+      while (!threads.awaitTermination(200, TimeUnit.MILLISECONDS)) {
+        elapsedMillis.accept(
+            Math.min(length.toMillis(), (System.nanoTime() - begun) / 1_000_000));
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private void callUntil(Caller caller, long endNanos) {
+    try {
+      while (System.nanoTime() < endNanos) {
+        call(caller);
+        TimeUnit.NANOSECONDS.sleep(caller.pause().toNanos());
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void call(Caller caller) throws InterruptedException {
+    try {
+      String body =
+          JSON.writeValueAsString(Map.of("client", caller.client(), "endpoint", caller.endpoint()));
+      HttpResponse<String> response =
+          http.send(
+              HttpRequest.newBuilder(check)
+                  .timeout(REQUEST_TIMEOUT)
+                  .header("Content-Type", "application/json")
+                  .POST(HttpRequest.BodyPublishers.ofString(body))
+                  .build(),
+              HttpResponse.BodyHandlers.ofString());
+      Answers of = answers.computeIfAbsent(caller.client(), unseen -> new Answers());
+      switch (response.statusCode()) {
+        case 200 -> of.allowed.increment();
+        case 429 -> {
+          of.denied.increment();
+          denied.compareAndSet(null, response);
+        }
+        default -> unexpected.increment();
+      }
+    } catch (IOException failed) {
+      unexpected.increment();
+    }
+  }
+
+  /** What each client was answered, by name. */
+  Map<String, Answers> answers() {
+    return new TreeMap<>(answers);
+  }
+
+  long allowed() {
+    return answers.values().stream().mapToLong(of -> of.allowed.sum()).sum();
+  }
+
+  long denied() {
+    return answers.values().stream().mapToLong(of -> of.denied.sum()).sum();
+  }
+
+  /** Answers that were neither 200 nor 429, and calls that were not answered. */
+  long unexpected() {
+    return unexpected.sum();
+  }
+
+  /** The first denied call's answer; null when none was denied. */
+  @Nullable HttpResponse<String> firstDenied() {
+    return denied.get();
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.ingest.Ingest;
+import io.weir.ingest.IngestConfig;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** One ingest process. */
+@Command(
+    name = "ingest",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Run one ingest node against WEIR_KAFKA and WEIR_REDIS until SIGTERM.",
+      "The journal lies in WEIR_DATA/ingest and must be the node's own, as its name WEIR_NODE."
+    })
+final class IngestCommand implements Callable<Integer> {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    Ingest ingest = Ingest.start(IngestConfig.of(weir.environment()));
+    PrintWriter out = spec.commandLine().getOut();
+    out.println("ingest is ready on port " + ingest.httpPort());
+    out.flush();
+    Stop.awaitAndClose(ingest);
+    return 0;
+  }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.aggregator.Aggregator;
+import io.weir.aggregator.AggregatorConfig;
+import io.weir.aggregator.AggregatorStartException;
+import io.weir.ingest.Ingest;
+import io.weir.ingest.IngestConfig;
+import io.weir.servers.DataFolder;
+import io.weir.servers.EmbeddedKafka;
+import io.weir.servers.Ports;
+import io.weir.servers.RedisServer;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.settings.Settings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Everything in one process: a real broker, a real redis-server beside it, one aggregator and one
+ * ingest node, over one data folder. Parts named by {@code WEIR_KAFKA} or {@code WEIR_REDIS} are used
+ * instead of embedded ones.
+ */
+final class LocalWeir implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LocalWeir.class);
+  private static final int MAX_PARTITIONS = 1_000;
+
+  private final Deque<Part> parts = new ArrayDeque<>();
+  private String kafka = "";
+  private String redis = "";
+  private int httpPort;
+  private int reportsPort;
+
+  private record Part(String name, AutoCloseable handle) {}
+
+  private LocalWeir() {}
+
+  /**
+   * Starts everything; calls and reports are answered when this returns.
+   *
+   * @param environment the variables
+   * @param step told what is being started
+   */
+  static LocalWeir start(Map<String, String> environment, Consumer<String> step)
+      throws IOException,
+          TopicAdminException,
+          AggregatorStartException,
+          InterruptedException {
+    LocalWeir weir = new LocalWeir();
+    try {
+      weir.startParts(environment, step);
+      return weir;
+    } catch (Throwable failed) {
+      weir.close();
+      throw failed;
+    }
+  }
+
+  private void startParts(Map<String, String> environment, Consumer<String> step)
+      throws IOException,
+          TopicAdminException,
+          AggregatorStartException,
+          InterruptedException {
+    Settings settings = Settings.of(environment);
+    refuseTakenPorts(settings);
+    step.accept("data folder");
+    Path data = Path.of(settings.text("WEIR_DATA", ".weir"));
+    parts.push(new Part("data folder", DataFolder.open(data)));
+    kafka = settings.text("WEIR_KAFKA", "");
+    if (kafka.isEmpty()) {
+      step.accept("Kafka");
+      EmbeddedKafka broker =
+          EmbeddedKafka.start(data.resolve("kafka"), settings.port("WEIR_KAFKA_PORT", 9092));
+      parts.push(new Part("Kafka", broker));
+      kafka = broker.bootstrapServers();
+    }
+    step.accept("topics");
+    try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
+      int partitions = (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
+      admin.createMissing(partitions, Optional.empty());
+    }
+    redis = settings.text("WEIR_REDIS", "");
+    if (redis.isEmpty()) {
+      step.accept("Redis");
+      RedisServer server =
+          RedisServer.start(data.resolve("redis"), settings.port("WEIR_REDIS_PORT", 6379));
+      parts.push(new Part("Redis", server));
+      redis = server.uri();
+    }
+    Map<String, String> inner = new HashMap<>(environment);
+    inner.put("WEIR_KAFKA", kafka);
+    inner.put("WEIR_REDIS", redis);
+    inner.putIfAbsent("WEIR_HTTP_HOST", "127.0.0.1");
+    // the one node of this folder, wherever the folder is carried to
+    inner.putIfAbsent("WEIR_NODE", "local");
+    inner.putIfAbsent("WEIR_INSTANCE", "local");
+    step.accept("aggregator");
+    Aggregator aggregator = Aggregator.start(AggregatorConfig.of(inner));
+    parts.push(new Part("aggregator", aggregator));
+    reportsPort = aggregator.reportsPort();
+    step.accept("ingest");
+    Ingest ingest = Ingest.start(IngestConfig.of(inner));
+    parts.push(new Part("ingest", ingest));
+    httpPort = ingest.httpPort();
+    step.accept("reports");
+    while (!aggregator.ready()) {
+      TimeUnit.MILLISECONDS.sleep(50);
+    }
+  }
+
+  private static void refuseTakenPorts(Settings settings) throws IOException {
+    requireFree(settings, "WEIR_HTTP_PORT", 8080, "the check API");
+    requireFree(settings, "WEIR_REPORTS_PORT", 8081, "the reports API");
+  }
+
+  private static void requireFree(Settings settings, String variable, int absent, String owner)
+      throws IOException {
+    int port = settings.port(variable, absent);
+    if (port != 0) {
+      Ports.requireFree(port, owner, variable);
+    }
+  }
+
+  /** Kafka's bootstrap servers. */
+  String kafka() {
+    return kafka;
+  }
+
+  /** Redis' URI. */
+  String redis() {
+    return redis;
+  }
+
+  /** Where the check API listens. */
+  String checkUrl() {
+    return "http://127.0.0.1:" + httpPort;
+  }
+
+  /** Where the reports API listens. */
+  String reportsUrl() {
+    return "http://127.0.0.1:" + reportsPort;
+  }
+
+  /** Stops everything, in the opposite order of the start. */
+  @Override
+  public void close() {
+    while (!parts.isEmpty()) {
+      Part part = parts.pop();
+      try {
+        part.handle().close();
+      } catch (Exception failed) {
+        LOG.error("{} did not stop in order", part.name(), failed);
+      }
+    }
+  }
+}

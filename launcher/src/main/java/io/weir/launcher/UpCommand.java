@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Everything in one process, kept running. */
+@Command(
+    name = "up",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Run everything in this process until Ctrl-C: a real Kafka broker, a real redis-server,",
+      "the aggregator and one ingest node. Data are kept in WEIR_DATA (./.weir).",
+      "Ports: WEIR_HTTP_PORT 8080, WEIR_REPORTS_PORT 8081, WEIR_KAFKA_PORT 9092,",
+      "WEIR_REDIS_PORT 6379; 0 takes any free one."
+    })
+final class UpCommand implements Callable<Integer> {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Override
+  public Integer call() throws Exception {
+    PrintWriter out = spec.commandLine().getOut();
+    LocalWeir local =
+        LocalWeir.start(
+            weir.environment(),
+            step -> {
+              out.println("starting " + step);
+              out.flush();
+            });
+    out.println("check API  " + local.checkUrl() + "/v1/check");
+    out.println("reports    " + local.reportsUrl() + "/");
+    out.println("Kafka      " + local.kafka());
+    out.println("Redis      " + local.redis());
+    out.println("weir is ready");
+    out.flush();
+    Stop.awaitAndClose(local);
+    return 0;
+  }
+}
