@@ -26,7 +26,8 @@ public interface CallLog extends AutoCloseable {
   Ticket begin();
 
   /**
-   * Writes the calls and blocks until they are as durable as the deployment asks.
+   * Writes the calls and blocks until they are as durable as the deployment asks. They are kept or
+   * refused together.
    *
    * @param ticket drawn before the calls were decided; used up by this call, whatever its result
    * @param calls at most {@value #MAX_CALLS}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaException;
+
+/** What Kafka says about the calls topic. Asking never creates it. */
+final class CallsTopic {
+  /** How long one question may take. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private CallsTopic() {}
+
+  /** The answer. */
+  sealed interface Description {}
+
+  /** It exists. */
+  record Known(int partitions) implements Description {}
+
+  /** It does not exist, or Kafka did not answer. */
+  record Unknown(String detail, Throwable cause) implements Description {}
+
+  /** Asks once; blocks for some seconds at most. */
+  static Description describe(RecordConfig config) {
+    Map<String, Object> settings = new HashMap<>(config.kafkaSettings());
+    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) PATIENCE.toMillis());
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) PATIENCE.toMillis());
+    try (Admin admin = Admin.create(settings)) {
+      Map<String, TopicDescription> topics =
+          admin
+              .describeTopics(List.of(config.topic()))
+              .allTopicNames()
+              .get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+      TopicDescription topic = topics == null ? null : topics.get(config.topic());
+      if (topic == null) {
+        throw new IllegalStateException("Kafka answered without the topic it was asked for");
+      }
+      return new Known(topic.partitions().size());
+    } catch (ExecutionException failed) {
+      Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+      return new Unknown(String.valueOf(cause), cause);
+    } catch (TimeoutException | KafkaException failed) {
+      return new Unknown(String.valueOf(failed), failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return new Unknown("interrupted", interrupted);
+    }
+  }
+
+  /**
+   * Waits until Kafka tells the number of partitions.
+   *
+   * @throws CallLogStartException when it does not in time
+   */
+  static int awaitPartitions(RecordConfig config) {
+    long deadlineNanos = LocalClock.nanos() + config.startTimeout().toNanos();
+    while (true) {
+      Description description = describe(config);
+      if (description instanceof Known known) {
+        return known.partitions();
+      }
+      if (description instanceof Unknown unknown
+          && (LocalClock.nanos() > deadlineNanos || Thread.currentThread().isInterrupted())) {
+        throw new CallLogStartException(
+            "topic "
+                + config.topic()
+                + " cannot be described by Kafka at "
+                + config.bootstrapServers()
+                + " within "
+                + config.startTimeout()
+                + ", and there is no journal yet that knows its partitions: "
+                + unknown.detail(),
+            unknown.cause());
+      }
+      LockSupport.parkNanos(100_000_000);
+    }
+  }
+
+  /**
+   * Refuses a topic whose number of partitions is not the journal's.
+   *
+   * @throws CallLogStartException when it is not
+   */
+  static void requireSamePartitions(RecordConfig config, Description found, int partitions) {
+    if (found instanceof Known known && known.partitions() != partitions) {
+      throw new CallLogStartException(
+          "topic "
+              + config.topic()
+              + " has "
+              + known.partitions()
+              + " partitions, but the journal in "
+              + config.journalFolder()
+              + " was made for "
+              + partitions
+              + ": a client's calls would change their partition; give the topic "
+              + partitions
+              + " partitions again");
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import java.util.function.LongSupplier;
+
+/**
+ * The decision cache's clock as this node knows it: the local clock plus the largest offset seen in
+ * the last 10 to 20 seconds. Safe for threads.
+ *
+ * <p>An observation is the time the cache stamped on a decision, compared with the local time at
+ * receipt. The decision was made before its receipt, so the difference is at most the true offset:
+ * of such lower bounds the largest is the best, and the estimate never runs ahead of the cache. It
+ * is forgotten after a while, so that a clock that was set back is followed. Before the first
+ * observation the two clocks are taken as equal.
+ */
+public final class DecisionClock {
+  /** How long an observation counts at least; it counts at most twice as long. */
+  static final long WINDOW_MILLIS = 10_000;
+
+  private static final long NONE = Long.MIN_VALUE;
+
+  private final LongSupplier localEpochMillis;
+  // written without a guard: an observation lost to another thread's is no harm
+  private volatile Offsets offsets = new Offsets(NONE, NONE, NONE);
+
+  /**
+   * A clock over this machine's.
+   *
+   * @param localEpochMillis milliseconds since 1970, as a clock on the wall
+   */
+  public DecisionClock(LongSupplier localEpochMillis) {
+    this.localEpochMillis = localEpochMillis;
+  }
+
+  /** A clock over the system's. */
+  public static DecisionClock ofSystem() {
+    return new DecisionClock(LocalClock::epochMillis);
+  }
+
+  /** Now, or a little before, by the decision cache's clock. */
+  public long nowEpochMillis() {
+    return Math.max(0, localEpochMillis.getAsLong() + offsets.bestMillis());
+  }
+
+  /** Takes note of a time that the decision cache's clock has shown before now. */
+  public void observe(long decidedAtEpochMillis) {
+    long local = localEpochMillis.getAsLong();
+    // one less, since both clocks were cut to whole milliseconds
+    long offsetMillis = decidedAtEpochMillis - local - 1;
+    Offsets seen = offsets;
+    Offsets next = seen.with(offsetMillis, local);
+    if (!next.equals(seen)) {
+      offsets = next;
+    }
+  }
+
+  /**
+   * The best offsets of this window and of the one before.
+   *
+   * @param windowEndLocalMillis local time at which this window ends
+   * @param currentMillis best of this window
+   * @param previousMillis best of the one before
+   */
+  private record Offsets(long windowEndLocalMillis, long currentMillis, long previousMillis) {
+    Offsets with(long offsetMillis, long local) {
+      // a local clock that was set back by much begins a new window, too
+      boolean within =
+          local < windowEndLocalMillis && local >= windowEndLocalMillis - 2 * WINDOW_MILLIS;
+      if (within) {
+        return offsetMillis <= currentMillis
+            ? this
+            : new Offsets(windowEndLocalMillis, offsetMillis, previousMillis);
+      }
+      boolean adjacent =
+          local >= windowEndLocalMillis && local - WINDOW_MILLIS < windowEndLocalMillis;
+      return new Offsets(local + WINDOW_MILLIS, offsetMillis, adjacent ? currentMillis : NONE);
+    }
+
+    long bestMillis() {
+      long best = Math.max(currentMillis, previousMillis);
+      return best == NONE ? 0 : best;
+    }
+  }
+}

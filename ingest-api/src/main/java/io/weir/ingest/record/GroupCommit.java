@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.ingest.gate.Recorded.Reason;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings the lines of all callers into the journal, as many as wait in one write. Safe for threads.
+ *
+ * <p>There is no thread for it: a caller puts its lines into the queue and tries for the turn. Who
+ * has the turn writes for all who wait; who has not, parks until it is done or its turn. (Flat
+ * combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010.)
+ */
+final class GroupCommit {
+  /** Bounds one write, and with it how long the caller that makes it works for others. */
+  private static final int MAX_GROUP_LINES = 1_000;
+
+  private static final int MAX_GROUP_BYTES = 1024 * 1024;
+
+  /** Every caller looks after itself this often, should a wake-up ever be lost. */
+  private static final long LOOK_NANOS = 100_000_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(GroupCommit.class);
+
+  private final Journal journal;
+  private final List<LaneGroup> lanes = new ArrayList<>();
+  private final long maxHeldBytes;
+  private final boolean waitForAcks;
+  private final RecordStatistics statistics;
+  private final Runnable wakeLoop;
+
+  private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
+  private final ReentrantLock turn = new ReentrantLock();
+  private final List<Append> group = new ArrayList<>();
+  private final List<LaneGroup> touched = new ArrayList<>();
+  private final List<Chunk> chunks = new ArrayList<>();
+  private boolean closed;
+  private volatile String writeFailure = "";
+
+  /**
+   * A commit over lanes.
+   *
+   * @param waitForAcks true when callers wait for Kafka
+   * @param wakeLoop called when a lane has a full batch
+   */
+  GroupCommit(
+      Journal journal,
+      List<Lane> lanes,
+      BatchCutter cutter,
+      long maxHeldBytes,
+      boolean waitForAcks,
+      RecordStatistics statistics,
+      Runnable wakeLoop) {
+    this.journal = journal;
+    for (Lane lane : lanes) {
+      this.lanes.add(new LaneGroup(lane, cutter));
+    }
+    this.maxHeldBytes = maxHeldBytes;
+    this.waitForAcks = waitForAcks;
+    this.statistics = statistics;
+    this.wakeLoop = wakeLoop;
+  }
+
+  /** Blocks until the journal has the lines or refuses them. */
+  Append.Outcome commit(Append append) {
+    queue.add(append);
+    for (Append.Outcome outcome = append.outcome(); ; outcome = append.outcome()) {
+      if (outcome != null) {
+        return outcome;
+      }
+      if (turn.tryLock()) {
+        try {
+          while (append.outcome() == null) {
+            commitGroup();
+          }
+        } finally {
+          turn.unlock();
+        }
+        handOn();
+      } else {
+        LockSupport.parkNanos(this, LOOK_NANOS);
+      }
+    }
+  }
+
+  /** What the last write failed with; empty when it did not. */
+  String writeFailure() {
+    return writeFailure;
+  }
+
+  /** Waits for the write under way; from now on all are refused. */
+  void close() {
+    turn.lock();
+    try {
+      closed = true;
+    } finally {
+      turn.unlock();
+    }
+    handOn();
+  }
+
+  /** A caller that parked while the turn was taken finds it free. */
+  private void handOn() {
+    Append waiting = queue.peek();
+    if (waiting != null) {
+      LockSupport.unpark(waiting.caller());
+    }
+  }
+
+  private void commitGroup() {
+    long bytes = 0;
+    int lines = 0;
+    while (lines < MAX_GROUP_LINES && bytes < MAX_GROUP_BYTES) {
+      Append append = queue.poll();
+      if (append == null) {
+        break;
+      }
+      if (closed) {
+        append.complete(new Append.NotKept(Reason.CLOSING, "the node is stopping"));
+      } else if (statistics.journalBytes() + bytes + append.bytes() > maxHeldBytes) {
+        append.complete(
+            new Append.NotKept(Reason.FULL, "the journal holds its " + maxHeldBytes + " bytes"));
+      } else {
+        place(append);
+        group.add(append);
+        bytes += append.bytes();
+        lines += append.count();
+      }
+    }
+    if (!group.isEmpty()) {
+      write(lines, bytes);
+    }
+  }
+
+  private void place(Append append) {
+    if (waitForAcks) {
+      append.awaitAcksOf(append.count());
+    }
+    for (int i = 0; i < append.count(); i++) {
+      LaneGroup lane = lanes.get(append.partition(i));
+      if (lane.isEmpty()) {
+        touched.add(lane);
+      }
+      append.number(i, lane.add(append.line(i)));
+      if (waitForAcks) {
+        lane.await(append.lineNumber(i), append);
+      }
+    }
+  }
+
+  private void write(int lines, long bytes) {
+    for (LaneGroup lane : touched) {
+      chunks.addAll(lane.chunks());
+    }
+    Append.Outcome outcome = Append.Kept.KEPT;
+    try {
+      journal.append(chunks);
+      writeFailure = "";
+      statistics.appended(lines, bytes);
+      handOver();
+    } catch (JournalException failure) {
+      outcome = new Append.NotKept(Reason.WRITE_FAILED, logged(failure));
+    } finally {
+      chunks.clear();
+      touched.forEach(LaneGroup::clear);
+      touched.clear();
+      for (Append append : group) {
+        append.complete(outcome);
+      }
+      group.clear();
+    }
+  }
+
+  private void handOver() {
+    long nowNanos = LocalClock.nanos();
+    boolean full = false;
+    for (LaneGroup lane : touched) {
+      full |= lane.handOver(nowNanos);
+    }
+    if (full) {
+      wakeLoop.run();
+    }
+  }
+
+  private String logged(JournalException failure) {
+    String detail = String.valueOf(failure.getMessage());
+    if (writeFailure.isEmpty()) {
+      LOG.error("journal_write_failed detail=\"{}\"; calls are refused", detail, failure);
+    }
+    writeFailure = detail;
+    return detail;
+  }
+}

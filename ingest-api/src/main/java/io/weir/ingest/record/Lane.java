@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is held for one partition, on its way through three stages: lines that are pending, batches
+ * that are sealed, and the one batch that is with the Kafka client.
+ *
+ * <p>The pending lines are shared between the callers, who add, and the record loop, which takes;
+ * the count of lines belongs to whoever holds the turn to commit; all else belongs to the loop.
+ */
+final class Lane {
+  private final int partition;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Deque<Chunk> pending = new ArrayDeque<>();
+  private final Deque<Waiter> waiters = new ArrayDeque<>();
+  private int pendingLines;
+  private long pendingBytes;
+  private long pendingSinceNanos;
+
+  private long appendedLines;
+
+  private final Deque<SealedBatch> sealed = new ArrayDeque<>();
+  private long sealedBatches;
+  private long sealedLines;
+  private long promiseEpochMillis;
+  private boolean batchUnderWay;
+  private boolean heartbeatUnderWay;
+  private long notBeforeNanos;
+
+  /** Takes up what the journal holds for the partition. */
+  Lane(int partition, Journal.Found found, long nowNanos) {
+    this.partition = partition;
+    sealedBatches = found.ackedBatches();
+    sealedLines = found.ackedLines();
+    promiseEpochMillis = found.promiseEpochMillis();
+    for (Seal seal : found.seals()) {
+      sealed(new SealedBatch(seal, null, nowNanos));
+    }
+    appendedLines = sealedLines;
+    add(found.unsealed(), List.of(), nowNanos);
+    notBeforeNanos = nowNanos;
+  }
+
+  /**
+   * A caller that is answered when Kafka has its lines.
+   *
+   * @param lastLine the last of them in this partition
+   */
+  record Waiter(long lastLine, Append append) {}
+
+  int partition() {
+    return partition;
+  }
+
+  // -- of whoever holds the turn to commit
+
+  long appendedLines() {
+    return appendedLines;
+  }
+
+  /** Adds lines that the journal has. */
+  void add(List<Chunk> chunks, List<Waiter> added, long nowNanos) {
+    lock.lock();
+    try {
+      if (pending.isEmpty()) {
+        pendingSinceNanos = nowNanos;
+      }
+      for (Chunk chunk : chunks) {
+        if (chunk.firstLine() != appendedLines + 1) {
+          throw new IllegalStateException(
+              "line " + (appendedLines + 1) + " should follow, not " + chunk);
+        }
+        pending.add(chunk);
+        pendingLines += chunk.count();
+        pendingBytes += chunk.lines().length;
+        appendedLines = chunk.lastLine();
+      }
+      waiters.addAll(added);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // -- of any thread
+
+  boolean isFull(BatchCutter cutter) {
+    lock.lock();
+    try {
+      return cutter.isFull(pendingLines, pendingBytes);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean hasPending() {
+    lock.lock();
+    try {
+      return !pending.isEmpty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // -- of the record loop
+
+  /** When the pending lines began to wait; meaningless when there are none. */
+  long pendingSinceNanos() {
+    lock.lock();
+    try {
+      return pendingSinceNanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  List<Chunk> pending() {
+    lock.lock();
+    try {
+      return new ArrayList<>(pending);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Moves lines on: they are pending no longer, but sealed. */
+  void seal(SealedBatch batch, int chunks, long nowNanos) {
+    lock.lock();
+    try {
+      for (int i = 0; i < chunks; i++) {
+        pending.removeFirst();
+      }
+      pendingLines -= batch.seal().count();
+      pendingBytes -= batch.seal().bytes();
+      pendingSinceNanos = nowNanos;
+    } finally {
+      lock.unlock();
+    }
+    sealed(batch);
+  }
+
+  private void sealed(SealedBatch batch) {
+    Seal seal = batch.seal();
+    if (seal.batchSequence() != sealedBatches + 1 || seal.linesBefore() != sealedLines) {
+      throw new IllegalStateException(
+          "batch " + (sealedBatches + 1) + " should follow line " + sealedLines + ", not " + seal);
+    }
+    sealed.add(batch);
+    sealedBatches = seal.batchSequence();
+    sealedLines = seal.linesThrough();
+    promiseEpochMillis = seal.lowWatermarkEpochMillis();
+  }
+
+  /** The sealed batch to be sent next or on its way; null when Kafka has all of them. */
+  @Nullable SealedBatch oldestSealed() {
+    return sealed.peekFirst();
+  }
+
+  /** Kafka has the oldest sealed batch. */
+  SealedBatch acked() {
+    SealedBatch acked = sealed.removeFirst();
+    batchUnderWay = false;
+    List<Waiter> served = new ArrayList<>();
+    lock.lock();
+    try {
+      for (Waiter first = waiters.peekFirst();
+          first != null && first.lastLine() <= acked.seal().linesThrough();
+          first = waiters.peekFirst()) {
+        served.add(waiters.removeFirst());
+      }
+    } finally {
+      lock.unlock();
+    }
+    for (Waiter waiter : served) {
+      waiter.append().ackedInOneLane();
+    }
+    return acked;
+  }
+
+  long sealedBatches() {
+    return sealedBatches;
+  }
+
+  long sealedLines() {
+    return sealedLines;
+  }
+
+  long promiseEpochMillis() {
+    return promiseEpochMillis;
+  }
+
+  void promise(long epochMillis) {
+    promiseEpochMillis = epochMillis;
+  }
+
+  /** True when Kafka has every line that was appended. */
+  boolean isDrained() {
+    return sealed.isEmpty() && !hasPending();
+  }
+
+  boolean isBatchUnderWay() {
+    return batchUnderWay;
+  }
+
+  void batchUnderWay(boolean underWay) {
+    batchUnderWay = underWay;
+  }
+
+  boolean isHeartbeatUnderWay() {
+    return heartbeatUnderWay;
+  }
+
+  void heartbeatUnderWay(boolean underWay) {
+    heartbeatUnderWay = underWay;
+  }
+
+  /** Before this time nothing is to be sent, since the last attempt failed. */
+  long notBeforeNanos() {
+    return notBeforeNanos;
+  }
+
+  void notBefore(long nanos) {
+    notBeforeNanos = nanos;
+  }
+
+  /** For how long the oldest line has waited. */
+  long oldestUnackedNanos(long nowNanos) {
+    SealedBatch oldest = sealed.peekFirst();
+    if (oldest != null) {
+      return nowNanos - oldest.sinceNanos();
+    }
+    return hasPending() ? nowNanos - pendingSinceNanos() : 0;
+  }
+}

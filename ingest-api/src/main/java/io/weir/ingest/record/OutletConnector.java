@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps an outlet at hand: opens one beside the record loop, since that may take seconds, and again
+ * when it broke. Of the record loop's thread, but for {@link #detail}.
+ */
+final class OutletConnector {
+  /** Pause between two attempts to reach Kafka. */
+  private static final long RETRY_NANOS = 500_000_000;
+
+  /** A lasting failure is logged this often. */
+  private static final long LOG_NANOS = 30_000_000_000L;
+
+  private static final Logger LOG = LoggerFactory.getLogger(OutletConnector.class);
+
+  private final Outlet.Factory factory;
+  private final Runnable wakeLoop;
+  private @Nullable Outlet outlet;
+  private @Nullable CompletableFuture<Outlet> opening;
+  private long notBeforeNanos = LocalClock.nanos();
+  private long loggedNanos = notBeforeNanos - LOG_NANOS;
+  private volatile String detail = "connecting to Kafka";
+  private volatile boolean refused;
+
+  OutletConnector(Outlet.Factory factory, Runnable wakeLoop) {
+    this.factory = factory;
+    this.wakeLoop = wakeLoop;
+  }
+
+  /** The outlet in use, null when there is none; does not look for one. */
+  @Nullable Outlet current() {
+    return outlet;
+  }
+
+  /** The outlet; null while there is none. */
+  @Nullable Outlet outlet() {
+    if (outlet != null || refused) {
+      return outlet;
+    }
+    CompletableFuture<Outlet> attempt = opening;
+    if (attempt == null) {
+      if (LocalClock.nanos() - notBeforeNanos >= 0) {
+        opening = open();
+      }
+      return null;
+    }
+    if (attempt.isDone()) {
+      opening = null;
+      take(attempt);
+    }
+    return outlet;
+  }
+
+  private CompletableFuture<Outlet> open() {
+    CompletableFuture<Outlet> attempt =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return factory.open();
+              } catch (Outlet.UnavailableException unavailable) {
+                throw new CompletionException(unavailable);
+              }
+            },
+            task -> {
+              Thread thread = new Thread(task, "weir-kafka-connect");
+              thread.setDaemon(true);
+              thread.start();
+            });
+    CompletableFuture<Void> unused =
+        attempt.handle(
+            (opened, failure) -> {
+              wakeLoop.run();
+              return null;
+            });
+    return attempt;
+  }
+
+  private void take(CompletableFuture<Outlet> attempt) {
+    try {
+      outlet = attempt.join();
+      detail = "";
+      LOG.info("kafka_connected");
+    } catch (CompletionException failed) {
+      Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+      notBeforeNanos = LocalClock.nanos() + RETRY_NANOS;
+      if (cause instanceof CallLogStartException) {
+        refused = true;
+        detail = String.valueOf(cause.getMessage());
+        LOG.error("kafka_refused detail=\"{}\"; nothing is sent until a restart", detail);
+      } else {
+        complain(String.valueOf(cause.getMessage()));
+      }
+    }
+  }
+
+  /** Logs a failure, now and then. */
+  void complain(String what) {
+    detail = what;
+    long nowNanos = LocalClock.nanos();
+    if (nowNanos - loggedNanos >= LOG_NANOS) {
+      loggedNanos = nowNanos;
+      LOG.warn("kafka_unavailable detail=\"{}\"; calls are held", what);
+    }
+  }
+
+  /** Takes note that a batch came through. */
+  void recovered() {
+    if (!detail.isEmpty()) {
+      detail = "";
+      LOG.info("kafka_available_again");
+    }
+  }
+
+  /** Gives the outlet up; a new one is opened. */
+  void replace(String why) {
+    Outlet broken = outlet;
+    outlet = null;
+    detail = why;
+    LOG.warn("kafka_producer_replaced detail=\"{}\"", why);
+    if (broken != null) {
+      broken.close();
+    }
+  }
+
+  /** What is wrong with the outlet; empty when nothing is. */
+  String detail() {
+    return detail;
+  }
+
+  /** True when nothing will be sent before an operator acts. */
+  boolean isRefused() {
+    return refused;
+  }
+
+  void close() {
+    CompletableFuture<Outlet> attempt = opening;
+    if (attempt != null) {
+      CompletableFuture<Void> unused =
+          attempt.handle(
+              (opened, failure) -> {
+                if (opened != null) {
+                  opened.close();
+                }
+                return null;
+              });
+    }
+    if (outlet != null) {
+      outlet.close();
+      outlet = null;
+    }
+  }
+}

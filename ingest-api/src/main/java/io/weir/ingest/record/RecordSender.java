@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.topics.model.BatchHeader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends sealed batches in order, one of each partition at a time, for as long as it takes. Of the
+ * record loop's thread; only the outlet's answers come from others, through a queue.
+ */
+final class RecordSender {
+  /** Bytes with the Kafka client at once; the rest waits in the journal. */
+  static final long MAX_UNDER_WAY_BYTES = 32L * 1024 * 1024;
+
+  /** Pause after a failure; the client itself retries quickly whatever can be retried. */
+  private static final long RETRY_NANOS = 200_000_000;
+
+  private static final byte[] NO_LINES = {};
+
+  private final Journal journal;
+  private final List<Lane> lanes;
+  private final Sealer sealer;
+  private final RecordStatistics statistics;
+  private final OutletConnector connector;
+  private final Runnable wakeLoop;
+  private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
+  private long underWayBytes;
+  private int firstLane;
+
+  RecordSender(
+      Journal journal,
+      List<Lane> lanes,
+      Sealer sealer,
+      RecordStatistics statistics,
+      OutletConnector connector,
+      Runnable wakeLoop) {
+    this.journal = journal;
+    this.lanes = lanes;
+    this.sealer = sealer;
+    this.statistics = statistics;
+    this.connector = connector;
+    this.wakeLoop = wakeLoop;
+  }
+
+  /**
+   * What became of a batch.
+   *
+   * @param outlet what it was given to
+   * @param bytes its size, which is no longer under way
+   * @param failure null when Kafka has it
+   */
+  private record Answer(
+      Outlet outlet, Lane lane, boolean heartbeat, int bytes, Outlet.@Nullable Failure failure) {}
+
+  /** Takes note of all answers that have come. */
+  void settle() throws JournalException {
+    List<Seal> acked = new ArrayList<>();
+    for (Answer answer = answers.poll(); answer != null; answer = answers.poll()) {
+      if (answer.outlet() != connector.current()) {
+        continue; // given up with its outlet; it is sent again
+      }
+      underWayBytes -= answer.bytes();
+      Outlet.Failure failure = answer.failure();
+      if (failure != null) {
+        failed(answer, failure);
+        continue;
+      }
+      connector.recovered();
+      if (answer.heartbeat()) {
+        answer.lane().heartbeatUnderWay(false);
+        statistics.heartbeat();
+      } else {
+        SealedBatch batch = answer.lane().acked();
+        sealer.released(batch);
+        statistics.acked(batch.seal());
+        acked.add(batch.seal());
+      }
+    }
+    if (!acked.isEmpty()) {
+      journal.acknowledge(acked);
+    }
+  }
+
+  private void failed(Answer answer, Outlet.Failure failure) {
+    if (failure.outletIsBroken()) {
+      connector.replace(failure.detail());
+      for (Lane lane : lanes) {
+        if (lane.isBatchUnderWay()) {
+          statistics.retried();
+        }
+        lane.batchUnderWay(false);
+        lane.heartbeatUnderWay(false);
+      }
+      underWayBytes = 0;
+      return;
+    }
+    connector.complain(failure.detail());
+    answer.lane().notBefore(LocalClock.nanos() + RETRY_NANOS);
+    if (answer.heartbeat()) {
+      answer.lane().heartbeatUnderWay(false);
+    } else {
+      answer.lane().batchUnderWay(false);
+      statistics.retried();
+    }
+  }
+
+  /** Sends the oldest sealed batch of every partition that has none under way. */
+  void sendBatches() throws JournalException {
+    Outlet outlet = connector.outlet();
+    if (outlet == null) {
+      return;
+    }
+    // begins with another lane each time, so that none starves when there is little room
+    firstLane = (firstLane + 1) % lanes.size();
+    for (int i = 0; i < lanes.size(); i++) {
+      Lane lane = lanes.get((firstLane + i) % lanes.size());
+      SealedBatch batch = lane.oldestSealed();
+      if (batch == null || lane.isBatchUnderWay() || isTooEarly(lane)) {
+        continue;
+      }
+      int bytes = batch.seal().bytes();
+      if (underWayBytes > 0 && underWayBytes + bytes > MAX_UNDER_WAY_BYTES) {
+        continue;
+      }
+      byte[] retained = batch.lines();
+      byte[] lines = retained == null ? journal.read(batch.seal()) : retained;
+      lane.batchUnderWay(true);
+      send(outlet, lane, batch.seal().header(journal.identity()), lines);
+    }
+  }
+
+  /**
+   * Sends a heartbeat to every partition of which Kafka has every line and that has no heartbeat
+   * under way.
+   *
+   * @param promiseEpochMillis computed before this call: lines it does not cover may be pending,
+   *     and then there is no heartbeat
+   * @param departing true on the last one
+   */
+  void sendHeartbeats(long promiseEpochMillis, boolean departing) {
+    Outlet outlet = connector.outlet();
+    if (outlet == null) {
+      return;
+    }
+    for (Lane lane : lanes) {
+      if (!lane.isDrained() || lane.isHeartbeatUnderWay() || isTooEarly(lane)) {
+        continue;
+      }
+      lane.promise(Math.max(promiseEpochMillis, lane.promiseEpochMillis()));
+      lane.heartbeatUnderWay(true);
+      statistics.promised(lane.partition(), lane.promiseEpochMillis());
+      BatchHeader header =
+          new BatchHeader(
+              journal.identity().node(),
+              journal.identity().epoch(),
+              lane.sealedBatches(),
+              0,
+              lane.promiseEpochMillis(),
+              lane.sealedLines(),
+              departing);
+      send(outlet, lane, header, NO_LINES);
+    }
+  }
+
+  private static boolean isTooEarly(Lane lane) {
+    return LocalClock.nanos() - lane.notBeforeNanos() < 0;
+  }
+
+  private void send(Outlet outlet, Lane lane, BatchHeader header, byte[] lines) {
+    underWayBytes += lines.length;
+    outlet.send(
+        lane.partition(),
+        header,
+        lines,
+        failure -> {
+          answers.add(new Answer(outlet, lane, header.isHeartbeat(), lines.length, failure));
+          wakeLoop.run();
+        });
+  }
+
+  boolean isConnected() {
+    return connector.outlet() != null;
+  }
+
+  /** True when no heartbeat is on its way. */
+  boolean areHeartbeatsDone() {
+    return lanes.stream().noneMatch(Lane::isHeartbeatUnderWay);
+  }
+
+  void close() {
+    connector.close();
+  }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A sealed batch that Kafka does not have yet.
+ *
+ * @param seal what it is made of
+ * @param lines its bytes, null when they are to be read from the journal
+ * @param sinceNanos since when its oldest line has waited, by {@link LocalClock#nanos}
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared
+record SealedBatch(Seal seal, byte @Nullable [] lines, long sinceNanos) {}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+final class DecisionClockTest {
+  private final AtomicLong local = new AtomicLong(100_000);
+  private final DecisionClock clock = new DecisionClock(local::get);
+
+  @Test
+  void now_neverObserved_isTheLocalClock() {
+    assertEquals(100_000, clock.nowEpochMillis());
+  }
+
+  @Test
+  void now_cacheAhead_followsWithOneMillisecondOfCaution() {
+    clock.observe(103_000);
+    local.addAndGet(10);
+
+    assertEquals(103_009, clock.nowEpochMillis());
+  }
+
+  @Test
+  void now_slowAnswer_doesNotSetTheClockBack() {
+    clock.observe(100_000);
+    local.addAndGet(500);
+    clock.observe(100_100); // decided 400 ms before it was received
+
+    assertEquals(100_499, clock.nowEpochMillis());
+  }
+
+  @Test
+  void now_cacheSetBack_isFollowedWithinTwoWindows() {
+    clock.observe(100_000);
+    for (int i = 0; i < 21; i++) {
+      local.addAndGet(1_000);
+      clock.observe(local.get() - 5_000);
+    }
+
+    assertEquals(local.get() - 5_001, clock.nowEpochMillis());
+  }
+
+  @Test
+  void now_localClockSetFarBack_isTheCacheTimeStill() {
+    clock.observe(100_000);
+    local.set(20_000);
+    clock.observe(100_100);
+    local.addAndGet(50);
+
+    assertEquals(100_149, clock.nowEpochMillis());
+  }
+}

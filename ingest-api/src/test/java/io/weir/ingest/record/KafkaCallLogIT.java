@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.gate.Durability;
+import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.Ticket;
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.model.BatchHeader;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The call log over a real broker and a journal on disk. */
+final class KafkaCallLogIT {
+  private static final int PARTITIONS = 3;
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  @TempDir Path temp;
+  private TestKafka kafka;
+
+  @BeforeEach
+  void start() throws Exception {
+    kafka = TestKafka.start();
+    CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
+  }
+
+  @AfterEach
+  void stop() {
+    kafka.close();
+  }
+
+  private RecordConfigBuilder config() {
+    return RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
+        .linger(Duration.ofMillis(5))
+        .heartbeatInterval(Duration.ofMillis(100));
+  }
+
+  private static KafkaCallLog open(RecordConfigBuilder config) {
+    return KafkaCallLog.open(config.build(), DecisionClock.ofSystem());
+  }
+
+  private static void record(KafkaCallLog log, String prefix, int calls) {
+    for (int i = 0; i < calls; i++) {
+      Ticket ticket = log.begin();
+      Recorded recorded =
+          log.record(
+              ticket, TestCalls.call(prefix + i, "client-" + i % 11, ticket.begunAtEpochMillis()));
+      assertInstanceOf(Recorded.Durable.class, recorded);
+    }
+  }
+
+  private List<CallsTopicReader.Batch> read() throws Exception {
+    return CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS);
+  }
+
+  private static long lines(List<CallsTopicReader.Batch> batches) {
+    return batches.stream().mapToLong(batch -> batch.header().count()).sum();
+  }
+
+  /** Without a failure of the producer no batch is there twice, so the numbers just count up. */
+  private static void assertNumbersCountUp(List<CallsTopicReader.Batch> batches) {
+    Map<Integer, Long> last = new HashMap<>();
+    Map<Integer, Long> promise = new HashMap<>();
+    for (CallsTopicReader.Batch batch : batches) {
+      BatchHeader header = batch.header();
+      long before = last.getOrDefault(batch.partition(), 0L);
+      assertEquals(header.isHeartbeat() ? before : before + 1, header.batchSequence());
+      assertTrue(
+          header.lowWatermarkEpochMillis() >= promise.getOrDefault(batch.partition(), 0L),
+          () -> "the promise fell: " + batch);
+      last.put(batch.partition(), header.batchSequence());
+      promise.put(batch.partition(), header.lowWatermarkEpochMillis());
+    }
+  }
+
+  @Test
+  void open_newNode_isKnownInEveryPartitionBeforeItsFirstCall() throws Exception {
+    try (KafkaCallLog log = open(config())) {
+      assertTrue(log.check().ok());
+      for (int partition = 0; partition < PARTITIONS; partition++) {
+        int each = partition;
+        assertTrue(read().stream().anyMatch(batch -> batch.partition() == each));
+      }
+    }
+  }
+
+  @Test
+  void close_afterCalls_leavesAllInKafkaAndDeparts() throws Exception {
+    KafkaCallLog log = open(config());
+    record(log, "a", 500);
+
+    log.close();
+
+    List<CallsTopicReader.Batch> batches = read();
+    assertEquals(500, lines(batches));
+    assertNumbersCountUp(batches);
+    for (int partition = 0; partition < PARTITIONS; partition++) {
+      int each = partition;
+      List<CallsTopicReader.Batch> own =
+          batches.stream().filter(batch -> batch.partition() == each).toList();
+      assertTrue(own.get(own.size() - 1).header().departing());
+    }
+  }
+
+  @Test
+  void reopen_afterClose_goesOnInTheSameEpoch() throws Exception {
+    try (KafkaCallLog log = open(config())) {
+      record(log, "a", 100);
+    }
+    try (KafkaCallLog log = open(config())) {
+      assertEquals(0, log.statistics().foundLines());
+      record(log, "b", 100);
+    }
+
+    List<CallsTopicReader.Batch> batches = read();
+    assertEquals(200, lines(batches));
+    assertNumbersCountUp(batches);
+    assertEquals(1, batches.stream().map(b -> b.header().nodeEpoch()).distinct().count());
+  }
+
+  @Test
+  void record_kafkaAwayForAWhile_isSentInOrderWhenItIsBack() throws Exception {
+    try (KafkaCallLog log = open(config().maxBatchLines(50))) {
+      record(log, "a", 200);
+      Await.until("all is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+      kafka.stop();
+      record(log, "b", 2_000);
+      assertTrue(log.statistics().heldLines() >= 2_000);
+      assertTrue(log.check().ok());
+      long promise = log.statistics().promiseEpochMillis(0);
+      assertTrue(promise <= System.currentTimeMillis());
+
+      kafka.restart();
+
+      Await.until("all is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+      record(log, "c", 200);
+    }
+
+    List<CallsTopicReader.Batch> batches = read();
+    assertEquals(2_400, lines(batches));
+    assertNumbersCountUp(batches);
+  }
+
+  @Test
+  void open_kafkaAwayButJournalThere_worksAndSendsLater() throws Exception {
+    try (KafkaCallLog log = open(config())) {
+      record(log, "a", 100);
+    }
+    kafka.stop();
+    try (KafkaCallLog log = open(config())) {
+      record(log, "b", 100);
+      assertEquals(100, log.statistics().heldLines());
+
+      kafka.restart();
+
+      Await.until("all is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+    }
+    assertEquals(200, lines(read()));
+    assertNumbersCountUp(read());
+  }
+
+  @Test
+  void close_kafkaAway_leavesTheCallsToTheNextProcess() throws Exception {
+    KafkaCallLog log = open(config().drainTimeout(Duration.ofMillis(300)));
+    kafka.stop();
+    record(log, "a", 100);
+    log.close();
+    assertEquals(100, log.statistics().heldLines());
+    kafka.restart();
+
+    try (KafkaCallLog next = open(config())) {
+      assertEquals(100, next.statistics().foundLines());
+      Await.until("all is sent", PATIENCE, () -> next.statistics().heldLines() == 0);
+    }
+
+    assertEquals(100, read().stream().flatMap(batch -> batch.lines().stream()).distinct().count());
+  }
+
+  @Test
+  void open_kafkaAwayAndNoJournal_isRefusedWithTheAddress() {
+    kafka.stop();
+
+    CallLogStartException refused =
+        assertThrows(CallLogStartException.class, () -> open(config().startTimeout(Duration.ZERO)));
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains(kafka.bootstrapServers()), message);
+  }
+
+  @Test
+  void open_partitionsChanged_isRefused() throws Exception {
+    open(config()).close();
+    CallsTopicReader.grow(kafka.bootstrapServers(), PARTITIONS + 1);
+
+    CallLogStartException refused = assertThrows(CallLogStartException.class, () -> open(config()));
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains("has 4 partitions"), message);
+    assertTrue(message.contains("made for 3"), message);
+  }
+
+  @Test
+  void open_anotherNodesJournal_isRefused() {
+    open(config()).close();
+
+    CallLogStartException refused =
+        assertThrows(
+            CallLogStartException.class,
+            () ->
+                open(
+                    RecordConfig.builder("n2", kafka.bootstrapServers(), temp.resolve("journal"))));
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains("belongs to the node 'n1'"), message);
+  }
+
+  @Test
+  void record_acked_isInKafkaWhenAnswered() throws Exception {
+    try (KafkaCallLog log = open(config().durability(Durability.ACKED))) {
+      for (int i = 0; i < 20; i++) {
+        String id = "acked-" + i;
+        Ticket ticket = log.begin();
+        Recorded recorded =
+            log.record(ticket, TestCalls.call(id, "c" + i, ticket.begunAtEpochMillis()));
+        assertEquals(
+            Durability.ACKED, assertInstanceOf(Recorded.Durable.class, recorded).durability());
+        assertTrue(read().stream().anyMatch(batch -> batch.value().contains('"' + id + '"')), id);
+      }
+    }
+  }
+
+  @Test
+  void record_ackedAndKafkaAway_isRefusedNotLost() throws Exception {
+    try (KafkaCallLog log =
+        open(config().durability(Durability.ACKED).ackTimeout(Duration.ofMillis(300)))) {
+      kafka.stop();
+      Ticket ticket = log.begin();
+
+      Recorded recorded =
+          log.record(ticket, TestCalls.call("x", "acme", ticket.begunAtEpochMillis()));
+
+      assertEquals(
+          Recorded.Reason.TIMEOUT, assertInstanceOf(Recorded.Refused.class, recorded).reason());
+      Await.until("health tells", PATIENCE, () -> !log.check().ok());
+      assertFalse(log.check().detail().isEmpty());
+      kafka.restart();
+      Await.until("it is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+    }
+  }
+}

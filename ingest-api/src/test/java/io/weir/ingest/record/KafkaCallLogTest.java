@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.gate.Durability;
+import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.Ticket;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.UsagePosition;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The call log over a journal in memory and an outlet whose answers the test gives. */
+final class KafkaCallLogTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
+
+  private final AtomicLong now = new AtomicLong(1_000_050);
+  private final FailingJournal journal = new FailingJournal(new MemoryJournal(IDENTITY));
+  private final HeldOutlet outlet = new HeldOutlet();
+  private final Queue<Outlet> outlets = new ConcurrentLinkedQueue<>(List.of(outlet));
+  private final List<KafkaCallLog> opened = new ArrayList<>();
+
+  @AfterEach
+  void closeAll() {
+    opened.forEach(KafkaCallLog::close);
+  }
+
+  private KafkaCallLog open(RecordConfigBuilder config) throws Exception {
+    KafkaCallLog log =
+        new KafkaCallLog(
+            config.build(),
+            new DecisionClock(now::get),
+            journal,
+            () -> {
+              Outlet next = outlets.poll();
+              if (next == null) {
+                throw new Outlet.UnavailableException("none", new IllegalStateException());
+              }
+              return next;
+            });
+    opened.add(log);
+    return log;
+  }
+
+  private static RecordConfigBuilder config() {
+    return RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
+        .linger(Duration.ofMillis(5))
+        .heartbeatInterval(Duration.ofMillis(20))
+        .drainTimeout(Duration.ofMillis(200));
+  }
+
+  private CallEvent call(String id) {
+    return TestCalls.call(id, "acme", now.get());
+  }
+
+  private static long line(Recorded recorded) {
+    return assertInstanceOf(Recorded.Durable.class, recorded).position().line();
+  }
+
+  @Test
+  void record_severalCalls_haveConsecutivePositions() throws Exception {
+    KafkaCallLog log = open(config());
+
+    Recorded first = log.record(log.begin(), call("a"));
+    List<Recorded> more = log.record(log.begin(), List.of(call("b"), call("c")));
+
+    assertEquals(
+        new Recorded.Durable(Durability.JOURNALED, new UsagePosition(0, "n1", 1_000, 1)), first);
+    assertEquals(List.of(2L, 3L), more.stream().map(KafkaCallLogTest::line).toList());
+  }
+
+  @Test
+  void batches_kafkaSlow_oneIsUnderWayAndTheNextGathersTheRest() throws Exception {
+    KafkaCallLog log = open(config());
+    log.record(log.begin(), call("a"));
+    Await.until("the first batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    for (int i = 0; i < 50; i++) {
+      log.record(log.begin(), call("b" + i));
+    }
+    long beats = outlet.all().size();
+    // some turns of the loop later there is still one batch only, and no heartbeat
+    TimeUnit.MILLISECONDS.sleep(60); // nothing can be waited for where nothing happens
+    assertEquals(beats, outlet.all().size());
+
+    outlet.batches().get(0).done().accept(null);
+
+    Await.until("the second batch is sent", PATIENCE, () -> outlet.batches().size() == 2);
+    HeldOutlet.Sent second = outlet.batches().get(1);
+    assertEquals(2, second.header().batchSequence());
+    assertEquals(50, second.header().count());
+    assertEquals(1, second.header().linesBefore());
+    second.done().accept(null);
+    Await.until("nothing is held", PATIENCE, () -> log.statistics().heldLines() == 0);
+    assertEquals(51, log.statistics().ackedLines());
+    assertEquals(0, log.statistics().journalBytes());
+  }
+
+  @Test
+  void promise_callUnderWay_isNotAheadOfIt() throws Exception {
+    KafkaCallLog log = open(config());
+    Ticket ticket = log.begin();
+    now.set(1_005_050);
+    Ticket other = log.begin();
+    log.record(other, call("later"));
+    Await.until("the batch is sent", PATIENCE, () -> !outlet.batches().isEmpty());
+    assertEquals(1_000_000, outlet.batches().get(0).header().lowWatermarkEpochMillis());
+    outlet.batches().get(0).done().accept(null);
+    int before = outlet.heartbeats().size();
+    Await.until("it beats", PATIENCE, () -> outlet.heartbeats().size() > before + 2);
+    assertEquals(1_000_000, log.statistics().promiseEpochMillis(0));
+
+    ticket.abandon();
+
+    Await.until(
+        "the promise goes on", PATIENCE, () -> log.statistics().promiseEpochMillis(0) == 1_005_000);
+  }
+
+  @Test
+  void promise_batchThatLeavesLinesBehind_isTheEarlierOne() throws Exception {
+    KafkaCallLog log = open(config().maxBatchLines(2).linger(Duration.ofSeconds(5)));
+    Await.until("it beats", PATIENCE, () -> outlet.heartbeats().size() > 1);
+    long promised = log.statistics().promiseEpochMillis(0);
+    now.addAndGet(10_000);
+
+    log.record(log.begin(), List.of(call("a"), call("b"), call("c")));
+
+    Await.until("a full batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    assertEquals(2, outlet.batches().get(0).header().count());
+    assertEquals(promised, outlet.batches().get(0).header().lowWatermarkEpochMillis());
+  }
+
+  @Test
+  void heartbeats_idleNode_carryTheLastNumberAndTheLines() throws Exception {
+    KafkaCallLog log = open(config());
+    Await.until("it beats", PATIENCE, () -> !outlet.heartbeats().isEmpty());
+    assertEquals(0, outlet.heartbeats().get(0).header().batchSequence());
+
+    log.record(log.begin(), List.of(call("a"), call("b")));
+    Await.until("the batch is sent", PATIENCE, () -> !outlet.batches().isEmpty());
+    int before = outlet.heartbeats().size();
+    outlet.batches().get(0).done().accept(null);
+
+    Await.until("it beats again", PATIENCE, () -> outlet.heartbeats().size() > before);
+    HeldOutlet.Sent last = outlet.heartbeats().get(before);
+    assertEquals(1, last.header().batchSequence());
+    assertEquals(2, last.header().linesBefore());
+    assertEquals("", last.lines());
+  }
+
+  @Test
+  void outletBroken_newOne_getsTheSameBatchesInOrder() throws Exception {
+    KafkaCallLog log = open(config());
+    HeldOutlet second = HeldOutlet.open();
+    log.record(log.begin(), call("a"));
+    Await.until("the first batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    log.record(log.begin(), call("b"));
+    HeldOutlet.Sent lost = outlet.batches().get(0);
+    outlets.add(second);
+
+    lost.done().accept(new Outlet.Failure(true, "fenced"));
+
+    Await.until("all is sent anew", PATIENCE, () -> log.statistics().heldLines() == 0);
+    assertTrue(outlet.isClosed());
+    assertEquals(lost.header(), second.batches().get(0).header());
+    assertEquals(lost.lines(), second.batches().get(0).lines());
+    assertEquals(
+        List.of(1L, 2L), second.batches().stream().map(b -> b.header().batchSequence()).toList());
+    assertEquals(1, log.statistics().retriedBatches());
+  }
+
+  @Test
+  void batchFailed_outletWorks_isSentAgainBeforeTheNext() throws Exception {
+    KafkaCallLog log = open(config());
+    log.record(log.begin(), call("a"));
+    Await.until("the first batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    log.record(log.begin(), call("b"));
+
+    outlet.batches().get(0).done().accept(new Outlet.Failure(false, "too large for the broker"));
+
+    Await.until("it is sent again", PATIENCE, () -> outlet.batches().size() == 2);
+    assertEquals(outlet.batches().get(0).header(), outlet.batches().get(1).header());
+    assertFalse(outlet.isClosed());
+  }
+
+  @Test
+  void record_journalFull_isRefused() throws Exception {
+    KafkaCallLog log = open(config().maxJournalBytes(RecordConfig.MIN_JOURNAL_BYTES));
+
+    Recorded last = fill(log);
+
+    assertEquals(Recorded.Reason.FULL, assertInstanceOf(Recorded.Refused.class, last).reason());
+    assertEquals(1, log.statistics().refusedCalls(Recorded.Reason.FULL));
+    assertTrue(log.statistics().journalBytes() <= RecordConfig.MIN_JOURNAL_BYTES);
+  }
+
+  @Test
+  void record_journalFullAndDropAsked_isDroppedAndCounted() throws Exception {
+    KafkaCallLog log =
+        open(config().maxJournalBytes(RecordConfig.MIN_JOURNAL_BYTES).whenFull(WhenFull.DROP));
+
+    assertInstanceOf(Recorded.Dropped.class, fill(log));
+
+    assertEquals(1, log.statistics().droppedCalls());
+    assertEquals(0, log.statistics().refusedCalls(Recorded.Reason.FULL));
+  }
+
+  @Test
+  void record_journalFullThenDrained_isKeptAgain() throws Exception {
+    KafkaCallLog log = open(config().maxJournalBytes(RecordConfig.MIN_JOURNAL_BYTES));
+    fill(log);
+    HeldOutlet second = HeldOutlet.open();
+    outlets.add(second);
+    Await.until("a batch is sent", PATIENCE, () -> !outlet.batches().isEmpty());
+    outlet.batches().get(0).done().accept(new Outlet.Failure(true, "fenced"));
+    Await.until("it is drained", PATIENCE, () -> log.statistics().heldLines() == 0);
+
+    assertInstanceOf(Recorded.Durable.class, log.record(log.begin(), call("again")));
+    assertTrue(log.check().ok());
+  }
+
+  private Recorded fill(CallLog log) {
+    for (int i = 0; ; i++) {
+      Recorded recorded = log.record(log.begin(), call("call-" + i));
+      if (!(recorded instanceof Recorded.Durable)) {
+        return recorded;
+      }
+    }
+  }
+
+  @Test
+  void record_journalUnwritable_isRefusedAndTheNumbersGoOn() throws Exception {
+    KafkaCallLog log = open(config());
+    assertEquals(1, line(log.record(log.begin(), call("a"))));
+    journal.failsToAppend = true;
+
+    Recorded refused = log.record(log.begin(), call("b"));
+
+    assertEquals(
+        Recorded.Reason.WRITE_FAILED, assertInstanceOf(Recorded.Refused.class, refused).reason());
+    assertFalse(log.check().ok());
+    journal.failsToAppend = false;
+    assertEquals(2, line(log.record(log.begin(), call("c"))));
+    assertTrue(log.check().ok());
+  }
+
+  @Test
+  void seal_journalUnwritable_sendsNothingUntilItIsWritten() throws Exception {
+    KafkaCallLog log = open(config());
+    journal.failsToSeal = true;
+    log.record(log.begin(), call("a"));
+    TimeUnit.MILLISECONDS.sleep(50);
+    assertEquals(0, outlet.batches().size());
+
+    journal.failsToSeal = false;
+
+    Await.until("the batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    assertEquals(1, outlet.batches().get(0).header().batchSequence());
+  }
+
+  @Test
+  void record_acked_answersOnlyWhenKafkaHasIt() throws Exception {
+    KafkaCallLog log = open(config().durability(Durability.ACKED));
+    CompletableFuture<Recorded> answer =
+        CompletableFuture.supplyAsync(() -> log.record(log.begin(), call("a")));
+    Await.until("the batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    TimeUnit.MILLISECONDS.sleep(30);
+    assertFalse(answer.isDone());
+
+    outlet.batches().get(0).done().accept(null);
+
+    Recorded.Durable durable =
+        assertInstanceOf(Recorded.Durable.class, answer.get(10, TimeUnit.SECONDS));
+    assertEquals(Durability.ACKED, durable.durability());
+    assertEquals(1, durable.position().line());
+  }
+
+  @Test
+  void record_ackedAndKafkaSilent_isRefusedByTimeout() throws Exception {
+    KafkaCallLog log =
+        open(config().durability(Durability.ACKED).ackTimeout(Duration.ofMillis(50)));
+
+    Recorded refused = log.record(log.begin(), call("a"));
+
+    assertEquals(
+        Recorded.Reason.TIMEOUT, assertInstanceOf(Recorded.Refused.class, refused).reason());
+  }
+
+  @Test
+  void close_everythingSent_departs() throws Exception {
+    outlets.clear();
+    HeldOutlet open = HeldOutlet.open();
+    outlets.add(open);
+    KafkaCallLog log = open(config().linger(Duration.ofSeconds(5)));
+    log.record(log.begin(), call("a"));
+
+    log.close();
+
+    List<HeldOutlet.Sent> all = open.all();
+    assertEquals(1, open.batches().size());
+    assertTrue(all.get(all.size() - 1).header().departing());
+    assertEquals(1, all.get(all.size() - 1).header().batchSequence());
+    assertEquals(1, all.stream().filter(each -> each.header().departing()).count());
+    assertInstanceOf(Recorded.Refused.class, log.record(log.begin(), call("too late")));
+    assertFalse(log.check().ok());
+  }
+
+  @Test
+  void close_kafkaSilent_doesNotDepartAndIsBounded() throws Exception {
+    KafkaCallLog log = open(config());
+    log.record(log.begin(), call("a"));
+
+    log.close();
+
+    assertTrue(outlet.all().stream().noneMatch(each -> each.header().departing()));
+    assertEquals(1, log.statistics().heldLines());
+  }
+
+  @Test
+  void close_callUnderWay_isWaitedForAndKept() throws Exception {
+    KafkaCallLog log = open(config());
+    Ticket ticket = log.begin();
+    CompletableFuture<Void> closed = CompletableFuture.runAsync(log::close);
+    Await.until("it closes", PATIENCE, () -> !log.check().ok());
+
+    assertInstanceOf(Recorded.Refused.class, log.record(log.begin(), call("new")));
+    assertInstanceOf(Recorded.Durable.class, log.record(ticket, call("old")));
+
+    closed.get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void ticket_usedTwice_isRefused() throws Exception {
+    KafkaCallLog log = open(config());
+    Ticket ticket = log.begin();
+    ticket.abandon();
+
+    assertThrows(IllegalStateException.class, ticket::abandon);
+    assertThrows(IllegalStateException.class, () -> log.record(ticket, call("a")));
+  }
+}

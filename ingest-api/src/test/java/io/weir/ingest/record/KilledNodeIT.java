@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.UsagePosition;
+import io.weir.topics.wire.CallLineCodec;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A node that is killed with SIGKILL again and again, with Kafka there and without. */
+final class KilledNodeIT {
+  private static final int PARTITIONS = 3;
+  private static final int CALLS_A_ROUND = 3_000;
+
+  @TempDir Path temp;
+
+  @Test
+  void answeredCalls_nodeKilledManyTimes_areAllInKafkaInOrder() throws Exception {
+    List<String> answered = new ArrayList<>();
+    Path folder = temp.resolve("journal");
+    try (TestKafka kafka = TestKafka.start()) {
+      CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
+      answered.addAll(runAndKill(kafka, folder, "round1"));
+      answered.addAll(runAndKill(kafka, folder, "round2"));
+      kafka.stop();
+      answered.addAll(runAndKill(kafka, folder, "round3"));
+      answered.addAll(runAndKill(kafka, folder, "round4"));
+      kafka.restart();
+      answered.addAll(runAndKill(kafka, folder, "round5"));
+      drain(kafka, folder);
+
+      List<CallsTopicReader.Batch> batches =
+          CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS);
+      Map<String, String> idsByPosition = assertInOrderAndIdentical(batches);
+      assertEquals(5 * CALLS_A_ROUND, answered.size());
+      for (String each : answered) {
+        String[] positionAndId = each.split(" ", 2);
+        assertEquals(
+            positionAndId[1],
+            idsByPosition.get(positionAndId[0]),
+            () -> "the call answered with position " + positionAndId[0]);
+      }
+    }
+  }
+
+  private static List<String> runAndKill(TestKafka kafka, Path folder, String prefix)
+      throws IOException, InterruptedException {
+    Process child =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx256m",
+                "-XX:+UseSerialGC",
+                "-cp",
+                System.getProperty("java.class.path"),
+                JournalChild.class.getName(),
+                kafka.bootstrapServers(),
+                folder.toString(),
+                prefix)
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    List<String> answered = new ArrayList<>();
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
+      while (answered.size() < CALLS_A_ROUND) {
+        String line = lines.readLine();
+        assertTrue(line != null, "the child ended by itself");
+        if (line != null && line.contains(":killed:")) {
+          answered.add(line);
+        }
+      }
+    } finally {
+      child.destroyForcibly();
+      assertTrue(child.waitFor(20, TimeUnit.SECONDS), "the child dies when killed");
+    }
+    return answered;
+  }
+
+  private static void drain(TestKafka kafka, Path folder) {
+    RecordConfig config =
+        RecordConfig.builder("killed", kafka.bootstrapServers(), folder)
+            .drainTimeout(Duration.ofSeconds(60))
+            .build();
+    KafkaCallLog log = KafkaCallLog.open(config, DecisionClock.ofSystem());
+    log.close();
+    assertEquals(0, log.statistics().heldLines());
+    assertEquals(
+        log.statistics().foundLines() + log.statistics().appendedLines(),
+        log.statistics().ackedLines());
+  }
+
+  /** Checks every partition, and tells which id stands at which position. */
+  private static Map<String, String> assertInOrderAndIdentical(List<CallsTopicReader.Batch> batches)
+      throws Exception {
+    Map<Integer, Long> lastNumber = new HashMap<>();
+    Map<Integer, Long> lines = new HashMap<>();
+    Map<String, CallsTopicReader.Batch> byNumber = new HashMap<>();
+    Map<String, String> idsByPosition = new HashMap<>();
+    long epoch = batches.get(0).header().nodeEpoch();
+    int resent = 0;
+    for (CallsTopicReader.Batch batch : batches) {
+      BatchHeader header = batch.header();
+      assertEquals(epoch, header.nodeEpoch(), "the journal keeps its epoch");
+      long last = lastNumber.getOrDefault(batch.partition(), 0L);
+      if (header.isHeartbeat()) {
+        assertTrue(header.batchSequence() <= last, () -> "a heartbeat overtook a batch: " + batch);
+        continue;
+      }
+      CallsTopicReader.Batch earlier =
+          byNumber.putIfAbsent(batch.partition() + ":" + header.batchSequence(), batch);
+      if (earlier != null) {
+        assertEquals(earlier.header(), header, "a batch sent again has the same headers");
+        assertEquals(earlier.value(), batch.value(), "a batch sent again has the same bytes");
+        resent++;
+        continue;
+      }
+      assertEquals(last + 1, header.batchSequence(), () -> "a hole before " + batch.header());
+      assertEquals(lines.getOrDefault(batch.partition(), 0L), header.linesBefore());
+      assertEquals(header.count(), batch.lines().size());
+      for (int i = 0; i < header.count(); i++) {
+        byte[] line = batch.lines().get(i).getBytes(StandardCharsets.UTF_8);
+        UsagePosition position =
+            new UsagePosition(
+                batch.partition(), header.node(), epoch, header.linesBefore() + i + 1);
+        idsByPosition.put(position.toString(), CallLineCodec.decode(line, 0, line.length).id());
+      }
+      lastNumber.put(batch.partition(), header.batchSequence());
+      lines.put(batch.partition(), header.linesBefore() + header.count());
+    }
+    System.getLogger(KilledNodeIT.class.getName())
+        .log(
+            System.Logger.Level.INFO,
+            "batches=" + byNumber.size() + " calls=" + idsByPosition.size() + " resent=" + resent);
+    return idsByPosition;
+  }
+}

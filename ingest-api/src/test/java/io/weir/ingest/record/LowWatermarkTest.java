@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+final class LowWatermarkTest {
+  private final AtomicLong now = new AtomicLong(1_000_050);
+  private final LowWatermark watermark = new LowWatermark(now::get);
+
+  @Test
+  void promise_nothingUnderWay_isStartOfThisBucket() {
+    assertEquals(1_000_000, watermark.promise());
+  }
+
+  @Test
+  void promise_callUnderWay_staysAtItsBucket() {
+    long begun = watermark.begin();
+    now.set(1_003_480);
+
+    assertEquals(1_000_000, watermark.promise());
+
+    watermark.end(begun);
+    assertEquals(1_003_400, watermark.promise());
+  }
+
+  @Test
+  void promise_severalUnderWay_isTheOldest() {
+    long first = watermark.begin();
+    now.set(1_000_250);
+    long second = watermark.begin();
+    now.set(1_000_350);
+
+    watermark.end(first);
+    assertEquals(1_000_200, watermark.promise());
+
+    watermark.end(second);
+    assertEquals(1_000_300, watermark.promise());
+  }
+
+  @Test
+  void begin_clockBehindThePromise_beginsAtThePromise() {
+    assertEquals(1_000_000, watermark.promise());
+    now.set(990_000);
+
+    long begun = watermark.begin();
+
+    assertEquals(1_000_000, begun);
+    now.set(1_000_900);
+    assertEquals(1_000_000, watermark.promise());
+    watermark.end(begun);
+  }
+
+  @Test
+  void promise_clockSetBack_doesNotFall() {
+    assertEquals(1_000_000, watermark.promise());
+    now.set(5_000);
+
+    assertEquals(1_000_000, watermark.promise());
+  }
+
+  @Test
+  void promise_callOlderThanTheRing_isNotHeldForEver() {
+    long forgotten = watermark.begin();
+    now.addAndGet(2L * LowWatermark.BUCKETS * LowWatermark.BUCKET_MILLIS + 150);
+
+    assertTrue(watermark.promise() > forgotten);
+    assertEquals(1, watermark.countUnderWay());
+  }
+
+  @Test
+  void promise_manyThreads_neverPassesACallUnderWay() throws Exception {
+    // the clock runs a bucket each few steps, so that begin and promise meet at bucket ends often;
+    // a thread that sleeps while the clock runs through the whole ring is late by design
+    long ringMillis = (LowWatermark.BUCKETS - 1L) * LowWatermark.BUCKET_MILLIS;
+    AtomicLong clock = new AtomicLong(10_000_000);
+    LowWatermark shared = new LowWatermark(() -> clock.addAndGet(7));
+    AtomicLong newestPromise = new AtomicLong();
+    ConcurrentSkipListSet<Long> broken = new ConcurrentSkipListSet<>();
+    AtomicInteger working = new AtomicInteger(6);
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    try {
+      List<Future<?>> done = new ArrayList<>();
+      for (int t = 0; t < 6; t++) {
+        done.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 100_000; i++) {
+                    long begun = shared.begin();
+                    // a call is decided between begin and end, and so at or after its beginning
+                    long decided = Math.max(begun, clock.get() - 50);
+                    if (newestPromise.get() > decided && clock.get() - begun < ringMillis) {
+                      broken.add(decided);
+                    }
+                    shared.end(begun);
+                  }
+                  working.decrementAndGet();
+                }));
+      }
+      for (int t = 0; t < 2; t++) {
+        done.add(
+            threads.submit(
+                () -> {
+                  while (working.get() > 0) {
+                    newestPromise.accumulateAndGet(shared.promise(), (a, b) -> Math.max(a, b));
+                  }
+                }));
+      }
+      for (Future<?> each : done) {
+        each.get(60, TimeUnit.SECONDS);
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    assertTrue(broken.isEmpty(), () -> "promises passed calls under way, decided at " + broken);
+    assertEquals(0, shared.countUnderWay());
+    assertTrue(newestPromise.get() > 10_000_000);
+  }
+}

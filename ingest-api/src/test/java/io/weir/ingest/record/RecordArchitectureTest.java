@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.junit.jupiter.api.Test;
+
+/** Who may import whom, around the record path. */
+final class RecordArchitectureTest {
+  private static final JavaClasses CLASSES =
+      new ClassFileImporter()
+          .withImportOption(new ImportOption.DoNotIncludeJars())
+          .withImportOption(new ImportOption.DoNotIncludeTests())
+          .importPackages("io.weir.ingest");
+
+  @Test
+  void recordPackage_dependsOn_itsPortTheTopicsKafkaClientsAndRocksDbOnly() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.ingest.record..")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(
+            "io.weir.ingest.record..",
+            "io.weir.ingest.gate..",
+            "io.weir.topics..",
+            "org.apache.kafka.clients..",
+            "org.apache.kafka.common..",
+            "org.rocksdb..",
+            "org.slf4j..",
+            "org.jspecify.annotations..",
+            "java..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void rocksDbAndKafkaClients_areUsed_inTheRecordPackageOnly() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.weir.ingest..")
+        .and()
+        .resideOutsideOfPackage("io.weir.ingest.record..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("org.rocksdb..", "org.apache.kafka.clients..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void clocks_areRead_inOneClass() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.weir.ingest.record..")
+        .and()
+        .doNotHaveSimpleName("LocalClock")
+        .should()
+        .callMethod(System.class, "currentTimeMillis")
+        .orShould()
+        .callMethod(System.class, "nanoTime")
+        .orShould()
+        .callMethod(Thread.class, "sleep", long.class)
+        .orShould()
+        .callMethod(System.class, "getenv", String.class)
+        .check(CLASSES);
+  }
+}

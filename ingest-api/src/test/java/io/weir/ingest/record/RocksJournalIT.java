@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class RocksJournalIT extends JournalContract {
+  @TempDir Path temp;
+
+  @Override
+  Journal create() {
+    return RocksJournal.open(temp.resolve("journal"), false, () -> IDENTITY);
+  }
+
+  private void reopen() {
+    journal.close();
+    journal =
+        RocksJournal.open(
+            temp.resolve("journal"),
+            false,
+            () -> {
+              throw new AssertionError("an existing journal keeps its identity");
+            });
+  }
+
+  @Test
+  void found_afterReopening_isWhatWasKept() throws Exception {
+    journal.append(
+        List.of(chunk(2, 1, "a\n"), chunk(2, 2, "b\n"), chunk(2, 3, "c\nd\n"), chunk(2, 5, "e\n")));
+    Seal first = seal(2, 1, 0, "a\n");
+    Seal second = seal(2, 2, 1, "b\n");
+    journal.seal(List.of(first, second));
+    journal.acknowledge(List.of(first));
+
+    reopen();
+
+    assertEquals(IDENTITY, journal.identity());
+    Journal.Found found = journal.found(2);
+    assertEquals(1, found.ackedBatches());
+    assertEquals(1, found.ackedLines());
+    assertEquals(first.lowWatermarkEpochMillis(), found.promiseEpochMillis());
+    assertEquals(List.of(second), found.seals());
+    assertArrayEquals(bytes("b\n"), journal.read(second));
+    assertEquals(List.of(3L, 5L), found.unsealed().stream().map(Chunk::firstLine).toList());
+    assertArrayEquals(bytes("c\nd\n"), found.unsealed().get(0).lines());
+    assertEquals(2, found.unsealed().get(0).count());
+    assertEquals(Journal.Found.NOTHING, journal.found(1));
+  }
+
+  @Test
+  void found_everythingAcknowledgedAndTrimmed_keepsTheCounters() throws Exception {
+    journal.append(List.of(chunk(0, 1, "a\nb\n")));
+    Seal seal = seal(0, 1, 0, "a\nb\n");
+    journal.seal(List.of(seal));
+    journal.acknowledge(List.of(seal));
+    journal.trim();
+
+    reopen();
+
+    assertEquals(
+        new Journal.Found(1, 2, seal.lowWatermarkEpochMillis(), List.of(), List.of()),
+        journal.found(0));
+  }
+
+  @Test
+  void open_folderInUse_isRefusedByItsName() {
+    CallLogStartException refused = assertThrows(CallLogStartException.class, this::create);
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains(temp.resolve("journal").toString()), message);
+    assertTrue(message.contains("in use by another process"), message);
+  }
+
+  @Test
+  void open_folderIsAFile_isRefusedByItsName() throws Exception {
+    Path file = Files.writeString(temp.resolve("file"), "not a folder");
+
+    CallLogStartException refused =
+        assertThrows(
+            CallLogStartException.class, () -> RocksJournal.open(file, false, () -> IDENTITY));
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains(file.toString()), message);
+  }
+}
