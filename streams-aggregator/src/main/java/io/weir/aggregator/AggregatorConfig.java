@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import io.weir.aggregator.count.CountSettings;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Everything an aggregator process can be told.
+ *
+ * @param bootstrapServers the Kafka brokers ({@code WEIR_KAFKA})
+ * @param dataFolder where the state stores live ({@code WEIR_DATA}, default {@code .weir})
+ * @param reportsPort port of the reports API, 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
+ * @param window size of a ledger window, divides a day ({@code WEIR_WINDOW}, PT15M)
+ * @param grace how far behind the watermark windows stay open ({@code WEIR_GRACE}, PT10M)
+ * @param maxHold how long windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
+ * @param lateness how late a call may be; not more than the audit log keeps ({@code WEIR_LATENESS},
+ *     P35D)
+ * @param streamThreads threads that count ({@code WEIR_STREAM_THREADS}, 1)
+ * @param standbys copies of the state on other instances ({@code WEIR_STANDBYS}, 0)
+ * @param instance name of this process, unique and the same after a restart ({@code WEIR_INSTANCE},
+ *     default {@code HOSTNAME}, else {@code aggregator})
+ * @param advertisedReports host:port where other instances reach the reports API ({@code
+ *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
+ * @param applicationPrefix begins the names of consumer groups and changelog topics ({@code
+ *     WEIR_APPLICATION_PREFIX}, {@code weir-})
+ */
+public record AggregatorConfig(
+    String bootstrapServers,
+    Path dataFolder,
+    int reportsPort,
+    Duration window,
+    Duration grace,
+    Duration maxHold,
+    Duration lateness,
+    int streamThreads,
+    int standbys,
+    String instance,
+    Optional<String> advertisedReports,
+    String applicationPrefix) {
+
+  private static final int MAX_STREAM_THREADS = 64;
+  private static final int MAX_STANDBYS = 4;
+  private static final int MAX_PORT = 65_535;
+
+  public AggregatorConfig {
+    require(!bootstrapServers.isBlank(), "WEIR_KAFKA", "must name a broker (host:port)", "");
+    requireRange("WEIR_REPORTS_PORT", reportsPort, 0, MAX_PORT);
+    require(
+        isPositive(window)
+            && Duration.ofDays(1).toMillis() % Math.max(1, window.toMillis()) == 0
+            && window.compareTo(Duration.ofSeconds(1)) >= 0,
+        "WEIR_WINDOW",
+        "must be at least PT1S and divide a day",
+        window);
+    require(!grace.isNegative(), "WEIR_GRACE", "must not be negative", grace);
+    require(isPositive(maxHold), "WEIR_MAX_HOLD", "must be positive", maxHold);
+    require(
+        lateness.compareTo(window) >= 0 && lateness.compareTo(Topics.LATENESS) <= 0,
+        "WEIR_LATENESS",
+        "must be between WEIR_WINDOW and " + Topics.LATENESS + ", which the audit log keeps",
+        lateness);
+    requireRange("WEIR_STREAM_THREADS", streamThreads, 1, MAX_STREAM_THREADS);
+    requireRange("WEIR_STANDBYS", standbys, 0, MAX_STANDBYS);
+    require(
+        BatchHeader.isNodeName(instance),
+        "WEIR_INSTANCE",
+        "must match [A-Za-z0-9._-]{1,64}",
+        instance);
+    advertisedReports.ifPresent(
+        address ->
+            require(
+                address.matches(".+:[0-9]{1,5}"),
+                "WEIR_ADVERTISED_REPORTS",
+                "must be host:port",
+                address));
+    require(
+        applicationPrefix.matches("[A-Za-z0-9._-]{1,64}"),
+        "WEIR_APPLICATION_PREFIX",
+        "must match [A-Za-z0-9._-]{1,64}",
+        applicationPrefix);
+  }
+
+  /**
+   * Reads the configuration of a process.
+   *
+   * @param environment variables by name; absent and empty ones take their default
+   * @throws IllegalArgumentException when a value is wrong; the message names the variable
+   */
+  public static AggregatorConfig of(Map<String, String> environment) {
+    return new AggregatorConfig(
+        text(environment, "WEIR_KAFKA", ""),
+        Path.of(text(environment, "WEIR_DATA", ".weir")),
+        integer(environment, "WEIR_REPORTS_PORT", 8081),
+        duration(environment, "WEIR_WINDOW", Duration.ofMinutes(15)),
+        duration(environment, "WEIR_GRACE", Duration.ofMinutes(10)),
+        duration(environment, "WEIR_MAX_HOLD", Duration.ofHours(1)),
+        duration(environment, "WEIR_LATENESS", Topics.LATENESS),
+        integer(environment, "WEIR_STREAM_THREADS", 1),
+        integer(environment, "WEIR_STANDBYS", 0),
+        text(environment, "WEIR_INSTANCE", text(environment, "HOSTNAME", "aggregator")),
+        Optional.of(text(environment, "WEIR_ADVERTISED_REPORTS", ""))
+            .filter(address -> !address.isEmpty()),
+        text(environment, "WEIR_APPLICATION_PREFIX", "weir-"));
+  }
+
+  /** The lengths of time the counting rules need. */
+  CountSettings countSettings() {
+    return new CountSettings(
+        window.toMillis(), grace.toMillis(), maxHold.toMillis(), lateness.toMillis());
+  }
+
+  private static String text(Map<String, String> environment, String name, String byDefault) {
+    String value = environment.get(name);
+    return value == null || value.isEmpty() ? byDefault : value;
+  }
+
+  private static int integer(Map<String, String> environment, String name, int byDefault) {
+    String value = text(environment, name, Integer.toString(byDefault));
+    try {
+      return Integer.parseInt(value);
+    } catch (NumberFormatException notANumber) {
+      throw new IllegalArgumentException(name + " must be an integer, is '" + value + "'");
+    }
+  }
+
+  private static Duration duration(
+      Map<String, String> environment, String name, Duration byDefault) {
+    String value = text(environment, name, byDefault.toString());
+    try {
+      return Duration.parse(value);
+    } catch (DateTimeParseException notADuration) {
+      throw new IllegalArgumentException(
+          name + " must be an ISO 8601 duration such as PT15M, is '" + value + "'");
+    }
+  }
+
+  private static boolean isPositive(Duration duration) {
+    return !duration.isNegative() && !duration.isZero();
+  }
+
+  private static void requireRange(String name, int value, int least, int greatest) {
+    require(
+        least <= value && value <= greatest, name, "must be " + least + " to " + greatest, value);
+  }
+
+  private static void require(boolean kept, String name, String rule, Object value) {
+    if (!kept) {
+      throw new IllegalArgumentException(name + " " + rule + ", is '" + value + "'");
+    }
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+/** An aggregator cannot start as things are. The message says what to change. */
+public final class AggregatorStartException extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  AggregatorStartException(String message) {
+    super(message);
+  }
+
+  AggregatorStartException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

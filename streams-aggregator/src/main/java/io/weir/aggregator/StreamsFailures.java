@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler;
+import org.rocksdb.RocksDBException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What happens when a Streams thread dies. A failure of Kafka or of the disk is transient: a new
+ * thread takes over, a bounded number of times. Anything else is a broken invariant and stops the
+ * application: a stopped biller is better than a wrong bill.
+ */
+final class StreamsFailures implements StreamsUncaughtExceptionHandler {
+  /** More deaths than this in the life of a process are no passing trouble. */
+  static final int MAX_REPLACEMENTS = 50;
+
+  private static final Logger LOG = LoggerFactory.getLogger(StreamsFailures.class);
+
+  private final String application;
+  private final AtomicInteger replacements = new AtomicInteger();
+
+  StreamsFailures(String application) {
+    this.application = application;
+  }
+
+  @Override
+  public StreamThreadExceptionResponse handle(Throwable failure) {
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    boolean isTransient = root instanceof KafkaException || root instanceof RocksDBException;
+    if (isTransient && replacements.incrementAndGet() <= MAX_REPLACEMENTS) {
+      LOG.warn("stream thread replaced application={}", application, failure);
+      return StreamThreadExceptionResponse.REPLACE_THREAD;
+    }
+    LOG.error("application stopped application={}", application, failure);
+    return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+  }
+}

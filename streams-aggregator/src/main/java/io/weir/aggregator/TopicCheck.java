@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+
+/** Looks whether the topics are there and alike, before anything is counted. */
+final class TopicCheck {
+  private static final int TIMEOUT_MILLIS = Math.toIntExact(Duration.ofSeconds(20).toMillis());
+
+  private TopicCheck() {}
+
+  /**
+   * Checks the topics.
+   *
+   * @return how many partitions each of them has
+   */
+  static int partitions(String bootstrapServers) throws AggregatorStartException {
+    try (Admin admin =
+        Admin.create(
+            Map.of(
+                AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG,
+                bootstrapServers,
+                AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+                TIMEOUT_MILLIS,
+                AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG,
+                TIMEOUT_MILLIS))) {
+      List<String> names = Topics.all().stream().map(Topic::name).toList();
+      Map<String, KafkaFuture<TopicDescription>> found =
+          admin.describeTopics(names).topicNameValues();
+      List<String> missing = new ArrayList<>();
+      List<Integer> partitions = new ArrayList<>();
+      for (String name : names) {
+        try {
+          partitions.add(Objects.requireNonNull(found.get(name), name).get().partitions().size());
+        } catch (ExecutionException failed) {
+          if (!(failed.getCause() instanceof UnknownTopicOrPartitionException)) {
+            throw failed;
+          }
+          missing.add(name);
+        }
+      }
+      requireAlike(missing, partitions);
+      requireAppendTime(admin);
+      return partitions.get(0);
+    } catch (ExecutionException failed) {
+      throw new AggregatorStartException(
+          "Kafka does not answer at " + bootstrapServers + " (WEIR_KAFKA): " + failed.getCause(),
+          failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new AggregatorStartException("interrupted while the topics were checked", interrupted);
+    }
+  }
+
+  private static void requireAlike(List<String> missing, List<Integer> partitions)
+      throws AggregatorStartException {
+    if (!missing.isEmpty()) {
+      throw new AggregatorStartException(
+          "topics are missing: " + missing + "; create them with: weir topics create");
+    }
+    if (partitions.stream().distinct().count() != 1) {
+      throw new AggregatorStartException(
+          "topics must all have the same number of partitions, have " + partitions);
+    }
+  }
+
+  /** Lateness is judged by the broker's clock; a producer's would let it lie. */
+  private static void requireAppendTime(Admin admin)
+      throws AggregatorStartException, ExecutionException, InterruptedException {
+    ConfigResource calls = new ConfigResource(ConfigResource.Type.TOPIC, Topics.CALLS.name());
+    Config config =
+        Objects.requireNonNull(
+            admin.describeConfigs(List.of(calls)).all().get().get(calls), calls.name());
+    String name = TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG;
+    String expected = Topics.CALLS.configs().get(name);
+    String actual = config.get(name).value();
+    if (!actual.equals(expected)) {
+      throw new AggregatorStartException(
+          "topic "
+              + Topics.CALLS.name()
+              + " must have "
+              + name
+              + "="
+              + expected
+              + ", has "
+              + actual
+              + "; see: weir topics check");
+    }
+  }
+}

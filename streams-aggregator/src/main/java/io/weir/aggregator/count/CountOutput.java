@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageState;
+
+/**
+ * What the counting of a partition writes, in order, into the same partition of the other topics.
+ */
+public interface CountOutput {
+  /** A row of the ledger; the time stamp is the broker's of the record that caused it. */
+  void ledger(LedgerRow row, long timestampEpochMillis);
+
+  /** The newest figures of a key and window. */
+  void state(UsageState state, long timestampEpochMillis);
+
+  /** How far the partition is counted; everything it speaks of was written before. */
+  void progress(PartitionProgress progress, long timestampEpochMillis);
+
+  /**
+   * Keeps what could not be counted of the record being taken.
+   *
+   * @param value the record's value, or one line of it
+   * @param line number of the line from 1; 0 when the whole record is refused
+   * @param reason what is wrong with it
+   */
+  void quarantine(byte[] value, int line, String reason);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+/**
+ * The lengths of time by which calls are counted, in milliseconds. They decide what the ledger
+ * says, so all instances of an aggregator must have the same.
+ *
+ * @param windowMillis size of a ledger window; divides a day, so that days and months are sums of
+ *     windows
+ * @param graceMillis how far behind the watermark a window stays open; zero means not at all
+ * @param maxHoldMillis how long a node's promise may lag behind the newest one before windows close
+ *     without that node
+ * @param latenessMillis how old a call may be when it arrives; older ones are quarantined
+ */
+public record CountSettings(
+    long windowMillis, long graceMillis, long maxHoldMillis, long latenessMillis) {
+
+  /** How far a call may be decided after the broker took it: clocks differ by less. */
+  public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
+
+  private static final long DAY_MILLIS = 24 * 3_600_000L;
+
+  public CountSettings {
+    if (windowMillis < 1 || DAY_MILLIS % windowMillis != 0) {
+      throw new IllegalArgumentException("window must divide a day, is " + windowMillis + " ms");
+    }
+    if (graceMillis < 0) {
+      throw new IllegalArgumentException("grace must not be negative, is " + graceMillis + " ms");
+    }
+    if (maxHoldMillis < 1) {
+      throw new IllegalArgumentException("max hold must be positive, is " + maxHoldMillis + " ms");
+    }
+    if (latenessMillis < windowMillis) {
+      throw new IllegalArgumentException(
+          "lateness must be at least a window, is " + latenessMillis + " ms");
+    }
+  }
+
+  /** The window boundary at or before a moment. */
+  long boundaryAtOrBefore(long epochMillis) {
+    return epochMillis - Math.floorMod(epochMillis, windowMillis);
+  }
+}

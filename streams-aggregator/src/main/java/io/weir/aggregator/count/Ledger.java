@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/**
+ * Writes the ledger of one partition: each key and window once as FINAL when its window is closed,
+ * every later fact as ADJUSTMENT, and a CLOSE behind all rows of a boundary. Not safe for threads.
+ *
+ * <p>What is written is decided by the records of the calls topic alone; when it is written depends
+ * on the budget. Only the control totals of a CLOSE, which speak of the rows that stand before it,
+ * depend on both.
+ */
+final class Ledger {
+  /** Rows read from the store at a time; the iterator is closed before they are written. */
+  private static final int CHUNK_ROWS = 256;
+
+  private final int partition;
+  private final CountSettings settings;
+  private final OpenRows open;
+  private final ByteStore closed;
+  private final PartitionState state;
+  private final CountOutput output;
+  private final LongSupplier clockEpochMillis;
+
+  /** No open row before this place is due: where the next scan begins, past what was deleted. */
+  private byte[] closeFrom;
+
+  /** No closed row before this place is left. */
+  private byte[] forgetFrom = RowKey.from(0);
+
+  Ledger(
+      int partition,
+      CountSettings settings,
+      OpenRows open,
+      ByteStore closed,
+      PartitionState state,
+      CountOutput output,
+      LongSupplier clockEpochMillis) {
+    this.partition = partition;
+    this.settings = settings;
+    this.open = open;
+    this.closed = closed;
+    this.state = state;
+    this.output = output;
+    this.clockEpochMillis = clockEpochMillis;
+    this.closeFrom = RowKey.from(state.closedThroughEpochMillis);
+  }
+
+  /**
+   * Writes FINAL rows and CLOSE rows of the pending boundaries.
+   *
+   * @return true when nothing is left to write
+   */
+  boolean close(Budget budget) {
+    PendingClose close;
+    while ((close = state.pending.peekFirst()) != null) {
+      List<OpenRow> rows;
+      do {
+        rows = open.scan(closeFrom, close.boundaryEpochMillis(), CHUNK_ROWS);
+        for (OpenRow row : rows) {
+          if (budget.isSpent()) {
+            return false;
+          }
+          writeFinal(row, close);
+          closeFrom = row.keyBytes;
+        }
+      } while (!rows.isEmpty());
+      writeClose(close);
+    }
+    return true;
+  }
+
+  /** Forgets closed rows that no call can reach any more; true when none is left to forget. */
+  boolean forget(int maxRows) {
+    long horizon =
+        settings.boundaryAtOrBefore(
+            Math.max(0, state.watermarkEpochMillis - settings.latenessMillis())
+                - settings.windowMillis());
+    if (horizon <= 0) {
+      return true;
+    }
+    List<ByteStore.Entry> old = closed.scan(forgetFrom, RowKey.from(horizon), maxRows);
+    for (ByteStore.Entry entry : old) {
+      closed.delete(entry.key());
+      forgetFrom = entry.key();
+    }
+    return old.size() < maxRows;
+  }
+
+  /**
+   * Counts facts of a window that is closed.
+   *
+   * @param late the facts, marked late
+   * @param doubts event times for which calls may be missing now
+   */
+  void adjust(RowKey key, Tally late, List<Interval> doubts) {
+    OpenRow waiting = open.find(key);
+    UsageWindow window = key.window(settings.windowMillis());
+    if (waiting != null) {
+      writeFinal(waiting, state.closingOf(window.endEpochMillis()));
+    }
+    byte[] keyBytes = key.toBytes();
+    byte[] known = closed.get(keyBytes);
+    ClosedRow before = known == null ? new ClosedRow(0, UsageCount.ZERO) : ClosedRow.ofBytes(known);
+    UsageCount difference = late.toCount();
+    ClosedRow after = new ClosedRow(before.revision() + 1, before.total().plus(difference));
+    boolean complete =
+        doubts.stream()
+            .noneMatch(doubt -> doubt.overlaps(window.startEpochMillis(), window.endEpochMillis()));
+    String previous =
+        before.revision() == 0
+            ? null
+            : UsageRow.recordId(key.usageKey(), window, before.revision());
+    write(
+        new UsageRow(
+            key.usageKey(),
+            window,
+            UsageRow.Type.ADJUSTMENT,
+            after.revision(),
+            previous,
+            UsageRow.Reason.LATE,
+            difference,
+            after.total().quantity(),
+            partition,
+            state.boundaryEpochMillis(),
+            complete,
+            clockEpochMillis.getAsLong()),
+        state.appendEpochMillis);
+    settle(key, keyBytes, after, UsageState.Status.ADJUSTED, complete, state.appendEpochMillis);
+  }
+
+  private void writeFinal(OpenRow row, PendingClose close) {
+    UsageWindow window = row.key.window(settings.windowMillis());
+    UsageCount count = row.tally.toCount();
+    boolean complete = close.isComplete(window);
+    open.remove(row);
+    write(
+        new UsageRow(
+            row.key.usageKey(),
+            window,
+            UsageRow.Type.FINAL,
+            1,
+            null,
+            null,
+            count,
+            count.quantity(),
+            partition,
+            close.boundaryEpochMillis(),
+            complete,
+            clockEpochMillis.getAsLong()),
+        close.atEpochMillis());
+    settle(
+        row.key,
+        row.keyBytes,
+        new ClosedRow(1, count),
+        UsageState.Status.FINAL,
+        complete,
+        close.atEpochMillis());
+  }
+
+  private void write(UsageRow row, long atEpochMillis) {
+    state.rowsSinceClose++;
+    state.quantitySinceClose = Math.addExact(state.quantitySinceClose, row.count().quantity());
+    output.ledger(row, atEpochMillis);
+  }
+
+  private void settle(
+      RowKey key,
+      byte[] keyBytes,
+      ClosedRow row,
+      UsageState.Status status,
+      boolean complete,
+      long atEpochMillis) {
+    closed.put(keyBytes, row.toBytes());
+    output.state(
+        new UsageState(
+            key.usageKey(),
+            key.window(settings.windowMillis()),
+            status,
+            row.revision(),
+            row.total(),
+            complete),
+        atEpochMillis);
+  }
+
+  private void writeClose(PendingClose close) {
+    output.ledger(
+        new CloseRow(
+            partition,
+            close.boundaryEpochMillis(),
+            state.rowsSinceClose,
+            state.quantitySinceClose,
+            close.doubt() == null,
+            clockEpochMillis.getAsLong()),
+        close.atEpochMillis());
+    state.rowsSinceClose = 0;
+    state.quantitySinceClose = 0;
+    state.closedThroughEpochMillis = close.boundaryEpochMillis();
+    state.pending.removeFirst();
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rows of all open windows: a store, written through, with the rows in use decoded in memory
+ * before it. Not safe for threads.
+ */
+final class OpenRows {
+  /**
+   * Most rows kept decoded between two publications; at some 300 bytes each, 15 MB a partition.
+   * Rows touched since the last publication come on top.
+   */
+  static final int MAX_ROWS_IN_MEMORY = 50_000;
+
+  private static final int VERSION = 1;
+
+  private final ByteStore store;
+  private final Packer packer = new Packer();
+  private final Map<RowKey, OpenRow> inMemory = new HashMap<>();
+  private Queue<OpenRow> changed = new ArrayDeque<>();
+
+  OpenRows(ByteStore store) {
+    this.store = store;
+  }
+
+  /** Adds to a row, which is made when there is none, and queues it to be published. */
+  void add(RowKey key, Tally counted) {
+    OpenRow row = find(key);
+    if (row == null) {
+      row = new OpenRow(key, key.toBytes(), new Tally());
+      keep(row);
+    }
+    row.tally.add(counted);
+    save(row);
+  }
+
+  /** The row of a key, null when there is none. */
+  @Nullable OpenRow find(RowKey key) {
+    OpenRow row = inMemory.get(key);
+    if (row != null) {
+      return row;
+    }
+    byte[] keyBytes = key.toBytes();
+    byte[] value = store.get(keyBytes);
+    if (value == null) {
+      return null;
+    }
+    row = new OpenRow(key, keyBytes, decode(value));
+    keep(row);
+    return row;
+  }
+
+  /** Writes a row that was changed. */
+  void save(OpenRow row) {
+    packer.reset().integer(VERSION);
+    row.tally.pack(packer);
+    store.put(row.keyBytes, packer.toBytes());
+    if (!row.queued) {
+      row.queued = true;
+      changed.add(row);
+    }
+  }
+
+  void remove(OpenRow row) {
+    row.closed = true;
+    inMemory.remove(row.key);
+    store.delete(row.keyBytes);
+  }
+
+  /** The first rows from a place on whose windows start before a moment. */
+  List<OpenRow> scan(byte[] from, long startsBeforeEpochMillis, int maxRows) {
+    List<OpenRow> rows = new ArrayList<>();
+    for (ByteStore.Entry entry : store.scan(from, RowKey.from(startsBeforeEpochMillis), maxRows)) {
+      RowKey key = RowKey.ofBytes(entry.key());
+      OpenRow known = inMemory.get(key);
+      rows.add(known == null ? new OpenRow(key, entry.key(), decode(entry.value())) : known);
+    }
+    return rows;
+  }
+
+  /**
+   * Hands over the rows that changed since the last call; {@code queued} stays set on them. Rows
+   * that nobody waits for leave the memory now if there are too many.
+   */
+  Queue<OpenRow> takeChanged() {
+    if (inMemory.size() >= MAX_ROWS_IN_MEMORY) {
+      inMemory.values().removeIf(row -> !row.queued);
+    }
+    Queue<OpenRow> taken = changed;
+    changed = new ArrayDeque<>();
+    return taken;
+  }
+
+  private void keep(OpenRow row) {
+    inMemory.put(row.key, row);
+  }
+
+  private static Tally decode(byte[] value) {
+    return Tally.unpack(Unpacker.ofVersion(value, VERSION));
+  }
+}

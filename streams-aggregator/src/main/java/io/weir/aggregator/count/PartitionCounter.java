@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts one partition of the calls topic: refuses what cannot be counted, drops what was counted
+ * before, folds the rest into windows and closes them. All branching of the counting is here; the
+ * parts it calls decide nothing of each other's. Not safe for threads.
+ *
+ * <p>Every line received ends in exactly one of four counters: received = counted + duplicate +
+ * late-adjusted + quarantined.
+ */
+public final class PartitionCounter {
+  /** When this many boundaries wait, they are written before more calls are taken. */
+  private static final int MAX_PENDING_CLOSES = 64;
+
+  private final int partition;
+  private final CountSettings settings;
+  private final Stores stores;
+  private final CountOutput output;
+  private final ToIntFunction<String> partitionOfClient;
+  private final PartitionState state;
+  private final NodeBook nodes;
+  private final OpenRows open;
+  private final Ledger ledger;
+  private final RunningFigures figures;
+  private final Lines lines = new Lines();
+  private final Fold current = new Fold();
+  private final Fold late = new Fold();
+  private final Packer packer = new Packer();
+  private @Nullable String lastClient;
+  private boolean lastClientIsOurs;
+
+  /**
+   * The stores of a partition.
+   *
+   * @param open rows of open windows
+   * @param closed rows of closed windows
+   * @param progress the state of the partition and its nodes
+   * @param ids ids that callers chose
+   */
+  public record Stores(ByteStore open, ByteStore closed, ByteStore progress, SeenIds ids) {}
+
+  /**
+   * Goes on where the stores say.
+   *
+   * @param partitionOfClient the shared rule that places a client
+   * @param clockEpochMillis only stamps rows with the time they were made
+   */
+  public PartitionCounter(
+      int partition,
+      CountSettings settings,
+      Stores stores,
+      CountOutput output,
+      ToIntFunction<String> partitionOfClient,
+      LongSupplier clockEpochMillis) {
+    this.partition = partition;
+    this.settings = settings;
+    this.stores = stores;
+    this.output = output;
+    this.partitionOfClient = partitionOfClient;
+    this.state = PartitionState.load(stores.progress(), settings);
+    this.nodes = new NodeBook(settings, stores.progress());
+    this.open = new OpenRows(stores.open());
+    this.ledger =
+        new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
+    this.figures = new RunningFigures(settings, open, state, output, this::progress);
+  }
+
+  /** Takes the next record of the partition. */
+  public void take(SourceRecord record) {
+    if (state.offset < 0) {
+      state.beginsMidway = record.offset() > 0;
+    }
+    state.offset = record.offset();
+    state.appendEpochMillis = Math.max(state.appendEpochMillis, record.appendEpochMillis());
+    byte[] value = record.value() == null ? new byte[0] : record.value();
+    lines.find(value);
+    try {
+      takeBatch(BatchHeaderCodec.decode(record.headers()), value);
+    } catch (MalformedRecordException unreadable) {
+      refuse(value, String.valueOf(unreadable.getMessage()));
+    }
+    save();
+  }
+
+  /** Writes rows of closed windows; true when none is left to write. */
+  public boolean close(Budget budget) {
+    boolean nothingPending = state.pending.isEmpty();
+    boolean done = ledger.close(budget);
+    if (!nothingPending) {
+      save();
+    }
+    return done;
+  }
+
+  /** Publishes figures of open windows and the progress; true when the round is complete. */
+  public boolean publish(Budget budget) {
+    return figures.publish(budget);
+  }
+
+  /** Forgets closed rows that no call can reach any more; true when none is left to forget. */
+  public boolean forget(int maxRows) {
+    return ledger.forget(maxRows);
+  }
+
+  /** How far the partition is counted. */
+  public PartitionProgress progress() {
+    return new PartitionProgress(
+        partition,
+        state.offset,
+        state.watermarkEpochMillis,
+        state.closedThroughEpochMillis,
+        state.newestPromiseEpochMillis,
+        state.counters(),
+        nodes.nodes(state.newestPromiseEpochMillis));
+  }
+
+  private void takeBatch(BatchHeader header, byte[] value) {
+    if (lines.count() != header.count()) {
+      refuse(value, "header count says " + header.count() + ", the value has " + lines.count());
+      return;
+    }
+    if (!nodes.hasRoomFor(header, state.appendEpochMillis)) {
+      refuse(value, "more than " + NodeBook.MAX_TRACKS + " journals in the partition");
+      return;
+    }
+    if (!header.isHeartbeat()) {
+      switch (nodes.judge(header)) {
+        case SEEN -> {
+          state.received += header.count();
+          state.duplicate += header.count();
+          return;
+        }
+        case FORGOTTEN -> {
+          refuse(value, "batch_seq " + header.batchSequence() + " is too old to be told apart");
+          return;
+        }
+        case NEW -> takeLines(value);
+      }
+    }
+    nodes.note(header, state.appendEpochMillis, state.beginsMidway);
+    state.newestPromiseEpochMillis =
+        Math.max(state.newestPromiseEpochMillis, nodes.newestPromise());
+    writeFolds();
+    advance();
+  }
+
+  private void takeLines(byte[] value) {
+    for (int line = 0; line < lines.count(); line++) {
+      int start = lines.start(line);
+      int end = lines.end(line);
+      String reason;
+      try {
+        reason = takeCall(CallLineCodec.decode(value, start, end - start));
+      } catch (MalformedRecordException malformed) {
+        reason = String.valueOf(malformed.getMessage());
+      }
+      state.received++;
+      if (reason != null) {
+        state.quarantined++;
+        output.quarantine(Arrays.copyOfRange(value, start, end), line + 1, reason);
+      }
+    }
+  }
+
+  /** Counts a call in one of the folds; the reason when it is refused, else null. */
+  private @Nullable String takeCall(CallEvent call) {
+    if (!isOurs(call.client())) {
+      return "client belongs to another partition";
+    }
+    long decidedAt = call.decidedAtEpochMillis();
+    if (decidedAt > state.appendEpochMillis + CountSettings.MAX_AHEAD_MILLIS) {
+      return "decided_at_ms is in the future";
+    }
+    if (decidedAt < state.appendEpochMillis - settings.latenessMillis()) {
+      return "decided_at_ms is too old";
+    }
+    long start = settings.boundaryAtOrBefore(decidedAt);
+    boolean isLate = start + settings.windowMillis() <= state.boundaryEpochMillis();
+    if (call.idFromCaller() && !stores.ids().add(idKey(call), state.appendEpochMillis)) {
+      state.duplicate++;
+      if (!isLate) {
+        countDuplicate(new RowKey(start, call.client(), call.meter(), call.endpoint()));
+      }
+      return null;
+    }
+    if (isLate) {
+      state.lateAdjusted++;
+      late.add(start, call, state.offset);
+    } else {
+      state.counted++;
+      current.add(start, call, state.offset);
+    }
+    return null;
+  }
+
+  /** A repeated call is told on the row it would have been counted in, if there is one. */
+  private void countDuplicate(RowKey key) {
+    Tally folded = current.find(key);
+    if (folded != null) {
+      folded.addDuplicate();
+      return;
+    }
+    OpenRow row = open.find(key);
+    if (row != null) {
+      row.tally.addDuplicate();
+      open.save(row);
+    }
+  }
+
+  private boolean isOurs(String client) {
+    if (!client.equals(lastClient)) {
+      lastClient = client;
+      lastClientIsOurs = partitionOfClient.applyAsInt(client) == partition;
+    }
+    return lastClientIsOurs;
+  }
+
+  private byte[] idKey(CallEvent call) {
+    return packer.reset().bool(call.allowed()).text(call.client()).text(call.id()).toBytes();
+  }
+
+  private void refuse(byte[] value, String reason) {
+    long refused = Math.max(1, lines.count());
+    state.received += refused;
+    state.quarantined += refused;
+    output.quarantine(value, 0, reason);
+  }
+
+  private void writeFolds() {
+    current.forEach(open::add);
+    current.clear();
+    if (!late.isEmpty()) {
+      List<Interval> doubts = nodes.doubts(state.newestPromiseEpochMillis);
+      late.forEach(
+          (key, tally) -> {
+            tally.markLate();
+            ledger.adjust(key, tally, doubts);
+          });
+      late.clear();
+    }
+  }
+
+  /** Moves the watermark, and closes by definition what it has passed. */
+  private void advance() {
+    long watermark = nodes.watermark(state.newestPromiseEpochMillis);
+    if (watermark <= state.watermarkEpochMillis) {
+      return;
+    }
+    state.watermarkEpochMillis = watermark;
+    long before = state.boundaryEpochMillis();
+    long boundary = settings.boundaryAtOrBefore(Math.max(0, watermark - settings.graceMillis()));
+    if (boundary <= before) {
+      return;
+    }
+    Interval doubt = null;
+    for (Interval one : nodes.doubts(state.newestPromiseEpochMillis)) {
+      if (one.overlaps(before, boundary)) {
+        doubt = Interval.hull(doubt, one);
+      }
+    }
+    state.pending.addLast(new PendingClose(boundary, state.appendEpochMillis, doubt));
+    if (state.pending.size() > MAX_PENDING_CLOSES) {
+      ledger.close(() -> false);
+    }
+  }
+
+  private void save() {
+    state.counters(); // a broken equation stops the process before it is made durable
+    state.save(stores.progress(), settings, packer);
+  }
+}

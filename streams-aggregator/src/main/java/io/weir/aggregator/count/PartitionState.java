@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.PartitionProgress.Counters;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * Where the counting of one partition stands. Kept in one entry of the progress store. Not safe for
+ * threads.
+ */
+final class PartitionState {
+  private static final int VERSION = 1;
+  private static final byte[] KEY = {'p'};
+
+  /** Lines by what became of them; the terms of the written equation. */
+  long received;
+
+  long counted;
+  long duplicate;
+  long lateAdjusted;
+  long quarantined;
+
+  /** Offset of the last record taken, −1 before the first. */
+  long offset = -1;
+
+  /** The broker's time of that record. */
+  long appendEpochMillis;
+
+  /** Whether records before the first one taken were gone already. */
+  boolean beginsMidway;
+
+  long newestPromiseEpochMillis;
+  long watermarkEpochMillis;
+
+  /** Boundary of the last CLOSE row written. */
+  long closedThroughEpochMillis;
+
+  /** Boundaries behind it, ascending, whose CLOSE is still to be written. */
+  final Deque<PendingClose> pending = new ArrayDeque<>();
+
+  /** Control totals for the next CLOSE. */
+  long rowsSinceClose;
+
+  long quantitySinceClose;
+
+  /** Everything before this boundary is closed by definition. */
+  long boundaryEpochMillis() {
+    PendingClose last = pending.peekLast();
+    return last == null ? closedThroughEpochMillis : last.boundaryEpochMillis();
+  }
+
+  /** The pending boundary that closed the window with this end. */
+  PendingClose closingOf(long windowEndEpochMillis) {
+    for (PendingClose close : pending) {
+      if (windowEndEpochMillis <= close.boundaryEpochMillis()) {
+        return close;
+      }
+    }
+    throw new IllegalStateException(
+        "no pending boundary closes the window that ends at " + windowEndEpochMillis);
+  }
+
+  /** The counters; throws when the equation does not hold. */
+  Counters counters() {
+    return new Counters(received, counted, duplicate, lateAdjusted, quarantined);
+  }
+
+  /**
+   * Reads the state.
+   *
+   * @throws IllegalStateException when the state was counted with another window size
+   */
+  static PartitionState load(ByteStore store, CountSettings settings) {
+    PartitionState state = new PartitionState();
+    byte[] bytes = store.get(KEY);
+    if (bytes == null) {
+      return state;
+    }
+    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
+    long windowMillis = value.integer();
+    if (windowMillis != settings.windowMillis()) {
+      throw new IllegalStateException(
+          "the stored counts have windows of "
+              + windowMillis
+              + " ms, the settings say "
+              + settings.windowMillis()
+              + " ms: the window of a ledger cannot change");
+    }
+    state.received = value.integer();
+    state.counted = value.integer();
+    state.duplicate = value.integer();
+    state.lateAdjusted = value.integer();
+    state.quarantined = value.integer();
+    state.offset = value.integer();
+    state.appendEpochMillis = value.integer();
+    state.beginsMidway = value.bool();
+    state.newestPromiseEpochMillis = value.integer();
+    state.watermarkEpochMillis = value.integer();
+    state.closedThroughEpochMillis = value.integer();
+    state.rowsSinceClose = value.integer();
+    state.quantitySinceClose = value.integer();
+    int closes = value.count();
+    for (int i = 0; i < closes; i++) {
+      long boundary = value.integer();
+      long at = value.integer();
+      boolean doubtful = value.bool();
+      state.pending.add(
+          new PendingClose(
+              boundary, at, doubtful ? new Interval(value.integer(), value.integer()) : null));
+    }
+    return state;
+  }
+
+  void save(ByteStore store, CountSettings settings, Packer value) {
+    value
+        .reset()
+        .integer(VERSION)
+        .integer(settings.windowMillis())
+        .integer(received)
+        .integer(counted)
+        .integer(duplicate)
+        .integer(lateAdjusted)
+        .integer(quarantined)
+        .integer(offset)
+        .integer(appendEpochMillis)
+        .bool(beginsMidway)
+        .integer(newestPromiseEpochMillis)
+        .integer(watermarkEpochMillis)
+        .integer(closedThroughEpochMillis)
+        .integer(rowsSinceClose)
+        .integer(quantitySinceClose)
+        .integer(pending.size());
+    for (PendingClose close : pending) {
+      Interval doubt = close.doubt();
+      value.integer(close.boundaryEpochMillis()).integer(close.atEpochMillis()).bool(doubt != null);
+      if (doubt != null) {
+        value.integer(doubt.fromEpochMillis()).integer(doubt.untilEpochMillis());
+      }
+    }
+    store.put(KEY, value.toBytes());
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageWindow;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * What one row of the ledger is for. As bytes it begins with the window's start, big-endian, so
+ * that a store gives the rows in the order in which their windows close; the names follow, each
+ * with its length in front, so that no two keys run together.
+ *
+ * @param windowStartEpochMillis first millisecond of the window
+ * @param client who called
+ * @param meter what is counted
+ * @param endpoint what was called
+ */
+record RowKey(long windowStartEpochMillis, String client, String meter, String endpoint) {
+
+  byte[] toBytes() {
+    byte[] clientUtf8 = client.getBytes(StandardCharsets.UTF_8);
+    byte[] meterUtf8 = meter.getBytes(StandardCharsets.UTF_8);
+    byte[] endpointUtf8 = endpoint.getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(
+            Long.BYTES
+                + 3 * Short.BYTES
+                + clientUtf8.length
+                + meterUtf8.length
+                + endpointUtf8.length)
+        .putLong(windowStartEpochMillis)
+        .putShort((short) clientUtf8.length)
+        .put(clientUtf8)
+        .putShort((short) meterUtf8.length)
+        .put(meterUtf8)
+        .putShort((short) endpointUtf8.length)
+        .put(endpointUtf8)
+        .array();
+  }
+
+  static RowKey ofBytes(byte[] bytes) {
+    ByteBuffer key = ByteBuffer.wrap(bytes);
+    return new RowKey(key.getLong(), text(key), text(key), text(key));
+  }
+
+  private static String text(ByteBuffer key) {
+    int length = key.getShort();
+    byte[] utf8 = new byte[length];
+    key.get(utf8);
+    return new String(utf8, StandardCharsets.UTF_8);
+  }
+
+  /** What the keys of all windows that start at or after a moment are not less than. */
+  static byte[] from(long epochMillis) {
+    return ByteBuffer.allocate(Long.BYTES).putLong(epochMillis).array();
+  }
+
+  UsageKey usageKey() {
+    return new UsageKey(client, meter, endpoint);
+  }
+
+  UsageWindow window(long sizeMillis) {
+    return new UsageWindow(windowStartEpochMillis, windowStartEpochMillis + sizeMillis);
+  }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.PartitionProgress;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Publishes the figures of open windows in rounds: all rows that changed, then how far the
+ * partition was counted when the round began. A reader that has read the progress therefore has
+ * read figures that include everything it speaks of. Not safe for threads.
+ *
+ * <p>The first rounds after a start publish every open row, since nobody knows which of them the
+ * last process had published.
+ */
+final class RunningFigures {
+  private static final int CHUNK_ROWS = 256;
+
+  private final CountSettings settings;
+  private final OpenRows open;
+  private final PartitionState state;
+  private final CountOutput output;
+  private final Supplier<PartitionProgress> progress;
+
+  /** Where the first rounds go on; null when every row was published once. */
+  private byte @Nullable [] republishFrom = RowKey.from(0);
+
+  private Queue<OpenRow> round = new ArrayDeque<>();
+  private @Nullable PartitionProgress roundProgress;
+  private @Nullable PartitionProgress published;
+
+  RunningFigures(
+      CountSettings settings,
+      OpenRows open,
+      PartitionState state,
+      CountOutput output,
+      Supplier<PartitionProgress> progress) {
+    this.settings = settings;
+    this.open = open;
+    this.state = state;
+    this.output = output;
+    this.progress = progress;
+  }
+
+  /**
+   * Publishes what changed.
+   *
+   * @return true when the round is complete
+   */
+  boolean publish(Budget budget) {
+    if (!republish(budget)) {
+      return false;
+    }
+    if (roundProgress == null) {
+      PartitionProgress now = progress.get();
+      if (now.equals(published)) {
+        return true;
+      }
+      roundProgress = now;
+      round = open.takeChanged();
+    }
+    while (!round.isEmpty()) {
+      if (budget.isSpent()) {
+        return false;
+      }
+      publish(round.remove());
+    }
+    output.progress(roundProgress, state.appendEpochMillis);
+    published = roundProgress;
+    roundProgress = null;
+    return true;
+  }
+
+  private boolean republish(Budget budget) {
+    while (republishFrom != null) {
+      if (budget.isSpent()) {
+        return false;
+      }
+      List<OpenRow> rows = open.scan(republishFrom, Long.MAX_VALUE, CHUNK_ROWS);
+      for (OpenRow row : rows) {
+        publish(row);
+      }
+      republishFrom = rows.isEmpty() ? null : behind(rows.get(rows.size() - 1).keyBytes);
+    }
+    return true;
+  }
+
+  private void publish(OpenRow row) {
+    row.queued = false;
+    if (!row.closed) {
+      output.state(row.running(settings.windowMillis()), state.appendEpochMillis);
+    }
+  }
+
+  /** The least key that is greater. */
+  private static byte[] behind(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A record of the calls topic, before anything is believed of it.
+ *
+ * @param offset its offset
+ * @param appendEpochMillis when the broker took it
+ * @param value its value, null when it has none
+ * @param headers gives the value of a header, null when there is none of that name
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+public record SourceRecord(
+    long offset,
+    long appendEpochMillis,
+    byte @Nullable [] value,
+    Function<String, byte @Nullable []> headers) {}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import java.util.Map;
+import org.apache.kafka.streams.state.RocksDBConfigSetter;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.WriteBufferManager;
+
+/**
+ * One bound for the memory of all RocksDB stores of the process: blocks, indexes, filters and write
+ * buffers share a cache. Without it each store may take close to 100 MB.
+ */
+public final class BoundedRocksMemory implements RocksDBConfigSetter {
+  /** All memory of all stores, blocks and write buffers together. */
+  public static final long MAX_BYTES = 96L * 1024 * 1024;
+
+  /** The part of it that write buffers may take before they are flushed. */
+  private static final long MAX_WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
+
+  private static final long WRITE_BUFFER_BYTES = 4L * 1024 * 1024;
+  private static final int WRITE_BUFFERS = 2;
+
+  /** The part of the cache kept for indexes and filters, which every look-up needs. */
+  private static final double INDEX_SHARE = 0.2;
+
+  private static final LRUCache CACHE;
+  private static final WriteBufferManager WRITE_BUFFERS_OF_ALL;
+
+  static {
+    RocksDB.loadLibrary();
+    CACHE = new LRUCache(MAX_BYTES, -1, false, INDEX_SHARE);
+    WRITE_BUFFERS_OF_ALL = new WriteBufferManager(MAX_WRITE_BUFFER_BYTES, CACHE);
+  }
+
+  /** Bytes of the bound that are in use. */
+  public static long usedBytes() {
+    return CACHE.getUsage();
+  }
+
+  @Override
+  public void setConfig(String storeName, Options options, Map<String, Object> configs) {
+    BlockBasedTableConfig table = (BlockBasedTableConfig) options.tableFormatConfig();
+    table.setBlockCache(CACHE);
+    table.setCacheIndexAndFilterBlocks(true);
+    table.setCacheIndexAndFilterBlocksWithHighPriority(true);
+    table.setPinTopLevelIndexAndFilter(true);
+    options.setWriteBufferManager(WRITE_BUFFERS_OF_ALL);
+    options.setWriteBufferSize(WRITE_BUFFER_BYTES);
+    options.setMaxWriteBufferNumber(WRITE_BUFFERS);
+    options.setTableFormatConfig(table);
+  }
+
+  @Override
+  public void close(String storeName, Options options) {
+    // cache and write buffers belong to all stores and live as long as the process
+  }
+}

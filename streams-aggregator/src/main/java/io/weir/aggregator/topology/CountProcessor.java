@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import io.weir.aggregator.count.CountSettings;
+import io.weir.aggregator.count.PartitionCounter;
+import io.weir.aggregator.count.SourceRecord;
+import io.weir.topics.catalog.ClientPartitioner;
+import java.time.Duration;
+import java.util.function.Function;
+import java.util.function.ToIntFunction;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.processor.PunctuationType;
+import org.apache.kafka.streams.processor.api.Processor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.WindowStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts one partition inside a Streams task: stores, sinks and clock around {@link
+ * PartitionCounter}. Closing and publishing are done in bounded pieces, so that neither a poll nor
+ * a commit waits long for them.
+ */
+final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[]> {
+  private static final Duration CLOSE_INTERVAL = Duration.ofMillis(100);
+  private static final Duration PUBLISH_INTERVAL = Duration.ofMillis(200);
+  private static final Duration FORGET_INTERVAL = Duration.ofSeconds(1);
+
+  /** Closing may take this much of each record taken, and more between records. */
+  private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
+
+  private static final Duration CLOSE_BUDGET = Duration.ofMillis(50);
+
+  /** A tenth of the time goes to figures that will be published again soon. */
+  private static final Duration PUBLISH_BUDGET = Duration.ofMillis(20);
+
+  /** When a round takes this long, the progress gets old and publishing comes first. */
+  private static final Duration MAX_ROUND = Duration.ofSeconds(1);
+
+  private static final Duration URGENT_PUBLISH_BUDGET = Duration.ofMillis(200);
+
+  /** Rows forgotten at a time; more than are closed in the same time on the average day. */
+  private static final int MAX_FORGET_ROWS = 2_000;
+
+  private final CountSettings settings;
+  private final int partitions;
+  private @Nullable ProcessorContext<PlacedKey, byte[]> context;
+  private @Nullable SinkOutput output;
+  private @Nullable PartitionCounter counter;
+  private long roundStartedNanos;
+
+  CountProcessor(CountSettings settings, int partitions) {
+    this.settings = settings;
+    this.partitions = partitions;
+  }
+
+  @Override
+  public void init(ProcessorContext<PlacedKey, byte[]> context) {
+    this.context = context;
+    SinkOutput sinks = new SinkOutput(context);
+    WindowStore<Bytes, byte[]> ids = context.getStateStore(ResourceNames.CALLER_IDS_STORE);
+    ToIntFunction<String> partitionOfClient =
+        client -> ClientPartitioner.partition(client, partitions);
+    PartitionCounter started =
+        new PartitionCounter(
+            context.taskId().partition(),
+            settings,
+            new PartitionCounter.Stores(
+                store(context, ResourceNames.OPEN_STORE),
+                store(context, ResourceNames.CLOSED_STORE),
+                store(context, ResourceNames.PROGRESS_STORE),
+                new StreamsSeenIds(ids, settings.latenessMillis())),
+            sinks,
+            partitionOfClient,
+            context::currentSystemTimeMs);
+    this.output = sinks;
+    this.counter = started;
+    this.roundStartedNanos = System.nanoTime();
+    context.schedule(
+        CLOSE_INTERVAL,
+        PunctuationType.WALL_CLOCK_TIME,
+        now -> started.close(new TimeBudget(CLOSE_BUDGET)));
+    context.schedule(PUBLISH_INTERVAL, PunctuationType.WALL_CLOCK_TIME, now -> publish(started));
+    context.schedule(
+        FORGET_INTERVAL, PunctuationType.WALL_CLOCK_TIME, now -> started.forget(MAX_FORGET_ROWS));
+  }
+
+  private static StreamsByteStore store(ProcessorContext<PlacedKey, byte[]> context, String name) {
+    KeyValueStore<Bytes, byte[]> store = context.getStateStore(name);
+    return new StreamsByteStore(store);
+  }
+
+  @Override
+  public void process(Record<byte[], byte[]> record) {
+    ProcessorContext<PlacedKey, byte[]> ready = initialised(context);
+    PartitionCounter partition = initialised(counter);
+    long offset = ready.recordMetadata().orElseThrow().offset();
+    initialised(output).begin(record, offset);
+    partition.take(
+        new SourceRecord(offset, record.timestamp(), record.value(), values(record.headers())));
+    partition.close(new TimeBudget(CLOSE_BUDGET_PER_RECORD));
+  }
+
+  private void publish(PartitionCounter partition) {
+    boolean late = System.nanoTime() - roundStartedNanos > MAX_ROUND.toNanos();
+    if (partition.publish(new TimeBudget(late ? URGENT_PUBLISH_BUDGET : PUBLISH_BUDGET))) {
+      roundStartedNanos = System.nanoTime();
+    }
+  }
+
+  private static Function<String, byte @Nullable []> values(Headers headers) {
+    return name -> {
+      Header header = headers.lastHeader(name);
+      return header == null ? null : header.value();
+    };
+  }
+
+  private static <T> T initialised(@Nullable T part) {
+    if (part == null) {
+      throw new IllegalStateException("a processor must be initialised before it is used");
+    }
+    return part;
+  }
+}

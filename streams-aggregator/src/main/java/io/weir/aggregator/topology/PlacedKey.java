@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import java.util.Optional;
+import java.util.Set;
+import org.apache.kafka.common.serialization.Serializer;
+import org.apache.kafka.streams.processor.StreamPartitioner;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The key of a record on its way to a sink, with the partition it goes to: rows stay in the
+ * partition of the calls they are made of.
+ *
+ * @param partition the partition
+ * @param bytes the key on the wire, null for none
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+record PlacedKey(int partition, byte @Nullable [] bytes) {
+
+  /** Writes the key alone. */
+  static Serializer<PlacedKey> serializer() {
+    return (topic, key) -> key.bytes();
+  }
+
+  /** Obeys the partition. */
+  static StreamPartitioner<PlacedKey, byte[]> partitioner() {
+    return (topic, key, value, partitions) -> Optional.of(Set.of(key.partition()));
+  }
+}

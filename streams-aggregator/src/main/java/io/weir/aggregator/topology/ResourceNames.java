@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+/**
+ * Every name of a processor, store, source and sink. Names are on-disk format: they name folders
+ * and changelog topics, so a changed name orphans state.
+ */
+final class ResourceNames {
+  /** Reads the calls topic. */
+  static final String CALLS_SOURCE = "calls";
+
+  /** Counts. */
+  static final String COUNT_PROCESSOR = "count";
+
+  static final String LEDGER_SINK = "ledger";
+  static final String STATE_SINK = "state";
+  static final String QUARANTINE_SINK = "quarantine";
+
+  /** Rows of open windows, by window start and names. */
+  static final String OPEN_STORE = "open-rows";
+
+  /** Rows of closed windows, by window start and names, for as long as calls may be late. */
+  static final String CLOSED_STORE = "closed-rows";
+
+  /** The state of the partition and of the nodes in it. */
+  static final String PROGRESS_STORE = "progress";
+
+  /** Ids that callers chose, for as long as calls may be late. */
+  static final String CALLER_IDS_STORE = "caller-ids";
+
+  /** Reads the state topic. */
+  static final String USAGE_SOURCE = "usage-records";
+
+  /** Puts the state topic into its table. */
+  static final String USAGE_PROCESSOR = "usage-update";
+
+  /** The newest figures of every key and window, and the partitions' progress. */
+  static final String USAGE_STORE = "usage";
+
+  private ResourceNames() {}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import io.weir.aggregator.count.CountOutput;
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.Record;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends what is counted to the sinks. Ledger rows have the client as key, CLOSE rows have none. Not
+ * safe for threads.
+ */
+final class SinkOutput implements CountOutput {
+  /** Why the record or line was refused. */
+  static final String REASON_HEADER = "weir-reason";
+
+  /** Where it stood: topic-partition-offset. */
+  static final String SOURCE_HEADER = "weir-source";
+
+  /** The line's number from 1; absent when the whole record was refused. */
+  static final String LINE_HEADER = "weir-line";
+
+  /** Which part this is of how many, when the record was too large to be kept in one. */
+  static final String PART_HEADER = "weir-part";
+
+  /** Room for the headers that are added to a refused record. */
+  private static final int MAX_PART_BYTES = Topic.MAX_RECORD_BYTES / 2;
+
+  /** Larger keys and header values of refused records are left out, or they could not be kept. */
+  private static final int MAX_EXTRA_BYTES = 16 * 1024;
+
+  /** More headers than this are left out. */
+  private static final int MAX_HEADERS_KEPT = 32;
+
+  private static final byte[] USAGE = utf8(UsageStateCodec.TYPE);
+  private static final byte[] PROGRESS = utf8(PartitionProgressCodec.TYPE);
+
+  private final ProcessorContext<PlacedKey, byte[]> context;
+  private final int partition;
+  private @Nullable Record<byte[], byte[]> taken;
+  private long takenOffset;
+
+  SinkOutput(ProcessorContext<PlacedKey, byte[]> context) {
+    this.context = context;
+    this.partition = context.taskId().partition();
+  }
+
+  /** Says which record is being taken. */
+  void begin(Record<byte[], byte[]> record, long offset) {
+    taken = record;
+    takenOffset = offset;
+  }
+
+  @Override
+  public void ledger(LedgerRow row, long timestampEpochMillis) {
+    byte[] key = row instanceof UsageRow usage ? utf8(usage.key().client()) : null;
+    forward(
+        key,
+        LedgerRowCodec.encode(row),
+        timestampEpochMillis,
+        new RecordHeaders(),
+        ResourceNames.LEDGER_SINK);
+  }
+
+  @Override
+  public void state(UsageState state, long timestampEpochMillis) {
+    forward(
+        utf8(UsageStateCodec.key(state)),
+        UsageStateCodec.encode(state),
+        timestampEpochMillis,
+        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, USAGE),
+        ResourceNames.STATE_SINK);
+  }
+
+  @Override
+  public void progress(PartitionProgress progress, long timestampEpochMillis) {
+    forward(
+        utf8(PartitionProgressCodec.key(progress.partition())),
+        PartitionProgressCodec.encode(progress),
+        timestampEpochMillis,
+        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, PROGRESS),
+        ResourceNames.STATE_SINK);
+  }
+
+  @Override
+  public void quarantine(byte[] value, int line, String reason) {
+    Record<byte[], byte[]> record = taken;
+    if (record == null) {
+      throw new IllegalStateException("quarantine without a record that is being taken");
+    }
+    int parts = Math.max(1, (value.length + MAX_PART_BYTES - 1) / MAX_PART_BYTES);
+    for (int part = 0; part < parts; part++) {
+      Headers headers =
+          kept(record.headers())
+              .add(REASON_HEADER, utf8(reason))
+              .add(SOURCE_HEADER, utf8(Topics.CALLS.name() + "-" + partition + "-" + takenOffset));
+      if (line > 0) {
+        headers.add(LINE_HEADER, utf8(Integer.toString(line)));
+      }
+      if (parts > 1) {
+        headers.add(PART_HEADER, utf8((part + 1) + "/" + parts));
+      }
+      int start = part * MAX_PART_BYTES;
+      byte[] bytes =
+          parts == 1
+              ? value
+              : Arrays.copyOfRange(value, start, Math.min(value.length, start + MAX_PART_BYTES));
+      forward(
+          kept(record.key()), bytes, record.timestamp(), headers, ResourceNames.QUARANTINE_SINK);
+    }
+  }
+
+  private static Headers kept(Headers headers) {
+    Headers kept = new RecordHeaders();
+    int count = 0;
+    for (Header header : headers) {
+      byte[] value = header.value();
+      boolean small =
+          header.key().length() <= MAX_EXTRA_BYTES
+              && (value == null || value.length <= MAX_EXTRA_BYTES);
+      if (small && count++ < MAX_HEADERS_KEPT) {
+        kept.add(header);
+      }
+    }
+    return kept;
+  }
+
+  private static byte @Nullable [] kept(byte @Nullable [] key) {
+    return key == null || key.length > MAX_EXTRA_BYTES ? null : key;
+  }
+
+  private void forward(
+      byte @Nullable [] key, byte[] value, long timestamp, Headers headers, String sink) {
+    context.forward(new Record<>(new PlacedKey(partition, key), value, timestamp, headers), sink);
+  }
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}

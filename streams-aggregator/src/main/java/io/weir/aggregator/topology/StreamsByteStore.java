@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import io.weir.aggregator.count.ByteStore;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.jspecify.annotations.Nullable;
+
+/** A key-value store of Kafka Streams as the counting rules see it. */
+final class StreamsByteStore implements ByteStore {
+  private final KeyValueStore<Bytes, byte[]> store;
+
+  StreamsByteStore(KeyValueStore<Bytes, byte[]> store) {
+    this.store = store;
+  }
+
+  @Override
+  public byte @Nullable [] get(byte[] key) {
+    return store.get(Bytes.wrap(key));
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value) {
+    store.put(Bytes.wrap(key), value);
+  }
+
+  @Override
+  public void delete(byte[] key) {
+    store.delete(Bytes.wrap(key));
+  }
+
+  @Override
+  public List<Entry> scan(byte[] from, byte[] to, int maxEntries) {
+    List<Entry> entries = new ArrayList<>();
+    try (KeyValueIterator<Bytes, byte[]> range = store.range(Bytes.wrap(from), Bytes.wrap(to))) {
+      while (entries.size() < maxEntries && range.hasNext()) {
+        KeyValue<Bytes, byte[]> next = range.next();
+        byte[] key = next.key.get();
+        if (Arrays.compareUnsigned(key, to) >= 0) { // Kafka's ranges include their end
+          break;
+        }
+        entries.add(new Entry(key, next.value));
+      }
+    }
+    return entries;
+  }
+}

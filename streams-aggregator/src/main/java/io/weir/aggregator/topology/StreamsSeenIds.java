@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import io.weir.aggregator.count.SeenIds;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.state.WindowStore;
+import org.apache.kafka.streams.state.WindowStoreIterator;
+
+/**
+ * Ids in a window store, under the time the broker took them: time there only moves forward, so
+ * that whole segments expire, and a wrong clock of a caller cannot make an id expire early.
+ */
+final class StreamsSeenIds implements SeenIds {
+  private static final byte[] SEEN = {1};
+
+  private final WindowStore<Bytes, byte[]> store;
+  private final long retentionMillis;
+
+  StreamsSeenIds(WindowStore<Bytes, byte[]> store, long retentionMillis) {
+    this.store = store;
+    this.retentionMillis = retentionMillis;
+  }
+
+  @Override
+  public boolean add(byte[] key, long appendEpochMillis) {
+    Bytes id = Bytes.wrap(key);
+    long from = Math.max(0, appendEpochMillis - retentionMillis);
+    try (WindowStoreIterator<byte[]> seen = store.fetch(id, from, appendEpochMillis)) {
+      if (seen.hasNext()) {
+        return false;
+      }
+    }
+    store.put(id, SEEN, appendEpochMillis);
+    return true;
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import io.weir.topics.catalog.Topic;
+import java.nio.file.Path;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.streams.StreamsConfig;
+
+/**
+ * The settings of both Streams applications, with every option that matters written out.
+ *
+ * @param bootstrapServers the brokers
+ * @param applicationPrefix what both application ids begin with; also names groups and changelogs
+ * @param stateFolder where the stores live
+ * @param instance names this process among all aggregators, the same after a restart: a restarted
+ *     process gets its partitions back without a rebalance
+ * @param threads threads of {@code meter-core}
+ * @param standbys copies of the stores kept ready by other instances
+ * @param advertisedReports host:port where other instances reach this one's reports
+ */
+public record StreamsSettings(
+    String bootstrapServers,
+    String applicationPrefix,
+    Path stateFolder,
+    String instance,
+    int threads,
+    int standbys,
+    String advertisedReports) {
+
+  private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it is added to a report's age
+
+  /** A thread that makes no progress for this long loses its partitions. */
+  private static final int MAX_POLL_INTERVAL_MILLIS = 300_000;
+
+  /** Longer than any pause that should be survived, shorter than what readers would wait for. */
+  private static final int TRANSACTION_TIMEOUT_MILLIS = 60_000;
+
+  /** How long partitions wait for a killed instance to come back before they move. */
+  private static final int SESSION_TIMEOUT_MILLIS = 20_000;
+
+  private static final int HEARTBEAT_INTERVAL_MILLIS = 3_000;
+
+  /** A record is a batch of calls of up to 4 MiB; this bounds what is buffered. */
+  private static final int MAX_RECORDS_BUFFERED = 50;
+
+  private static final int MAX_FETCH_BYTES_PER_PARTITION = 2 * Topic.MAX_RECORD_BYTES;
+  private static final int MAX_FETCH_BYTES = 8 * Topic.MAX_RECORD_BYTES;
+  private static final int PRODUCER_BATCH_BYTES = 128 * 1024;
+  private static final int PRODUCER_LINGER_MILLIS = 10;
+  private static final long STORE_CACHE_BYTES = 32L * 1024 * 1024;
+
+  /** The application that counts. */
+  public Properties meterCore() {
+    Properties properties = common("meter-core");
+    properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
+    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, threads);
+    properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, STORE_CACHE_BYTES);
+    properties.put(
+        StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG),
+        TRANSACTION_TIMEOUT_MILLIS);
+    properties.put(
+        StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), PRODUCER_BATCH_BYTES);
+    properties.put(
+        StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), PRODUCER_LINGER_MILLIS);
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.COMPRESSION_TYPE_CONFIG), "lz4");
+    properties.put(
+        StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
+        Topic.MAX_RECORD_BYTES);
+    return properties;
+  }
+
+  /** The application that holds the table of newest figures. */
+  public Properties usageView() {
+    Properties properties = common("usage-view");
+    properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.AT_LEAST_ONCE);
+    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 1);
+    properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0L);
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.ISOLATION_LEVEL_CONFIG), "read_committed");
+    properties.put(
+        StreamsConfig.restoreConsumerPrefix(ConsumerConfig.ISOLATION_LEVEL_CONFIG),
+        "read_committed");
+    properties.put(StreamsConfig.mainConsumerPrefix(ConsumerConfig.MAX_POLL_RECORDS_CONFIG), 1_000);
+    properties.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, 1_000);
+    return properties;
+  }
+
+  private Properties common(String name) {
+    Properties properties = new Properties();
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, applicationPrefix + name);
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, stateFolder.toString());
+    properties.put(StreamsConfig.APPLICATION_SERVER_CONFIG, advertisedReports);
+    properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, standbys);
+    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, COMMIT_INTERVAL_MILLIS);
+    properties.put(StreamsConfig.ENSURE_EXPLICIT_INTERNAL_RESOURCE_NAMING_CONFIG, true);
+    properties.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, "classic");
+    properties.put(StreamsConfig.ROCKSDB_CONFIG_SETTER_CLASS_CONFIG, BoundedRocksMemory.class);
+    properties.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, MAX_RECORDS_BUFFERED);
+    properties.put(StreamsConfig.ENABLE_METRICS_PUSH_CONFIG, false);
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG), instance);
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG),
+        SESSION_TIMEOUT_MILLIS);
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG),
+        HEARTBEAT_INTERVAL_MILLIS);
+    properties.put(
+        StreamsConfig.consumerPrefix(ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG),
+        MAX_POLL_INTERVAL_MILLIS);
+    properties.put(
+        StreamsConfig.consumerPrefix(ConsumerConfig.MAX_POLL_RECORDS_CONFIG), MAX_RECORDS_BUFFERED);
+    properties.put(
+        StreamsConfig.consumerPrefix(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG), "earliest");
+    properties.put(
+        StreamsConfig.consumerPrefix(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG),
+        MAX_FETCH_BYTES_PER_PARTITION);
+    properties.put(
+        StreamsConfig.consumerPrefix(ConsumerConfig.FETCH_MAX_BYTES_CONFIG), MAX_FETCH_BYTES);
+    return properties;
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.wire.BatchHeaderCodec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** A real broker with the topics, written to as an ingest node does and read as a biller does. */
+final class Broker implements AutoCloseable {
+  private final TestKafka kafka = TestKafka.start();
+  private final KafkaProducer<byte[], byte[]> producer;
+
+  Broker(int partitions) throws ExecutionException, InterruptedException {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {
+      Collection<NewTopic> topics = new ArrayList<>();
+      for (Topic topic : Topics.all()) {
+        topics.add(new NewTopic(topic.name(), partitions, (short) 1).configs(topic.configs()));
+      }
+      admin.createTopics(topics).all().get();
+    }
+    producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", bootstrapServers(), "acks", "all", "linger.ms", 5),
+            new ByteArraySerializer(),
+            new ByteArraySerializer());
+  }
+
+  String bootstrapServers() {
+    return kafka.bootstrapServers();
+  }
+
+  /** Sends a batch; durable after {@link #flush}. */
+  void send(int partition, BatchHeader header, byte[] value) {
+    ProducerRecord<byte[], byte[]> record =
+        new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
+    BatchHeaderCodec.encode(header).forEach(record.headers()::add);
+    var unused = producer.send(record);
+  }
+
+  /** Sends any bytes. */
+  void sendRaw(int partition, byte[] value) {
+    var unused = producer.send(new ProducerRecord<>(Topics.CALLS.name(), partition, null, value));
+  }
+
+  void flush() {
+    producer.flush();
+  }
+
+  /** Everything committed in a topic so far, in the order of each partition. */
+  List<ConsumerRecord<byte[], byte[]>> read(Topic topic) {
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(
+            Map.of(
+                "bootstrap.servers",
+                bootstrapServers(),
+                "isolation.level",
+                "read_committed",
+                "enable.auto.commit",
+                false),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer())) {
+      List<TopicPartition> partitions =
+          consumer.partitionsFor(topic.name()).stream()
+              .map(partition -> new TopicPartition(topic.name(), partition.partition()))
+              .toList();
+      consumer.assign(partitions);
+      consumer.seekToBeginning(partitions);
+      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+      List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
+      while (partitions.stream()
+          .anyMatch(partition -> consumer.position(partition) < ends.getOrDefault(partition, 0L))) {
+        consumer.poll(Duration.ofMillis(100)).forEach(records::add);
+      }
+      return records;
+    }
+  }
+
+  @Override
+  public void close() {
+    producer.close();
+    kafka.close();
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.wire.CallLineCodec;
+import java.io.ByteArrayOutputStream;
+import java.util.List;
+
+/** Calls and batches for tests. */
+public final class Calls {
+  private Calls() {}
+
+  /** An allowed call of the default meter with an id of the server's. */
+  public static CallEvent allowed(String id, String client, long cost, long decidedAtEpochMillis) {
+    return call(id, false, client, "GET /items", cost, true, decidedAtEpochMillis);
+  }
+
+  /** A denied call of the default meter with an id of the server's. */
+  public static CallEvent denied(String id, String client, long cost, long decidedAtEpochMillis) {
+    return call(id, false, client, "GET /items", cost, false, decidedAtEpochMillis);
+  }
+
+  /** Any call of the default meter. */
+  public static CallEvent call(
+      String id,
+      boolean idFromCaller,
+      String client,
+      String endpoint,
+      long cost,
+      boolean allowed,
+      long decidedAtEpochMillis) {
+    return new CallEvent(
+        id,
+        idFromCaller,
+        client,
+        endpoint,
+        CallEvent.DEFAULT_METER,
+        cost,
+        allowed,
+        DecidedBy.CACHE,
+        null,
+        1,
+        decidedAtEpochMillis,
+        null,
+        List.of());
+  }
+
+  /** The value of a batch. */
+  public static byte[] value(List<CallEvent> calls) {
+    ByteArrayOutputStream value = new ByteArrayOutputStream();
+    for (CallEvent call : calls) {
+      value.writeBytes(CallLineCodec.encode(call));
+      value.write('\n');
+    }
+    return value.toByteArray();
+  }
+
+  /** The header of a batch. */
+  public static BatchHeader batch(
+      String node, long sequence, int count, long promiseEpochMillis, long linesBefore) {
+    return new BatchHeader(node, 1, sequence, count, promiseEpochMillis, linesBefore, false);
+  }
+
+  /** The header of a heartbeat that repeats a batch number. */
+  public static BatchHeader heartbeat(String node, long sequence, long promiseEpochMillis) {
+    return new BatchHeader(node, 1, sequence, 0, promiseEpochMillis, 0, false);
+  }
+
+  /** A client of a partition: the given name, with a number behind it. */
+  public static String clientOf(String name, int partition, int partitions) {
+    for (int i = 0; ; i++) {
+      String client = name + "-" + i;
+      if (ClientPartitioner.partition(client, partitions) == partition) {
+        return client;
+      }
+    }
+  }
+}

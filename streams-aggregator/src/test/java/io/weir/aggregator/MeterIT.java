@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Both applications against a real broker. Tests share its partitions, each has its own. */
+final class MeterIT {
+  private static final int PARTITIONS = 3;
+  private static final long WINDOW_MILLIS = 2_000;
+
+  private static Broker broker;
+
+  @TempDir Path folder;
+
+  @BeforeAll
+  static void startBroker() throws Exception {
+    broker = new Broker(PARTITIONS);
+  }
+
+  @AfterAll
+  static void stopBroker() {
+    broker.close();
+  }
+
+  @Test
+  void aggregator_restartedInTheMiddle_writesEveryCallOnce() throws Exception {
+    String client = Calls.clientOf("acme", 0, PARTITIONS);
+    long start = System.currentTimeMillis();
+
+    try (Aggregator running = Aggregator.start(config("a", folder))) {
+      Await.until("ready", running::ready);
+      send(0, client, 1, 50);
+      broker.flush();
+      Await.until("first batches counted", () -> statesOf(client) > 0);
+    }
+    send(0, client, 51, 100);
+    broker.flush();
+    try (Aggregator restarted = Aggregator.start(config("a", folder))) {
+      Await.until("ready", restarted::ready);
+      promise(0, 100);
+      Await.until("closed", () -> closedThrough(0) > start + WINDOW_MILLIS);
+    }
+
+    List<UsageRow> rows = rowsOf(client);
+    assertEquals(1_000, rows.stream().mapToLong(UsageRow::quantityTotal).sum());
+    assertEquals(rows.size(), rows.stream().map(LedgerRow::recordId).distinct().count());
+    assertTrue(rows.stream().allMatch(UsageRow::complete));
+    assertControlTotals(0);
+  }
+
+  @Test
+  void aggregator_replayUnderAnotherName_writesTheSameRows() throws Exception {
+    String client = Calls.clientOf("replay", 1, PARTITIONS);
+    long start = System.currentTimeMillis();
+    try (Aggregator running = Aggregator.start(config("b", folder.resolve("1")))) {
+      Await.until("ready", running::ready);
+      send(1, client, 1, 30);
+      promise(1, 30);
+      Await.until("closed", () -> closedThrough(1) > start + WINDOW_MILLIS);
+      send(1, client, 31, 31, start);
+      broker.sendRaw(1, "no batch".getBytes(StandardCharsets.UTF_8));
+      broker.flush();
+      Await.until("adjusted", () -> rowsOf(client).stream().anyMatch(MeterIT::isAdjustment));
+    }
+    Map<String, Long> first = quantities(client);
+
+    try (Aggregator again = Aggregator.start(config("c", folder.resolve("2")))) {
+      Await.until("ready", again::ready);
+      Await.until("all rows twice", () -> rowsOf(client).size() == 2 * first.size());
+    }
+
+    assertEquals(first, quantities(client));
+    assertEquals(
+        1, broker.read(Topics.QUARANTINE).stream().filter(r -> r.partition() == 1).count() / 2);
+  }
+
+  private static boolean isAdjustment(UsageRow row) {
+    return row.type() == UsageRow.Type.ADJUSTMENT;
+  }
+
+  private AggregatorConfig config(String prefix, Path data) {
+    return AggregatorConfig.of(
+        Map.of(
+            "WEIR_KAFKA",
+            broker.bootstrapServers(),
+            "WEIR_DATA",
+            data.toString(),
+            "WEIR_REPORTS_PORT",
+            "0",
+            "WEIR_WINDOW",
+            "PT2S",
+            "WEIR_GRACE",
+            "PT1S",
+            "WEIR_APPLICATION_PREFIX",
+            prefix + "-"));
+  }
+
+  private static void send(int partition, String client, int firstBatch, int lastBatch) {
+    send(partition, client, firstBatch, lastBatch, System.currentTimeMillis());
+  }
+
+  /** Batches of ten calls of cost 1, decided at the time given. */
+  private static void send(
+      int partition, String client, int firstBatch, int lastBatch, long decidedAt) {
+    for (int sequence = firstBatch; sequence <= lastBatch; sequence++) {
+      List<CallEvent> calls = new ArrayList<>();
+      for (int i = 0; i < 10; i++) {
+        calls.add(Calls.allowed(client + "-" + sequence + "-" + i, client, 1, decidedAt));
+      }
+      broker.send(
+          partition,
+          Calls.batch("n" + partition, sequence, calls.size(), decidedAt, (sequence - 1) * 10L),
+          Calls.value(calls));
+    }
+  }
+
+  /** A promise as of now, repeated until time has passed the window and the grace. */
+  private static void promise(int partition, long sequence) throws Exception {
+    long end = System.currentTimeMillis() + 2 * WINDOW_MILLIS + 1_500;
+    Await.until(
+        "time to pass",
+        () -> {
+          long now = System.currentTimeMillis();
+          broker.send(
+              partition,
+              new BatchHeader("n" + partition, 1, sequence, 0, now, sequence * 10, false),
+              new byte[0]);
+          broker.flush();
+          return now > end;
+        });
+  }
+
+  private static long statesOf(String client) {
+    return broker.read(Topics.STATE).stream()
+        .filter(record -> new String(record.key(), StandardCharsets.UTF_8).startsWith(client))
+        .count();
+  }
+
+  private static List<LedgerRow> ledger(int partition) throws MalformedRecordException {
+    List<LedgerRow> rows = new ArrayList<>();
+    for (ConsumerRecord<byte[], byte[]> record : broker.read(Topics.LEDGER)) {
+      LedgerRow row = LedgerRowCodec.decode(record.value());
+      assertEquals(record.partition(), row.inputPartition());
+      if (row.inputPartition() == partition) {
+        rows.add(row);
+      }
+    }
+    return rows;
+  }
+
+  private static List<UsageRow> rowsOf(String client) throws MalformedRecordException {
+    List<UsageRow> rows = new ArrayList<>();
+    for (ConsumerRecord<byte[], byte[]> record : broker.read(Topics.LEDGER)) {
+      if (record.key() != null
+          && client.equals(new String(record.key(), StandardCharsets.UTF_8))
+          && LedgerRowCodec.decode(record.value()) instanceof UsageRow row) {
+        rows.add(row);
+      }
+    }
+    return rows;
+  }
+
+  private static Map<String, Long> quantities(String client) throws MalformedRecordException {
+    Map<String, Long> quantities = new TreeMap<>();
+    for (UsageRow row : rowsOf(client)) {
+      quantities.put(row.recordId(), row.count().quantity());
+    }
+    return quantities;
+  }
+
+  private static long closedThrough(int partition) throws MalformedRecordException {
+    return ledger(partition).stream()
+        .filter(CloseRow.class::isInstance)
+        .mapToLong(row -> ((CloseRow) row).closedThroughEpochMillis())
+        .max()
+        .orElse(0);
+  }
+
+  private static void assertControlTotals(int partition) throws MalformedRecordException {
+    long rows = 0;
+    long quantity = 0;
+    for (LedgerRow row : ledger(partition)) {
+      if (row instanceof UsageRow usage) {
+        rows++;
+        quantity += usage.count().quantity();
+      } else if (row instanceof CloseRow close) {
+        assertEquals(rows, close.rows());
+        assertEquals(quantity, close.quantityTotal());
+        rows = 0;
+        quantity = 0;
+      }
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** A partition whose stores and outputs are in memory. */
+final class Memory implements CountOutput {
+  final Store open = new Store();
+  final Store closed = new Store();
+  final Store progress = new Store();
+  private final Set<ByteBuffer> ids = new HashSet<>();
+  final List<LedgerRow> ledger = new ArrayList<>();
+  final Map<String, UsageState> states = new LinkedHashMap<>();
+  final List<String> refusals = new ArrayList<>();
+  @Nullable PartitionProgress published;
+
+  private final CountSettings settings;
+  PartitionCounter counter;
+  private long offset;
+
+  Memory(CountSettings settings) {
+    this.settings = settings;
+    this.counter = start();
+  }
+
+  private PartitionCounter start() {
+    SeenIds seen = (key, at) -> ids.add(ByteBuffer.wrap(key));
+    return new PartitionCounter(
+        0,
+        settings,
+        new PartitionCounter.Stores(open, closed, progress, seen),
+        this,
+        client -> client.startsWith("foreign") ? 1 : 0,
+        () -> 0L);
+  }
+
+  /** Starts again over the same stores. */
+  void restart() {
+    counter = start();
+  }
+
+  /** Takes a record and writes whatever is due. */
+  void take(BatchHeader header, byte[] value, long appendEpochMillis) {
+    takeOnly(header, value, appendEpochMillis);
+    counter.close(() -> false);
+  }
+
+  void takeOnly(BatchHeader header, byte[] value, long appendEpochMillis) {
+    counter.take(
+        new SourceRecord(offset++, appendEpochMillis, value, BatchHeaderCodec.encode(header)::get));
+  }
+
+  void skipOffsets(long count) {
+    offset += count;
+  }
+
+  List<UsageRow> rows() {
+    return ledger.stream().filter(UsageRow.class::isInstance).map(UsageRow.class::cast).toList();
+  }
+
+  List<CloseRow> closes() {
+    return ledger.stream().filter(CloseRow.class::isInstance).map(CloseRow.class::cast).toList();
+  }
+
+  PartitionProgress publish() {
+    counter.publish(() -> false);
+    PartitionProgress now = published;
+    if (now == null) {
+      throw new AssertionError("nothing was published");
+    }
+    return now;
+  }
+
+  @Override
+  public void ledger(LedgerRow row, long timestampEpochMillis) {
+    ledger.add(row);
+  }
+
+  @Override
+  public void state(UsageState state, long timestampEpochMillis) {
+    states.put(UsageStateCodec.key(state), state);
+  }
+
+  @Override
+  public void progress(PartitionProgress newest, long timestampEpochMillis) {
+    published = newest;
+  }
+
+  @Override
+  public void quarantine(byte[] value, int line, String reason) {
+    refusals.add(line + ": " + reason);
+  }
+
+  /** A sorted map of bytes. */
+  static final class Store implements ByteStore {
+    private final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
+
+    @Override
+    public byte @Nullable [] get(byte[] key) {
+      return map.get(key);
+    }
+
+    @Override
+    public void put(byte[] key, byte[] value) {
+      map.put(key, value);
+    }
+
+    @Override
+    public void delete(byte[] key) {
+      map.remove(key);
+    }
+
+    @Override
+    public List<Entry> scan(byte[] from, byte[] to, int maxEntries) {
+      return map.subMap(from, to).entrySet().stream()
+          .limit(maxEntries)
+          .map(entry -> new Entry(entry.getKey(), entry.getValue()))
+          .toList();
+    }
+
+    int size() {
+      return map.size();
+    }
+  }
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.aggregator.Calls;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.Counters;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class PartitionCounterTest {
+  /** Windows of 10 s, 2 s of grace, 60 s of hold, an hour of lateness. */
+  private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 60_000, 3_600_000);
+
+  private static final long T = 1_000_000_000_000L; // a window boundary
+
+  private final Memory memory = new Memory(SETTINGS);
+
+  @Test
+  void take_batchThenPromiseBehindWindowAndGrace_writesFinalThenClose() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1), denied("b", T + 2));
+
+    memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
+
+    UsageRow row = memory.rows().get(0);
+    assertEquals(UsageRow.Type.FINAL, row.type());
+    assertEquals(3, row.count().quantity());
+    assertEquals(1, row.count().callsAllowed());
+    assertEquals(1, row.count().callsDenied());
+    assertEquals(T + 10_000, row.closedThroughEpochMillis());
+    assertTrue(row.complete());
+    assertEquals(1, memory.closes().get(memory.closes().size() - 1).rows());
+    assertEquals(3, memory.closes().get(memory.closes().size() - 1).quantityTotal());
+  }
+
+  @Test
+  void take_promiseInsideGrace_leavesWindowOpen() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    memory.take(Calls.heartbeat("n", 1, T + 11_999), new byte[0], T + 12_001);
+
+    assertEquals(List.of(), memory.rows());
+  }
+
+  @Test
+  void take_promiseBeyondBrokersClock_isBelievedOnlyUpToIt() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    memory.take(Calls.heartbeat("n", 1, T + 86_400_000), new byte[0], T + 5_000);
+
+    assertEquals(List.of(), memory.rows());
+    assertEquals(T + 5_000, memory.publish().watermarkEpochMillis());
+  }
+
+  @Test
+  void take_sameBatchAgain_isDuplicateAndCountsNothing() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    assertEquals(new Counters(2, 1, 1, 0, 0), counters());
+  }
+
+  @Test
+  void take_lineOfClosedWindow_isAdjustmentBehindFinal() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
+
+    take(
+        "n",
+        2,
+        T + 13_000,
+        T + 12_500,
+        Calls.allowed("c", "acme", 4, T + 3),
+        Calls.allowed("d", "acme", 1, T + 4));
+
+    UsageRow adjustment = memory.rows().get(1);
+    assertEquals(UsageRow.Type.ADJUSTMENT, adjustment.type());
+    assertEquals(2, adjustment.revision());
+    assertEquals(memory.rows().get(0).recordId(), adjustment.previousRecordId());
+    assertEquals(5, adjustment.count().quantity());
+    assertEquals(2, adjustment.count().lateCount());
+    assertEquals(8, adjustment.quantityTotal());
+    assertEquals(new Counters(3, 1, 0, 2, 0), counters());
+    UsageState state = memory.states.values().iterator().next();
+    assertEquals(UsageState.Status.ADJUSTED, state.status());
+    assertEquals(8, state.count().quantity());
+  }
+
+  @Test
+  void take_lineOfClosedWindowNobodyCounted_isFirstRevision() {
+    memory.take(Calls.heartbeat("n", 0, T + 12_000), new byte[0], T + 12_001);
+
+    take("n", 1, T + 13_000, T + 12_500, Calls.allowed("c", "acme", 4, T + 3));
+
+    UsageRow adjustment = memory.rows().get(0);
+    assertEquals(UsageRow.Type.ADJUSTMENT, adjustment.type());
+    assertEquals(1, adjustment.revision());
+    assertEquals(4, adjustment.quantityTotal());
+  }
+
+  @Test
+  void take_lateLineBeforeFinalIsWritten_writesFinalFirst() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.takeOnly(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
+    assertEquals(List.of(), memory.rows());
+
+    List<CallEvent> late = List.of(Calls.allowed("c", "acme", 4, T + 3));
+    memory.takeOnly(Calls.batch("n", 2, 1, T + 12_500, 1), Calls.value(late), T + 13_000);
+
+    assertEquals(
+        List.of(UsageRow.Type.FINAL, UsageRow.Type.ADJUSTMENT),
+        memory.rows().stream().map(UsageRow::type).toList());
+    assertEquals(3, memory.rows().get(0).count().quantity());
+  }
+
+  @Test
+  void take_missingBatch_holdsTheWindowOpenUntilItArrives() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    take("n", 3, T + 12_500, T + 12_000, Calls.allowed("c", "acme", 5, T + 9));
+    assertEquals(List.of(), memory.rows());
+    assertEquals(1, memory.publish().nodes().get(0).missingBatches());
+
+    take("n", 2, T + 12_600, T + 200, Calls.allowed("b", "acme", 4, T + 8));
+
+    assertEquals(12, memory.rows().get(0).count().quantity());
+    assertTrue(memory.rows().get(0).complete());
+    assertEquals(0, memory.publish().nodes().get(0).missingBatches());
+  }
+
+  @Test
+  void take_missingBatchBeyondTheHold_closesWithoutItIncomplete() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    take("n", 3, T + 12_500, T + 12_000, Calls.allowed("c", "acme", 5, T + 9));
+
+    memory.take(Calls.heartbeat("n", 3, T + 61_000), new byte[0], T + 61_000);
+
+    assertEquals(8, memory.rows().get(0).count().quantity());
+    assertFalse(memory.rows().get(0).complete());
+    assertEquals(1, memory.publish().nodes().get(0).missingBatches());
+    take("n", 4, T + 100_000, T + 99_000, Calls.allowed("d", "acme", 1, T + 50_000));
+    memory.take(Calls.heartbeat("n", 4, T + 130_000), new byte[0], T + 130_000);
+    assertTrue(memory.rows().get(1).complete(), "a window the hole cannot reach");
+  }
+
+  @Test
+  void take_heartbeatAheadOfBatches_revealsTheHole() {
+    memory.take(new BatchHeader("n", T, 2, 0, T + 12_000, 2, false), new byte[0], T + 12_001);
+
+    assertEquals(2, memory.publish().nodes().get(0).missingBatches());
+    assertTrue(memory.closes().stream().allMatch(row -> row.closedThroughEpochMillis() <= T));
+  }
+
+  @Test
+  void take_nodeThatLags_holdsTheWindowOpen() {
+    take("slow", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(Calls.heartbeat("fast", 0, T + 50_000), new byte[0], T + 50_000);
+
+    assertEquals(List.of(), memory.rows());
+  }
+
+  @Test
+  void take_nodeSilentBeyondTheHold_isNotWaitedForAndRowIsIncomplete() {
+    take("slow", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(Calls.heartbeat("fast", 0, T + 60_051), new byte[0], T + 60_051);
+
+    assertFalse(memory.rows().get(0).complete());
+    assertEquals(
+        List.of("fast=LIVE", "slow=SILENT"),
+        memory.publish().nodes().stream()
+            .map(node -> node.node() + "=" + node.state())
+            .sorted()
+            .toList());
+  }
+
+  @Test
+  void take_departedNode_isNotWaitedForAndRowIsComplete() {
+    take("old", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(new BatchHeader("old", 1, 1, 0, T + 60, 1, true), new byte[0], T + 101);
+
+    memory.take(Calls.heartbeat("new", 0, T + 12_000), new byte[0], T + 12_000);
+
+    assertTrue(memory.rows().get(0).complete());
+  }
+
+  @Test
+  void take_newerJournalOfTheNode_replacesTheOldOneWhoseCallsStillCount() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(new BatchHeader("n", 2, 0, 0, T + 12_000, 0, false), new byte[0], T + 12_000);
+    assertFalse(memory.rows().get(0).complete(), "the old journal may have held more");
+
+    take("n", 2, T + 12_100, T + 60, Calls.allowed("b", "acme", 4, T + 2));
+
+    assertEquals(4, memory.rows().get(1).count().quantity());
+  }
+
+  @Test
+  void take_callersIdAgain_isDuplicateToldOnTheRow() {
+    CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T + 1);
+    CallEvent again = Calls.call("x", true, "acme", "GET /items", 2, true, T + 5);
+    take("n", 1, T + 100, T + 50, first, again);
+    take("n", 2, T + 200, T + 60, again);
+
+    memory.take(Calls.heartbeat("n", 2, T + 12_000), new byte[0], T + 12_001);
+
+    assertEquals(new Counters(3, 1, 2, 0, 0), counters());
+    assertEquals(2, memory.rows().get(0).count().quantity());
+    assertEquals(2, memory.rows().get(0).count().duplicatesDropped());
+  }
+
+  @Test
+  void take_callersIdDeniedThenAllowed_areTwoFacts() {
+    CallEvent denied = Calls.call("x", true, "acme", "GET /items", 2, false, T + 1);
+    CallEvent allowed = Calls.call("x", true, "acme", "GET /items", 2, true, T + 5);
+
+    take("n", 1, T + 100, T + 50, denied, allowed);
+
+    assertEquals(new Counters(2, 2, 0, 0, 0), counters());
+  }
+
+  @Test
+  void take_badLinesAmongGoodOnes_quarantinesOnlyThem() {
+    byte[] good = Calls.value(List.of(Calls.allowed("a", "acme", 3, T + 1)));
+    byte[] foreign = Calls.value(List.of(Calls.allowed("b", "foreign", 3, T + 1)));
+    byte[] future = Calls.value(List.of(Calls.allowed("c", "acme", 3, T + 100 + 300_001)));
+    byte[] old = Calls.value(List.of(Calls.allowed("d", "acme", 3, T + 99 - 3_600_000)));
+    byte[] value =
+        (text(good) + "{\"id\":\n" + text(foreign) + text(future) + text(old))
+            .getBytes(StandardCharsets.UTF_8);
+
+    memory.take(Calls.batch("n", 1, 5, T + 50, 0), value, T + 100);
+
+    assertEquals(new Counters(5, 1, 0, 0, 4), counters());
+    assertEquals(
+        List.of(
+            "2: a call line must be JSON",
+            "3: client belongs to another partition",
+            "4: decided_at_ms is in the future",
+            "5: decided_at_ms is too old"),
+        memory.refusals);
+  }
+
+  @Test
+  void take_countThatDoesNotMatch_quarantinesTheRecordAndLeavesItsNumberOpen() {
+    byte[] value = Calls.value(List.of(Calls.allowed("a", "acme", 3, T + 1)));
+
+    memory.take(Calls.batch("n", 1, 2, T + 50, 0), value, T + 100);
+    assertEquals(new Counters(1, 0, 0, 0, 1), counters());
+    take("n", 1, T + 110, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    assertEquals(new Counters(2, 1, 0, 0, 1), counters());
+  }
+
+  @Test
+  void take_recordWithoutHeaders_isQuarantinedAsOne() {
+    memory.counter.take(new SourceRecord(0, T, null, name -> null));
+
+    assertEquals(List.of("0: header weir-type is missing"), memory.refusals);
+    assertEquals(new Counters(1, 0, 0, 0, 1), counters());
+  }
+
+  @Test
+  void take_topicWhoseBeginningIsGone_startsAtTheFirstBatchSeen() {
+    memory.skipOffsets(1_000);
+    take("n", 500, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    assertEquals(0, memory.publish().nodes().get(0).missingBatches());
+    assertEquals(T + 50, memory.publish().watermarkEpochMillis());
+  }
+
+  @Test
+  void restart_withAnotherWindow_isRefused() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+
+    CountSettings other = new CountSettings(20_000, 2_000, 60_000, 3_600_000);
+
+    assertThrows(IllegalStateException.class, () -> PartitionState.load(memory.progress, other));
+  }
+
+  @Test
+  void forget_closedRowsBeyondLateness_areDropped() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
+    memory.counter.forget(10);
+    assertEquals(1, memory.closed.size());
+
+    memory.take(Calls.heartbeat("n", 1, T + 3_640_000), new byte[0], T + 3_640_000);
+    memory.counter.forget(10);
+
+    assertEquals(0, memory.closed.size());
+  }
+
+  @Test
+  void publish_afterRestart_publishesEveryOpenRowOnce() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.states.clear();
+
+    memory.restart();
+    PartitionProgress progress = memory.publish();
+
+    assertEquals(1, memory.states.size());
+    assertEquals(0, progress.offset());
+    assertEquals(1, progress.nodes().get(0).lines());
+  }
+
+  private Counters counters() {
+    return memory.counter.progress().counters();
+  }
+
+  private void take(
+      String node, long sequence, long appendEpochMillis, long promise, CallEvent... calls) {
+    memory.take(
+        Calls.batch(node, sequence, calls.length, promise, sequence - 1),
+        Calls.value(List.of(calls)),
+        appendEpochMillis);
+  }
+
+  private static CallEvent denied(String id, long decidedAt) {
+    return Calls.denied(id, "acme", 1, decidedAt);
+  }
+
+  private static String text(byte[] utf8) {
+    return new String(utf8, StandardCharsets.UTF_8);
+  }
+}
