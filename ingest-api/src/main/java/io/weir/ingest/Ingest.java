@@ -29,9 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node: the check API, the decision cache's client and the call log, started and stopped in
- * order. A node starts without Redis (policy decides then) and, once its journal knows the topic,
- * without Kafka.
+ * One ingest node: the check API, the decision cache's client and the call log, started and stopped
+ * in order. A node starts without Redis (policy decides then) and, once its journal knows the
+ * topic, without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
@@ -40,7 +40,9 @@ public final class Ingest implements AutoCloseable {
   /** The first JVM whose virtual threads are final. */
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
-  /** Answers in a row, each within the deadline, after which the path to the cache counts as warm. */
+  /**
+   * Answers in a row, each within the deadline, after which the path to the cache counts as warm.
+   */
   private static final int WARM_UP_ANSWERS = 200;
 
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
@@ -107,7 +109,9 @@ public final class Ingest implements AutoCloseable {
     }
     if (content instanceof PolicyFile.Content.Invalid invalid) {
       throw new IngestStartException(
-          "policy file " + file + " (WEIR_POLICIES) is refused:\n  "
+          "policy file "
+              + file
+              + " (WEIR_POLICIES) is refused:\n  "
               + String.join("\n  ", invalid.problems()));
     }
     return ((PolicyFile.Content.Valid) content).policies();
@@ -118,7 +122,8 @@ public final class Ingest implements AutoCloseable {
     if (eviction.result() == EvictionCheck.Result.MAY_EVICT
         && config.redis().onEviction() == RedisCacheConfig.OnEviction.REFUSE) {
       throw new IngestStartException(
-          "Redis (WEIR_REDIS): " + eviction.describe()
+          "Redis (WEIR_REDIS): "
+              + eviction.describe()
               + "; or set WEIR_REDIS_EVICTION=warn to use it all the same");
     }
   }
@@ -140,8 +145,7 @@ public final class Ingest implements AutoCloseable {
     int inTime = 0;
     while (inTime < WARM_UP_ANSWERS && System.nanoTime() < end) {
       Decision answer = cache.peek(check);
-      if (answer instanceof Decision.Undecided none
-          && none.cause() != Decision.Cause.TIMEOUT) {
+      if (answer instanceof Decision.Undecided none && none.cause() != Decision.Cause.TIMEOUT) {
         return;
       }
       inTime = answer instanceof Decision.Decided ? inTime + 1 : 0;
@@ -149,7 +153,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   private static RecordConfig recordConfig(IngestConfig config) {
-    return RecordConfig.builder(config.node(), config.kafka(), config.dataFolder().resolve("journal"))
+    return RecordConfig.builder(
+            config.node(), config.kafka(), config.dataFolder().resolve("journal"))
         .topic(Topics.CALLS.name())
         .durability(config.durability())
         .fsync(config.fsync())
@@ -163,7 +168,9 @@ public final class Ingest implements AutoCloseable {
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
       if (cause instanceof BindException) {
         return new IngestStartException(
-            "port " + config.httpPort() + " for the check API is taken; set WEIR_HTTP_PORT to"
+            "port "
+                + config.httpPort()
+                + " for the check API is taken; set WEIR_HTTP_PORT to"
                 + " another port, or to 0 for any free one",
             failed);
       }
@@ -177,8 +184,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Stops in order: new calls are turned away, those under way are answered, the journal is drained to
-   * Kafka, and the node says goodbye so that no window waits for it.
+   * Stops in order: new calls are turned away, those under way are answered, the journal is drained
+   * to Kafka, and the node says goodbye so that no window waits for it.
    */
   @Override
   public void close() {

@@ -94,23 +94,36 @@ public record IngestConfig(
                 Duration.ofMillis(20),
                 Duration.ofMillis(1),
                 Duration.ofSeconds(10)))
-        .withOnEviction(
-            settings.choice("WEIR_REDIS_EVICTION", RedisCacheConfig.OnEviction.REFUSE));
+        .withOnEviction(settings.choice("WEIR_REDIS_EVICTION", RedisCacheConfig.OnEviction.REFUSE));
   }
 
   /** The settings in one line, without secrets. */
   @Override
   public String toString() {
-    return "node=" + node
-        + " kafka=" + kafka
-        + " redis=[" + redis + "]"
-        + " http=" + httpHost + ":" + httpPort
-        + " data=" + dataFolder
-        + " policies=" + policies
-        + " durability=" + durability.wireName()
-        + " when_full=" + whenFull
-        + " journal_max_bytes=" + maxJournalBytes
-        + " fsync=" + fsync
-        + " drain_timeout=" + drainTimeout;
+    return "node="
+        + node
+        + " kafka="
+        + kafka
+        + " redis=["
+        + redis
+        + "]"
+        + " http="
+        + httpHost
+        + ":"
+        + httpPort
+        + " data="
+        + dataFolder
+        + " policies="
+        + policies
+        + " durability="
+        + durability.wireName()
+        + " when_full="
+        + whenFull
+        + " journal_max_bytes="
+        + maxJournalBytes
+        + " fsync="
+        + fsync
+        + " drain_timeout="
+        + drainTimeout;
   }
 }

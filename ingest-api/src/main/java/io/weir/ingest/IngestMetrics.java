@@ -45,11 +45,20 @@ final class IngestMetrics {
       checks(gate, by, "allowed", statistics -> statistics.allowed(by));
       checks(gate, by, "denied", statistics -> statistics.denied(by));
     }
-    counter("weir.checks.not.kept", "checks answered 503 since they could not be recorded", gate,
+    counter(
+        "weir.checks.not.kept",
+        "checks answered 503 since they could not be recorded",
+        gate,
         GateStatistics::notKept);
-    counter("weir.checks.undecided", "checks and peeks the cache did not answer", gate,
+    counter(
+        "weir.checks.undecided",
+        "checks and peeks the cache did not answer",
+        gate,
         GateStatistics::undecided);
-    counter("weir.policies.left.out", "policies above the most that fit into a check", gate,
+    counter(
+        "weir.policies.left.out",
+        "policies above the most that fit into a check",
+        gate,
         GateStatistics::policiesLeftOut);
   }
 
@@ -70,34 +79,57 @@ final class IngestMetrics {
           .register(registry);
     }
     counter("weir.cache.asked", "calls of the cache", statistics, CacheStatistics::asked);
-    counter("weir.cache.script.calls", "script calls sent", statistics,
-        CacheStatistics::scriptCalls);
-    counter("weir.cache.script.loads", "script loads after NOSCRIPT", statistics,
+    counter(
+        "weir.cache.script.calls", "script calls sent", statistics, CacheStatistics::scriptCalls);
+    counter(
+        "weir.cache.script.loads",
+        "script loads after NOSCRIPT",
+        statistics,
         CacheStatistics::scriptLoads);
-    counter("weir.cache.late.replies", "answers after their deadline", statistics,
+    counter(
+        "weir.cache.late.replies",
+        "answers after their deadline",
+        statistics,
         CacheStatistics::repliesLate);
-    counter("weir.cache.connections", "connections made", statistics,
-        CacheStatistics::connections);
+    counter("weir.cache.connections", "connections made", statistics, CacheStatistics::connections);
     Gauge.builder("weir.cache.up", cache, c -> c.check().ok() ? 1 : 0)
         .description("1 when the cache answers")
         .register(registry);
   }
 
   private void bindLog(RecordStatistics log) {
-    counter("weir.log.appended.calls", "calls written to the journal", log,
+    counter(
+        "weir.log.appended.calls",
+        "calls written to the journal",
+        log,
         RecordStatistics::appendedLines);
-    counter("weir.log.acked.calls", "calls that Kafka confirmed", log,
-        RecordStatistics::ackedLines);
+    counter(
+        "weir.log.acked.calls", "calls that Kafka confirmed", log, RecordStatistics::ackedLines);
     counter("weir.log.sealed.batches", "batches sealed", log, RecordStatistics::sealedBatches);
-    counter("weir.log.acked.batches", "batches that Kafka confirmed", log,
+    counter(
+        "weir.log.acked.batches",
+        "batches that Kafka confirmed",
+        log,
         RecordStatistics::ackedBatches);
-    counter("weir.log.retried.batches", "batches handed to the client again", log,
+    counter(
+        "weir.log.retried.batches",
+        "batches handed to the client again",
+        log,
         RecordStatistics::retriedBatches);
-    counter("weir.log.heartbeats", "heartbeats that Kafka confirmed", log,
+    counter(
+        "weir.log.heartbeats",
+        "heartbeats that Kafka confirmed",
+        log,
         RecordStatistics::heartbeats);
-    counter("weir.log.dropped.calls", "calls answered but not kept (WEIR_WHEN_FULL=drop)", log,
+    counter(
+        "weir.log.dropped.calls",
+        "calls answered but not kept (WEIR_WHEN_FULL=drop)",
+        log,
         RecordStatistics::droppedCalls);
-    counter("weir.log.found.calls", "calls an earlier process left in the journal", log,
+    counter(
+        "weir.log.found.calls",
+        "calls an earlier process left in the journal",
+        log,
         RecordStatistics::foundLines);
     for (Recorded.Reason reason : Recorded.Reason.values()) {
       FunctionCounter.builder("weir.log.refused.calls", log, s -> s.refusedCalls(reason))
@@ -105,10 +137,12 @@ final class IngestMetrics {
           .tag("reason", word(reason))
           .register(registry);
     }
-    gauge("weir.log.held.calls", "calls Kafka does not have yet", log,
-        RecordStatistics::heldLines);
+    gauge("weir.log.held.calls", "calls Kafka does not have yet", log, RecordStatistics::heldLines);
     gauge("weir.log.journal.bytes", "bytes of those calls", log, RecordStatistics::journalBytes);
-    gauge("weir.log.oldest.unacked.ms", "age of the oldest of those calls", log,
+    gauge(
+        "weir.log.oldest.unacked.ms",
+        "age of the oldest of those calls",
+        log,
         RecordStatistics::oldestUnackedMillis);
     for (int partition = 0; partition < log.partitions(); partition++) {
       int each = partition;
@@ -119,8 +153,7 @@ final class IngestMetrics {
     }
   }
 
-  private <T> void counter(
-      String name, String description, T source, ToDoubleFunction<T> value) {
+  private <T> void counter(String name, String description, T source, ToDoubleFunction<T> value) {
     FunctionCounter.builder(name, source, value).description(description).register(registry);
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One ingest node: its settings, its start, its stop. May depend on the module's other packages. */
+/**
+ * One ingest node: its settings, its start, its stop. May depend on the module's other packages.
+ */
 @NullMarked
 package io.weir.ingest;
 

@@ -19,8 +19,7 @@ final class CheckRequestTest {
                 + "\"ip\":\"203.0.113.9\",\"id\":\"7f1c\",\"attributes\":{\"plan\":\"free\"},"
                 + "\"new\":[{\"deep\":null}]}");
 
-    assertEquals(
-        new Call("acme", "GET /v1/items", "tokens", 3, "7f1c", "203.0.113.0/24"), call);
+    assertEquals(new Call("acme", "GET /v1/items", "tokens", 3, "7f1c", "203.0.113.0/24"), call);
   }
 
   @Test
@@ -49,15 +48,23 @@ final class CheckRequestTest {
 
   @Test
   void read_largestCost_isAccepted() throws Exception {
-    assertEquals(
-        Long.MAX_VALUE, read("{\"client\":\"a\",\"cost\":9223372036854775807}").cost());
+    assertEquals(Long.MAX_VALUE, read("{\"client\":\"a\",\"cost\":9223372036854775807}").cost());
   }
 
   @Test
   void read_notOneJsonObject_isRefused() {
     for (String body :
-        new String[] {"", "null", "[]", "\"a\"", "{\"client\":\"a\"", "{\"client\":\"a\"} x",
-          "{\"client\":\"a\"}{}", "{client:1}", "[".repeat(100_000)}) {
+        new String[] {
+          "",
+          "null",
+          "[]",
+          "\"a\"",
+          "{\"client\":\"a\"",
+          "{\"client\":\"a\"} x",
+          "{\"client\":\"a\"}{}",
+          "{client:1}",
+          "[".repeat(100_000)
+        }) {
       CheckRequest.Invalid invalid = assertThrows(CheckRequest.Invalid.class, () -> read(body));
       assertEquals(400, invalid.problem().status());
       assertTrue(invalid.problem().detail().startsWith("the body must"), body);
@@ -67,7 +74,8 @@ final class CheckRequestTest {
   @Test
   void read_hostileBytes_areRefusedAsABadRequest_neverOtherwise() {
     Random random = new Random(4_711);
-    byte[] good = "{\"client\":\"acme\",\"cost\":3,\"attributes\":{}}".getBytes(StandardCharsets.UTF_8);
+    byte[] good =
+        "{\"client\":\"acme\",\"cost\":3,\"attributes\":{}}".getBytes(StandardCharsets.UTF_8);
     for (int i = 0; i < 20_000; i++) {
       byte[] body = good.clone();
       for (int flips = random.nextInt(4); flips >= 0; flips--) {

@@ -24,8 +24,18 @@ final class IpPrefixTest {
   @Test
   void of_anythingElse_isNull_andNoNameIsLookedUp() {
     for (String text :
-        List.of("", "localhost", "203.0.113", "203.0.113.256", "1.2.3.4.5", ":::", "fe80::1%eth0",
-            "[::1]", "12345::", "1::2::3", "203.0.113.9 ")) {
+        List.of(
+            "",
+            "localhost",
+            "203.0.113",
+            "203.0.113.256",
+            "1.2.3.4.5",
+            ":::",
+            "fe80::1%eth0",
+            "[::1]",
+            "12345::",
+            "1::2::3",
+            "203.0.113.9 ")) {
       assertNull(IpPrefix.of(text), text);
     }
   }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.junit.jupiter.api.Test;
+
+/** Who may import whom in this module. */
+final class ArchitectureTest {
+  private static final JavaClasses CLASSES =
+      new ClassFileImporter()
+          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_JARS)
+          .importPackages("io.weir.ingest");
+
+  @Test
+  void gate_dependsOn_modelAndDecisionOnly() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.ingest.gate")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(
+            "java..",
+            "org.jspecify..",
+            "io.weir.topics.model",
+            "io.weir.decision",
+            "io.weir.ingest.gate")
+        .check(CLASSES);
+  }
+
+  @Test
+  void javalin_isKnownTo_httpOnly() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.weir.ingest.http")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("io.javalin..", "org.eclipse.jetty..", "jakarta..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void kafkaAndRocks_areKnownTo_recordOnly() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.weir.ingest.record")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("org.apache.kafka..", "org.rocksdb..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void ingest_neverMeets_theAggregator() {
+    noClasses()
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("io.weir.aggregator..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void environmentAndConsole_areLeftToTheLauncher() {
+    noClasses()
+        .should()
+        .callMethod(System.class, "getenv")
+        .orShould()
+        .callMethod(System.class, "getenv", String.class)
+        .orShould()
+        .accessField(System.class, "out")
+        .orShould()
+        .accessField(System.class, "err")
+        .check(CLASSES);
+  }
+
+  @Test
+  void packages_areFreeOfCycles() {
+    slices().matching("io.weir.ingest.(*)..").should().beFreeOfCycles().check(CLASSES);
+  }
+}
