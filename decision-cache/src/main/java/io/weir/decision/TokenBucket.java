@@ -46,7 +46,7 @@ public final class TokenBucket {
   private TokenBucket(TokenBucketLimit limit) {
     this.scale = limit.scale();
     this.capacityTokens = limit.capacityTokens();
-    this.fillMicros = ticksToMicros(ticksFor(scale.capacityUnits()));
+    this.fillMicros = boundedMicros(ticksFor(scale.capacityUnits()), 0);
   }
 
   /** The arithmetic of a limit. */
@@ -152,8 +152,7 @@ public final class TokenBucket {
     if (missingUnits <= 0) {
       return 0;
     }
-    long sinceLastMicros = nowEpochMicros - refilled.lastEpochMicros();
-    return Math.min(MAX_WAIT_MICROS, ticksToMicros(ticksFor(missingUnits)) - sinceLastMicros);
+    return boundedMicros(ticksFor(missingUnits), nowEpochMicros - refilled.lastEpochMicros());
   }
 
   /** Ticks that add at least these units. */
@@ -161,9 +160,15 @@ public final class TokenBucket {
     return (units + scale.unitsPerTick() - 1) / scale.unitsPerTick();
   }
 
-  private long ticksToMicros(long ticks) {
-    return ticks > MAX_WAIT_MICROS / scale.tickMicros()
+  /**
+   * Length of the ticks less what has passed of them.
+   *
+   * @param passedMicros less than a tick; negative when the first tick begins in the future
+   */
+  private long boundedMicros(long ticks, long passedMicros) {
+    boolean tooLong = ticks > MAX_WAIT_MICROS / scale.tickMicros() + 1;
+    return tooLong
         ? MAX_WAIT_MICROS
-        : ticks * scale.tickMicros();
+        : Math.min(MAX_WAIT_MICROS, ticks * scale.tickMicros() - passedMicros);
   }
 }

@@ -39,7 +39,7 @@ end
 
 local function wait(view, missing)
   if missing <= 0 then return 0 end
-  return min(MAX_WAIT, min(MAX_WAIT, ceil(missing / view.per_tick) * view.tick) - (now - view.last))
+  return min(MAX_WAIT, ceil(missing / view.per_tick) * view.tick - (now - view.last))
 end
 
 local function refill(view, state)

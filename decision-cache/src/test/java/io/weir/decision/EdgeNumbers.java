@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision;
+
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.Random;
+
+/** Seeded numbers that lie at the edges more often than chance would have it. */
+public final class EdgeNumbers {
+  private static final long YEAR_MICROS = 365L * 86_400 * 1_000_000;
+  private static final long[] PERIODS_MICROS = {
+    1, 7, 999, 1_000, 1_000_000, 60_000_000, 3_600_000_000L, 86_400_000_000L, YEAR_MICROS
+  };
+
+  private final Random random;
+
+  /** Numbers of a seed. */
+  public EdgeNumbers(long seed) {
+    this.random = new Random(seed);
+  }
+
+  /** The source. */
+  public Random random() {
+    return random;
+  }
+
+  /** A number in [1, max], often 1, max or near them. */
+  public long upTo(long max) {
+    return switch (random.nextInt(6)) {
+      case 0 -> 1;
+      case 1 -> max;
+      case 2 -> Math.max(1, max - random.nextInt(3));
+      case 3 -> 1 + random.nextInt((int) Math.min(max, 10));
+      case 4 -> 1 + (long) (random.nextDouble() * (max - 1));
+      default -> 1 + (long) Math.pow(2, random.nextDouble() * log2(max)) % max;
+    };
+  }
+
+  private static double log2(long value) {
+    return Math.log((double) value) / Math.log(2);
+  }
+
+  /** A limit that can be counted, of any size. */
+  public TokenBucketLimit limit() {
+    while (true) {
+      long capacityTokens =
+          upTo(random.nextInt(3) == 0 ? TokenBucketLimit.EXACT_BELOW - 1 : 1_000_000);
+      long refillTokens = upTo(random.nextInt(3) == 0 ? TokenBucketLimit.EXACT_BELOW - 1 : 10_000);
+      long periodMicros =
+          random.nextInt(4) == 0
+              ? upTo(TokenBucketLimit.MAX_PERIOD_MICROS)
+              : PERIODS_MICROS[random.nextInt(PERIODS_MICROS.length)];
+      try {
+        return new TokenBucketLimit(capacityTokens, refillTokens, periodMicros);
+      } catch (IllegalArgumentException notCountable) {
+        // draw again: the refused combinations have tests of their own
+      }
+    }
+  }
+
+  /** A cost: mostly payable, sometimes above capacity, sometimes the largest there is. */
+  public long cost(TokenBucketLimit limit) {
+    return switch (random.nextInt(8)) {
+      case 0 -> Long.MAX_VALUE - random.nextInt(2);
+      case 1 -> limit.capacityTokens() + 1 + random.nextInt(2);
+      case 2 -> limit.capacityTokens();
+      case 3 -> upTo(limit.capacityTokens());
+      default -> upTo(Math.max(1, limit.capacityTokens() / 3));
+    };
+  }
+
+  /** How far the clock goes before the next call: from a step back to years. */
+  public long stepMicros(TokenBucketLimit limit) {
+    long tickMicros = limit.scale().tickMicros();
+    return switch (random.nextInt(9)) {
+      case 0 -> 0;
+      case 1 -> -upTo(5_000_000);
+      case 2 -> -upTo(2 * YEAR_MICROS);
+      case 3 -> upTo(3 * YEAR_MICROS);
+      case 4 -> tickMicros - random.nextInt(2);
+      case 5 -> upTo(3 * tickMicros);
+      case 6 -> upTo(1_000);
+      default -> upTo(limit.refillPeriodMicros());
+    };
+  }
+
+  /** A state as some limit may have left it, within reach of a clock. */
+  public BucketState state(long nowEpochMicros) {
+    long last = Math.max(1, nowEpochMicros + stepMicros(limit()));
+    return new BucketState(
+        upTo(TokenBucketLimit.EXACT_BELOW) - 1,
+        upTo(TokenBucketLimit.EXACT_BELOW - 1),
+        Math.min(last, TokenBucketLimit.EXACT_BELOW - 1),
+        upTo(nowEpochMicros),
+        upTo(TokenBucketLimit.EXACT_BELOW - 1));
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.topics.model.FailureMode;
+import io.weir.topics.model.KeyPart;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyMatch;
+import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+class PolicyMatcherTest {
+  private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
+
+  private static Policy policy(String name, PolicyMatch match, PolicyMode mode) {
+    return new Policy(name, match, List.of(KeyPart.CLIENT), LIMIT, mode, FailureMode.OPEN);
+  }
+
+  private static Policy enforced(String name, PolicyMatch match) {
+    return policy(name, match, PolicyMode.ENFORCE);
+  }
+
+  private static PolicyMatch clients(String... patterns) {
+    return new PolicyMatch(List.of(patterns), List.of(), List.of());
+  }
+
+  private static List<String> names(PolicyMatcher matcher, String client) {
+    return matcher.match(client, "GET /v1/items", "calls").policies().stream()
+        .map(Policy::name)
+        .toList();
+  }
+
+  private static PolicyMatcher matcher(Policy... policies) {
+    return PolicyMatcher.of(new PolicySet(7, List.of(policies)));
+  }
+
+  @Test
+  void match_emptySet_matchesNothing() {
+    MatchedPolicies matched = PolicyMatcher.of(PolicySet.EMPTY).match("acme", "-", "calls");
+
+    assertTrue(matched.isEmpty());
+    assertEquals(0, matched.policiesVersion());
+  }
+
+  @Test
+  void match_severalPolicies_givesThemInTheSetsOrder() {
+    PolicyMatcher matcher =
+        matcher(
+            enforced("glob", clients("a*")),
+            enforced("named", clients("acme", "other")),
+            enforced("all", PolicyMatch.ANY),
+            enforced("other", clients("other")));
+
+    assertEquals(List.of("glob", "named", "all"), names(matcher, "acme"));
+    assertEquals(List.of("named", "all", "other"), names(matcher, "other"));
+    assertEquals(List.of("glob", "all"), names(matcher, "axle"));
+    assertEquals(List.of("all"), names(matcher, "zoo"));
+    assertEquals(7, matcher.match("zoo", "-", "calls").policiesVersion());
+  }
+
+  @Test
+  void match_policyIsOff_isLeftOut() {
+    PolicyMatcher matcher =
+        matcher(policy("off", PolicyMatch.ANY, PolicyMode.OFF), enforced("on", PolicyMatch.ANY));
+
+    assertEquals(List.of("on"), names(matcher, "acme"));
+  }
+
+  @Test
+  void match_endpointAndMeter_mustFitToo() {
+    PolicyMatcher matcher =
+        matcher(
+            enforced("get", new PolicyMatch(List.of(), List.of("GET /v1/*"), List.of("calls"))),
+            enforced("post", new PolicyMatch(List.of(), List.of("POST *"), List.of())),
+            enforced("bytes", new PolicyMatch(List.of(), List.of(), List.of("bytes"))));
+
+    assertEquals(List.of("get"), names(matcher, "acme"));
+  }
+
+  @Test
+  void match_shadowAndEndpointKey_buildsTheirBuckets() {
+    PolicyMatcher matcher =
+        matcher(
+            policy("try", PolicyMatch.ANY, PolicyMode.SHADOW),
+            new Policy(
+                "per-endpoint",
+                PolicyMatch.ANY,
+                List.of(KeyPart.ENDPOINT, KeyPart.CLIENT),
+                LIMIT,
+                PolicyMode.ENFORCE,
+                FailureMode.CLOSED));
+
+    Check check = matcher.match("acme", "GET /v1/items", "calls").check(3);
+    assertEquals(
+        new Check(
+            List.of(
+                new BucketRequest(BucketKeys.ofClient("try", "acme"), LIMIT, false),
+                new BucketRequest(
+                    BucketKeys.ofClientAndEndpoint("per-endpoint", "acme", "GET /v1/items"),
+                    LIMIT,
+                    true)),
+            3),
+        check);
+  }
+
+  @Test
+  void match_moreThanOneCheckHolds_leavesShadowPoliciesOutFirst() {
+    List<Policy> policies = new ArrayList<>();
+    for (int i = 0; i < 12; i++) {
+      policies.add(policy("shadow-" + i, PolicyMatch.ANY, PolicyMode.SHADOW));
+    }
+    for (int i = 0; i < 12; i++) {
+      policies.add(enforced("enforced-" + i, PolicyMatch.ANY));
+    }
+
+    MatchedPolicies matched =
+        PolicyMatcher.of(new PolicySet(1, policies)).match("acme", "-", "calls");
+    assertEquals(Check.MAX_BUCKETS, matched.policies().size());
+    assertEquals("shadow-3", matched.policies().get(3).name());
+    assertEquals("enforced-0", matched.policies().get(4).name());
+    assertEquals(8, matched.leftOut().size());
+    assertTrue(matched.leftOut().stream().allMatch(p -> p.mode() == PolicyMode.SHADOW));
+    assertEquals(Check.MAX_BUCKETS, matched.check(1).buckets().size());
+  }
+
+  @Test
+  void match_randomSets_agreesWithMatchingEveryPolicy() {
+    for (long seed = 0; seed < 300; seed++) {
+      Random random = new Random(seed);
+      List<Policy> policies = new ArrayList<>();
+      for (int i = 0; i < 8; i++) {
+        List<String> patterns = new ArrayList<>();
+        for (int n = random.nextInt(3); n > 0; n--) {
+          patterns.add(List.of("a", "b", "ab", "a*", "*b", "*").get(random.nextInt(6)));
+        }
+        policies.add(enforced("p" + i, new PolicyMatch(patterns, List.of(), List.of())));
+      }
+      PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies));
+      for (String client : List.of("a", "b", "ab", "abb", "c")) {
+        List<String> expected =
+            policies.stream().filter(p -> fits(p, client)).map(Policy::name).toList();
+        assertEquals(expected, names(matcher, client), "seed " + seed + " client " + client);
+      }
+    }
+  }
+
+  private static boolean fits(Policy policy, String client) {
+    List<String> patterns = policy.match().client();
+    return patterns.isEmpty()
+        || patterns.stream().anyMatch(p -> Pattern.matches(p.replace("*", ".*"), client));
+  }
+}

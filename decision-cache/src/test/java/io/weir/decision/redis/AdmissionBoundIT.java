@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.TokenBucketLimit;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The documented bound: in any interval T of the cache's clock at most capacity + rate × T is
+ * admitted, whoever asks and however many at once.
+ */
+class AdmissionBoundIT {
+  private static final int CACHES = 2;
+  private static final int THREADS_PER_CACHE = 8;
+  private static final int CALLS_PER_THREAD = 1_500;
+  private static final long SEED = Long.getLong("weir.test.seed", 1);
+
+  /** One admitted call. */
+  private record Admission(long atEpochMicros, long cost, long chargedTokens) {}
+
+  @Test
+  void take_manyThreadsAndTwoNodes_admitsAtMostCapacityAndRate() throws Exception {
+    TokenBucketLimit limit = new TokenBucketLimit(50, 7_001, 1_000_000);
+    List<Admission> admissions = new ArrayList<>();
+    ExecutorService threads = Executors.newFixedThreadPool(CACHES * THREADS_PER_CACHE);
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache one = start(redis);
+        RedisDecisionCache other = start(redis)) {
+      List<Future<List<Admission>>> runs = new ArrayList<>();
+      for (int i = 0; i < CACHES * THREADS_PER_CACHE; i++) {
+        RedisDecisionCache cache = i % CACHES == 0 ? one : other;
+        long seed = SEED + i;
+        runs.add(threads.submit(() -> call(cache, limit, new Random(seed))));
+      }
+      for (Future<List<Admission>> run : runs) {
+        admissions.addAll(run.get());
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+
+    admissions.sort(Comparator.comparingLong(Admission::chargedTokens));
+    assertStampsAreGapless(admissions);
+    assertTrue(admissions.size() > 100, () -> admissions.size() + " admitted");
+    for (int end = 0; end < admissions.size(); end++) {
+      long sum = 0;
+      for (int begin = end; begin >= 0; begin--) {
+        sum += admissions.get(begin).cost();
+        long micros = admissions.get(end).atEpochMicros() - admissions.get(begin).atEpochMicros();
+        assertBound(limit, sum, micros);
+      }
+    }
+  }
+
+  private static RedisDecisionCache start(TestRedis redis) {
+    return RedisDecisionCache.start(
+        RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(10)));
+  }
+
+  private static List<Admission> call(
+      RedisDecisionCache cache, TokenBucketLimit limit, Random random) {
+    List<Admission> admissions = new ArrayList<>();
+    for (int i = 0; i < CALLS_PER_THREAD; i++) {
+      long cost = 1L + random.nextInt(9);
+      Check check = new Check(List.of(new BucketRequest("w1:{hot}:all", limit, true)), cost);
+      Decision decision = cache.take(check);
+      if (decision instanceof Decision.Allowed allowed) {
+        admissions.add(
+            new Admission(
+                allowed.decidedAtEpochMicros(), cost, allowed.buckets().get(0).chargedTokens()));
+      } else if (decision instanceof Decision.Undecided undecided) {
+        throw new IllegalStateException("undecided: " + undecided);
+      }
+    }
+    return admissions;
+  }
+
+  /** The stamps show that no admission is missing here: each begins where the one before ended. */
+  private static void assertStampsAreGapless(List<Admission> admissions) {
+    long charged = 0;
+    for (Admission admission : admissions) {
+      charged += admission.cost();
+      assertEquals(charged, admission.chargedTokens());
+    }
+  }
+
+  private static void assertBound(TokenBucketLimit limit, long admitted, long micros) {
+    BigInteger period = BigInteger.valueOf(limit.refillPeriodMicros());
+    BigInteger most =
+        BigInteger.valueOf(limit.capacityTokens())
+            .multiply(period)
+            .add(BigInteger.valueOf(limit.refillTokens()).multiply(BigInteger.valueOf(micros)));
+    assertTrue(
+        BigInteger.valueOf(admitted).multiply(period).compareTo(most) <= 0,
+        () -> admitted + " tokens in " + micros + " µs, seed " + SEED);
+  }
+}

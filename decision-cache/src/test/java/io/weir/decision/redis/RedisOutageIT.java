@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.Decision.Cause;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** What callers see while Redis is away, slow, refusing or forgetful. */
+class RedisOutageIT {
+  private static final Duration DEADLINE = Duration.ofMillis(100);
+
+  /**
+   * How much later than the deadline a caller may come back on a machine that is busy with a build;
+   * far below any timeout of the client library.
+   */
+  private static final Duration SLACK = Duration.ofMillis(400);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private static RedisCacheConfig config(TestRedis redis) {
+    return RedisCacheConfig.of(redis.uri())
+        .withDeadline(DEADLINE)
+        .withConnectionTimeouts(Duration.ofMillis(500), Duration.ofSeconds(1));
+  }
+
+  private static Check check(String bucket) {
+    TokenBucketLimit limit = new TokenBucketLimit(1_000_000, 1, 3_600_000_000L);
+    return new Check(List.of(new BucketRequest(bucket, limit, true)), 1);
+  }
+
+  private static void await(String what, BooleanSupplier condition) {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.getAsBoolean()) {
+      assertTrue(System.nanoTime() < end, () -> "waited " + PATIENCE + " for " + what);
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  private static boolean decides(RedisDecisionCache cache) {
+    return cache.take(check("probe")) instanceof Decision.Decided;
+  }
+
+  private static void withServer(String name, String value, TestRedis redis) {
+    administer(redis, connection -> connection.sync().configSet(name, value));
+  }
+
+  private static void administer(
+      TestRedis redis, Consumer<StatefulRedisConnection<String, String>> action) {
+    RedisClient client = RedisClient.create(redis.uri());
+    try (StatefulRedisConnection<String, String> connection = client.connect()) {
+      action.accept(connection);
+    } finally {
+      client.shutdown();
+    }
+  }
+
+  private static Cause cause(Decision decision) {
+    return assertInstanceOf(Decision.Undecided.class, decision).cause();
+  }
+
+  /** Callers that go on until told to stop, and what they saw. */
+  private static final class Load implements AutoCloseable {
+    private final AtomicBoolean stop = new AtomicBoolean();
+    private final List<Thread> threads = new ArrayList<>();
+    private final ConcurrentLinkedQueue<Decision> seen = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<Throwable> thrown = new ConcurrentLinkedQueue<>();
+    private volatile long longestNanos;
+
+    Load(RedisDecisionCache cache, int callers) {
+      for (int i = 0; i < callers; i++) {
+        Thread thread = new Thread(() -> call(cache), "load-" + i);
+        thread.setUncaughtExceptionHandler((t, error) -> thrown.add(error));
+        threads.add(thread);
+        thread.start();
+      }
+    }
+
+    private void call(RedisDecisionCache cache) {
+      while (!stop.get()) {
+        long beganNanos = System.nanoTime();
+        Decision decision = cache.take(check(Thread.currentThread().getName()));
+        longest(System.nanoTime() - beganNanos);
+        if (decision instanceof Decision.Undecided) {
+          seen.add(decision);
+        }
+      }
+    }
+
+    private synchronized void longest(long nanos) {
+      longestNanos = Math.max(longestNanos, nanos);
+    }
+
+    @Override
+    public void close() {
+      stop.set(true);
+      for (Thread thread : threads) {
+        try {
+          thread.join(PATIENCE.toMillis());
+        } catch (InterruptedException interrupted) {
+          Thread.currentThread().interrupt();
+        }
+        assertFalse(thread.isAlive(), "a caller hangs");
+      }
+      assertTrue(thrown.isEmpty(), () -> "callers saw " + thrown);
+      assertTrue(
+          longestNanos < DEADLINE.plus(SLACK).toNanos(),
+          () -> "a caller waited " + longestNanos / 1_000_000 + " ms");
+    }
+  }
+
+  @Test
+  void redisKilledUnderLoad_callersAreAnsweredInTimeAndItRecovers() {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
+      await("the first decision", () -> decides(cache));
+
+      try (Load load = new Load(cache, 16)) {
+        long before = cache.statistics().allowed();
+        await("load", () -> cache.statistics().allowed() > before + 1_000);
+        redis.kill();
+        await("undecided calls", () -> load.seen.size() > 1_000);
+        assertFalse(cache.check().ok());
+        redis.restart();
+        long after = cache.statistics().allowed();
+        await("decisions after the restart", () -> cache.statistics().allowed() > after + 1_000);
+      }
+      assertTrue(cache.check().ok());
+      assertTrue(cache.statistics().connections() >= 2);
+      assertEquation(cache);
+    }
+  }
+
+  private static void assertEquation(RedisDecisionCache cache) {
+    CacheStatistics statistics = cache.statistics();
+    long undecided = 0;
+    for (Cause cause : Cause.values()) {
+      undecided += statistics.undecided(cause);
+    }
+    assertEquals(statistics.asked(), statistics.allowed() + statistics.denied() + undecided);
+  }
+
+  @Test
+  void redisStopped_callersGetTimeoutAtTheDeadlineAndItRecovers() {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
+      await("the first decision", () -> decides(cache));
+      redis.pause();
+      try (Load load = new Load(cache, 8)) {
+        await("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT) >= 16);
+        await("the stall to be noticed", () -> cache.statistics().stalls() >= 1);
+        await("unavailable at once", () -> cache.statistics().undecided(Cause.UNAVAILABLE) >= 16);
+        assertFalse(load.seen.isEmpty());
+      } finally {
+        redis.resume();
+      }
+      await("decisions after the pause", () -> decides(cache));
+      assertEquation(cache);
+    }
+  }
+
+  @Test
+  void redisStopped_callsSentAreBounded() {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis).withQueue(256, 4, 2))) {
+      await("the first decision", () -> decides(cache));
+      long before = cache.statistics().checksSent();
+      redis.pause();
+      try (Load load = new Load(cache, 32)) {
+        await("the stall to be noticed", () -> cache.statistics().stalls() >= 1);
+        assertTrue(
+            cache.statistics().checksSent() - before <= 2 * 4,
+            () -> cache.statistics().checksSent() - before + " sent");
+        assertFalse(load.seen.isEmpty());
+      } finally {
+        redis.resume();
+      }
+      assertTrue(cache.statistics().checksExpiredUnsent() > 0);
+    }
+  }
+
+  @Test
+  void queueIsFull_nextCallIsRejectedAtOnce() {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache =
+            RedisDecisionCache.start(
+                config(redis)
+                    .withQueue(2, 1, 1)
+                    .withConnectionTimeouts(Duration.ofSeconds(30), Duration.ofSeconds(1)))) {
+      await("the first decision", () -> decides(cache));
+      redis.pause();
+      try (Load load = new Load(cache, 16)) {
+        await("rejections", () -> cache.statistics().undecided(Cause.REJECTED) > 0);
+        assertFalse(load.seen.isEmpty());
+      } finally {
+        redis.resume();
+      }
+      await("decisions after the pause", () -> decides(cache));
+    }
+  }
+
+  @Test
+  void start_redisIsDown_answersUnavailableAndConnectsLater() {
+    try (TestRedis redis = TestRedis.start()) {
+      redis.kill();
+      try (RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
+        assertEquals(Cause.UNAVAILABLE, cause(cache.take(check("a"))));
+        assertFalse(cache.check().ok());
+        redis.restart();
+        await("decisions", () -> decides(cache));
+        assertTrue(cache.check().ok());
+      }
+    }
+  }
+
+  @Test
+  void noscriptAfterRestart_scriptsFlushed_loadsAndDecides() {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
+      await("the first decision", () -> decides(cache));
+      administer(redis, connection -> connection.sync().scriptFlush());
+
+      assertInstanceOf(Decision.Allowed.class, cache.take(check("a")));
+      assertEquals(1, cache.statistics().scriptLoads());
+    }
+  }
+
+  @Test
+  void readOnlyReplica_isUnavailableUntilItIsAMasterAgain() {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
+      await("the first decision", () -> decides(cache));
+      administer(redis, connection -> connection.sync().replicaof("127.0.0.1", 1));
+
+      Decision.Undecided decision =
+          assertInstanceOf(Decision.Undecided.class, cache.take(check("a")));
+      assertEquals(Cause.UNAVAILABLE, decision.cause());
+      assertTrue(decision.detail().contains("READONLY"), decision::detail);
+      administer(redis, connection -> connection.sync().replicaofNoOne());
+      await("decisions", () -> decides(cache));
+    }
+  }
+
+  @Test
+  void outOfMemory_isUnavailableAndNothingIsCharged() {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
+      await("the first decision", () -> decides(cache));
+      withServer("maxmemory", "1", redis);
+
+      Decision.Undecided decision =
+          assertInstanceOf(Decision.Undecided.class, cache.take(check("a")));
+      assertEquals(Cause.UNAVAILABLE, decision.cause());
+      assertTrue(decision.detail().contains("OOM"), decision::detail);
+      withServer("maxmemory", "0", redis);
+      Decision.Allowed later = assertInstanceOf(Decision.Allowed.class, cache.take(check("a")));
+      assertEquals(1, later.buckets().get(0).chargedTokens());
+    }
+  }
+
+  @Test
+  void serverThatMayEvict_isRefusedOrWarnedAboutBySetting() {
+    try (TestRedis redis = TestRedis.start()) {
+      withServer("maxmemory", "100mb", redis);
+      withServer("maxmemory-policy", "allkeys-lru", redis);
+      try (RedisDecisionCache refusing = RedisDecisionCache.start(config(redis))) {
+        assertEquals(EvictionCheck.Result.MAY_EVICT, refusing.evictionCheck().result());
+        assertEquals(Cause.UNAVAILABLE, cause(refusing.take(check("a"))));
+        assertTrue(refusing.check().detail().contains("allkeys-lru"), refusing.check()::detail);
+        withServer("maxmemory-policy", "noeviction", redis);
+        await("decisions once the policy is safe", () -> decides(refusing));
+        assertEquals(EvictionCheck.Result.SAFE, refusing.evictionCheck().result());
+      }
+      withServer("maxmemory-policy", "volatile-ttl", redis);
+      try (RedisDecisionCache warning =
+          RedisDecisionCache.start(
+              config(redis).withOnEviction(RedisCacheConfig.OnEviction.WARN))) {
+        assertEquals(EvictionCheck.Result.MAY_EVICT, warning.evictionCheck().result());
+        await("decisions", () -> decides(warning));
+      }
+    }
+  }
+
+  @Test
+  void close_callersWait_areAnsweredUnavailableAndNoThreadIsLeft() throws Exception {
+    Set<String> before = threadNames();
+    try (TestRedis redis = TestRedis.start()) {
+      RedisDecisionCache cache =
+          RedisDecisionCache.start(config(redis).withDeadline(Duration.ofSeconds(30)));
+      await("the first decision", () -> decides(cache));
+      redis.pause();
+      ConcurrentLinkedQueue<Decision> answers = new ConcurrentLinkedQueue<>();
+      CountDownLatch answered = new CountDownLatch(20);
+      for (int i = 0; i < 20; i++) {
+        new Thread(
+                () -> {
+                  answers.add(cache.take(check("a")));
+                  answered.countDown();
+                },
+                "closing-caller")
+            .start();
+      }
+      await("a call under way", () -> cache.statistics().scriptCalls() > 1);
+      cache.close();
+      redis.resume();
+
+      assertTrue(answered.await(5, TimeUnit.SECONDS), "callers still wait");
+      answers.forEach(answer -> assertEquals(Cause.UNAVAILABLE, cause(answer)));
+      assertEquals(Cause.UNAVAILABLE, cause(cache.take(check("a"))));
+    }
+    await("threads to end: " + threadNames(), () -> before.containsAll(threadNames()));
+  }
+
+  /** Names of the threads that this module or its client library may have started. */
+  private static Set<String> threadNames() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .map(Thread::getName)
+        .filter(name -> name.startsWith("weir-") || name.startsWith("lettuce-"))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+}

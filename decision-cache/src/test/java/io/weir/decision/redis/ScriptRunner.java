@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.BucketState;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs the script alone on a real Redis, under a clock that the test sets: the line that reads the
+ * server's clock is replaced by one that reads two keys. The script as delivered takes no clock.
+ */
+final class ScriptRunner implements AutoCloseable {
+  private static final String CLOCK_LINE = "local time = redis.call('TIME')";
+  private static final String TEST_CLOCK_LINE =
+      "local time = { redis.call('GET', 'clock-seconds'), redis.call('GET', 'clock-micros') }";
+  private static final int STATE_BYTES = 41;
+
+  private final RedisClient client;
+  private final StatefulRedisConnection<byte[], byte[]> connection;
+  private final RedisCommands<byte[], byte[]> redis;
+  private final CheckEncoder encoder = new CheckEncoder();
+  private final TakeTokensScript script;
+
+  ScriptRunner(String uri) {
+    this.client = RedisClient.create(uri);
+    this.connection = client.connect(ByteArrayCodec.INSTANCE);
+    this.redis = connection.sync();
+    this.script = underTestClock();
+    redis.scriptLoad(script.body());
+  }
+
+  /** The script, reading the test's clock. */
+  static TakeTokensScript underTestClock() {
+    String body = TakeTokensScript.load().body();
+    if (!body.contains(CLOCK_LINE)) {
+      throw new IllegalStateException("the script does not read its clock as expected");
+    }
+    return TakeTokensScript.of(body.replace(CLOCK_LINE, TEST_CLOCK_LINE));
+  }
+
+  RedisCommands<byte[], byte[]> redis() {
+    return redis;
+  }
+
+  void setClock(long epochMicros) {
+    redis.set(bytes("clock-seconds"), bytes(Long.toString(epochMicros / 1_000_000)));
+    redis.set(bytes("clock-micros"), bytes(Long.toString(epochMicros % 1_000_000)));
+  }
+
+  Decision take(Check check) {
+    return run(List.of(check), List.of(false)).get(0);
+  }
+
+  Decision peek(Check check) {
+    return run(List.of(check), List.of(true)).get(0);
+  }
+
+  /** Decides several checks in one call. */
+  List<Decision> run(List<Check> checks, List<Boolean> peeks) {
+    List<byte[]> keys = new ArrayList<>();
+    List<byte[]> arguments = new ArrayList<>();
+    for (int i = 0; i < checks.size(); i++) {
+      checks.get(i).buckets().forEach(bucket -> keys.add(bytes(bucket.bucket())));
+      arguments.add(encoder.encode(checks.get(i), peeks.get(i)));
+    }
+    byte[] bytes =
+        redis.evalsha(
+            script.sha1(),
+            ScriptOutputType.VALUE,
+            keys.toArray(byte[][]::new),
+            arguments.toArray(byte[][]::new));
+    ScriptReply reply = new ScriptReply(bytes);
+    List<Decision> decisions = new ArrayList<>();
+    int offset = ScriptReply.HEAD_BYTES;
+    for (Check check : checks) {
+      decisions.add(reply.decode(offset, check.buckets().size()));
+      offset += ScriptReply.bytesOf(check.buckets().size());
+    }
+    if (offset != bytes.length) {
+      throw new IllegalStateException("the reply has " + bytes.length + " bytes, not " + offset);
+    }
+    return decisions;
+  }
+
+  /** The state kept under a key, null when there is none. */
+  @Nullable BucketState state(String bucket) {
+    byte @Nullable [] value = redis.get(bytes(bucket));
+    if (value == null) {
+      return null;
+    }
+    ByteBuffer buffer = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
+    if (value.length != STATE_BYTES || buffer.get() != 1) {
+      throw new IllegalStateException("not a state: " + value.length + " bytes");
+    }
+    long units = buffer.getLong();
+    long unitsPerToken = buffer.getLong();
+    return new BucketState(
+        units, unitsPerToken, buffer.getLong(), buffer.getLong(), buffer.getLong());
+  }
+
+  /** Keeps a state under a key, as the script would. */
+  void put(String bucket, BucketState state) {
+    byte[] value =
+        ByteBuffer.allocate(STATE_BYTES)
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .put((byte) 1)
+            .putLong(state.units())
+            .putLong(state.unitsPerToken())
+            .putLong(state.lastEpochMicros())
+            .putLong(state.epoch())
+            .putLong(state.chargedTokens())
+            .array();
+    redis.set(bytes(bucket), value, SetArgs.Builder.px(600_000));
+  }
+
+  /** Time until a key expires, −1 when it never does, −2 when there is none. */
+  long ttlMillis(String bucket) {
+    return redis.pttl(bytes(bucket));
+  }
+
+  /** Everything Redis holds of a check's buckets, byte by byte. */
+  List<String> dump(Check check) {
+    List<String> dump = new ArrayList<>();
+    for (BucketRequest request : check.buckets()) {
+      byte @Nullable [] value = redis.dump(bytes(request.bucket()));
+      dump.add(value == null ? "none" : java.util.HexFormat.of().formatHex(value));
+    }
+    return dump;
+  }
+
+  static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public void close() {
+    connection.close();
+    client.shutdown();
+  }
+}

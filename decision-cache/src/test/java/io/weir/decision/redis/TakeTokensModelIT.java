@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.BucketState;
+import io.weir.decision.Check;
+import io.weir.decision.CheckDecider;
+import io.weir.decision.CheckDecider.Outcome;
+import io.weir.decision.CheckDecider.Write;
+import io.weir.decision.Decision;
+import io.weir.decision.EdgeNumbers;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The script on a real Redis against the arithmetic in Java: the same random calls, reply by reply
+ * and state by state.
+ */
+class TakeTokensModelIT {
+  private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
+  private static final int SEEDS = 400;
+  private static final int STEPS = 25;
+  private static final long FIRST_NOW = 1_800_000_000_000_000L;
+
+  /** Slowest a step may be before a TTL has visibly run down. */
+  private static final long TTL_SLACK_MILLIS = 5_000;
+
+  @Test
+  void script_randomCallsClocksAndPolicies_agreesWithTheReference() {
+    try (TestRedis redis = TestRedis.start();
+        ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+        new Run(runner, seed).play();
+      }
+    }
+  }
+
+  /** One seed: a handful of buckets under changing limits. */
+  private static final class Run {
+    private final ScriptRunner runner;
+    private final long seed;
+    private final EdgeNumbers numbers;
+    private final Random random;
+    private final List<TokenBucketLimit> limits = new ArrayList<>();
+    private final Map<String, BucketState> model = new HashMap<>();
+    private final Map<String, Long> ttlMillis = new HashMap<>();
+    private long now = FIRST_NOW;
+
+    Run(ScriptRunner runner, long seed) {
+      this.runner = runner;
+      this.seed = seed;
+      this.numbers = new EdgeNumbers(seed);
+      this.random = numbers.random();
+      for (int i = 0; i < 3; i++) {
+        limits.add(numbers.limit());
+      }
+    }
+
+    void play() {
+      for (int step = 0; step < STEPS; step++) {
+        String where = "weir.test.seed=" + seed + " step " + step + " now " + now;
+        if (random.nextInt(5) == 0) {
+          BucketState edge = numbers.state(now);
+          String bucket = bucket(random.nextInt(4));
+          runner.put(bucket, edge);
+          model.put(bucket, edge);
+          ttlMillis.put(bucket, 600_000L);
+        }
+        playBatch(where);
+        long stepMicros = numbers.stepMicros(limits.get(random.nextInt(limits.size())));
+        now = Math.max(1, Math.min(now + stepMicros, 1L << 52));
+      }
+    }
+
+    private void playBatch(String where) {
+      List<Check> checks = new ArrayList<>();
+      List<Boolean> peeks = new ArrayList<>();
+      for (int i = 1 + random.nextInt(5); i > 0; i--) {
+        checks.add(randomCheck());
+        peeks.add(random.nextInt(5) == 0);
+      }
+      runner.setClock(now);
+
+      List<Decision> decisions = runner.run(checks, peeks);
+      for (int i = 0; i < checks.size(); i++) {
+        Outcome expected = CheckDecider.decide(checks.get(i), peeks.get(i), now, model::get);
+        assertEquals(
+            expected.decision(), decisions.get(i), where + " check " + i + ": " + checks.get(i));
+        for (Write write : expected.writes()) {
+          model.put(write.bucket(), write.state());
+          ttlMillis.put(write.bucket(), write.ttlMillis());
+        }
+      }
+      for (int i = 0; i < 4; i++) {
+        assertKept(bucket(i), where);
+      }
+    }
+
+    private void assertKept(String bucket, String where) {
+      assertEquals(model.get(bucket), runner.state(bucket), where + " " + bucket);
+      Long expectedMillis = ttlMillis.get(bucket);
+      if (expectedMillis != null) {
+        long actualMillis = runner.ttlMillis(bucket);
+        assertTrue(
+            actualMillis <= expectedMillis && actualMillis > expectedMillis - TTL_SLACK_MILLIS,
+            where + " " + bucket + " TTL " + actualMillis + " of " + expectedMillis);
+      }
+    }
+
+    private Check randomCheck() {
+      List<BucketRequest> buckets = new ArrayList<>();
+      Set<Integer> used = new HashSet<>();
+      for (int i = 1 + random.nextInt(3); i > 0; i--) {
+        int bucket = random.nextInt(4);
+        if (used.add(bucket)) {
+          // a bucket keeps its limit for most calls; now and then its policy has changed
+          int limit = random.nextInt(6) == 0 ? random.nextInt(3) : bucket % 3;
+          buckets.add(new BucketRequest(bucket(bucket), limits.get(limit), random.nextInt(4) != 0));
+        }
+      }
+      return new Check(buckets, numbers.cost(limits.get(random.nextInt(3))));
+    }
+
+    private String bucket(int index) {
+      return "model:{" + seed + "}:" + index;
+    }
+  }
+}
