@@ -50,6 +50,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private @Nullable ProcessorContext<PlacedKey, byte[]> context;
   private @Nullable SinkOutput output;
   private @Nullable PartitionCounter counter;
+  private @Nullable StreamsSeenIds ids;
+  private boolean marked;
   private long roundStartedNanos;
 
   CountProcessor(CountSettings settings, int partitions) {
@@ -61,23 +63,27 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   public void init(ProcessorContext<PlacedKey, byte[]> context) {
     this.context = context;
     SinkOutput sinks = new SinkOutput(context);
-    WindowStore<Bytes, byte[]> ids = context.getStateStore(ResourceNames.CALLER_IDS_STORE);
+    WindowStore<Bytes, byte[]> idStore = context.getStateStore(ResourceNames.CALLER_IDS_STORE);
+    StreamsSeenIds seenIds = new StreamsSeenIds(idStore, settings.latenessMillis());
     ToIntFunction<String> partitionOfClient =
         client -> ClientPartitioner.partition(client, partitions);
+    PartitionCounter.Stores stores =
+        new PartitionCounter.Stores(
+            store(context, ResourceNames.OPEN_STORE),
+            store(context, ResourceNames.CLOSED_STORE),
+            store(context, ResourceNames.PROGRESS_STORE),
+            seenIds);
     PartitionCounter started =
         new PartitionCounter(
             context.taskId().partition(),
             settings,
-            new PartitionCounter.Stores(
-                store(context, ResourceNames.OPEN_STORE),
-                store(context, ResourceNames.CLOSED_STORE),
-                store(context, ResourceNames.PROGRESS_STORE),
-                new StreamsSeenIds(ids, settings.latenessMillis())),
+            stores,
             sinks,
             partitionOfClient,
             context::currentSystemTimeMs);
     this.output = sinks;
     this.counter = started;
+    this.ids = seenIds;
     this.roundStartedNanos = System.nanoTime();
     context.schedule(
         CLOSE_INTERVAL,
@@ -99,6 +105,10 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     PartitionCounter partition = initialised(counter);
     long offset = ready.recordMetadata().orElseThrow().offset();
     initialised(output).begin(record, offset);
+    if (!marked) {
+      initialised(ids).mark(record.timestamp());
+      marked = true;
+    }
     partition.take(
         new SourceRecord(offset, record.timestamp(), record.value(), values(record.headers())));
     partition.close(new TimeBudget(CLOSE_BUDGET_PER_RECORD));

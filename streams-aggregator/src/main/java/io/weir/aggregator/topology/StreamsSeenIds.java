@@ -13,12 +13,24 @@ import org.apache.kafka.streams.state.WindowStoreIterator;
 final class StreamsSeenIds implements SeenIds {
   private static final byte[] SEEN = {1};
 
+  /** Shorter than any key of ours. */
+  private static final byte[] MARK = {0};
+
   private final WindowStore<Bytes, byte[]> store;
   private final long retentionMillis;
 
   StreamsSeenIds(WindowStore<Bytes, byte[]> store, long retentionMillis) {
     this.store = store;
     this.retentionMillis = retentionMillis;
+  }
+
+  /**
+   * Writes an entry of no meaning. Kafka Streams 4.3.1 takes a window store nothing was ever
+   * written to for corrupt when the process starts again, and then restores all stores of the
+   * partition from their changelogs.
+   */
+  void mark(long appendEpochMillis) {
+    add(MARK, appendEpochMillis);
   }
 
   @Override

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.PartitionProgress.Counters;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * The slow, obvious version of the counting rules: keeps every record for ever and looks at all of
+ * them for each question. It shares no code with the real one but the records of the model.
+ */
+final class SlowCount {
+  /** A row as far as a replay must repeat it. */
+  record Row(
+      String type,
+      long revision,
+      long windowStart,
+      String client,
+      String endpoint,
+      long quantity,
+      long allowed,
+      long denied,
+      long late,
+      long duplicates,
+      long closedThrough) {}
+
+  private record Arrived(BatchHeader header, long at, int order) {}
+
+  private record Key(long windowStart, String client, String endpoint) {}
+
+  private static final class Sum {
+    long quantity;
+    long allowed;
+    long denied;
+    long duplicates;
+
+    void add(CallEvent call) {
+      quantity += call.quantity();
+      allowed += call.allowed() ? 1 : 0;
+      denied += call.allowed() ? 0 : 1;
+    }
+  }
+
+  final List<Row> rows = new ArrayList<>();
+  final List<Long> closes = new ArrayList<>();
+  private final CountSettings settings;
+  private final List<Arrived> arrived = new ArrayList<>();
+  private final Set<String> seenBatches = new HashSet<>();
+  private final Set<String> seenIds = new HashSet<>();
+  private final Map<Key, Sum> openSums = new LinkedHashMap<>();
+  private final Map<Key, Long> revisions = new HashMap<>();
+  private long boundary;
+  private long watermark;
+  private long now;
+  private long received;
+  private long counted;
+  private long duplicate;
+  private long late;
+  private long quarantined;
+
+  SlowCount(CountSettings settings) {
+    this.settings = settings;
+  }
+
+  Counters counters() {
+    return new Counters(received, counted, duplicate, late, quarantined);
+  }
+
+  void refuse(long lines) {
+    received += Math.max(1, lines);
+    quarantined += Math.max(1, lines);
+  }
+
+  /** Takes a batch whose lines are all calls, some of them perhaps of other partitions. */
+  void take(BatchHeader header, List<CallEvent> calls, long at) {
+    now = Math.max(now, at);
+    if (!header.isHeartbeat()) {
+      received += calls.size();
+      if (!seenBatches.add(
+          header.node() + "/" + header.nodeEpoch() + "/" + header.batchSequence())) {
+        duplicate += calls.size();
+        return;
+      }
+    }
+    Map<Key, Sum> lateSums = new LinkedHashMap<>();
+    for (CallEvent call : calls) {
+      takeCall(call, lateSums);
+    }
+    arrived.add(new Arrived(header, now, arrived.size()));
+    lateSums.forEach(this::adjust);
+    closeWhatIsDue();
+  }
+
+  private void takeCall(CallEvent call, Map<Key, Sum> lateSums) {
+    long decidedAt = call.decidedAtEpochMillis();
+    if (call.client().startsWith("foreign")
+        || decidedAt > now + 300_000
+        || decidedAt < now - settings.latenessMillis()) {
+      quarantined++;
+      return;
+    }
+    long start = decidedAt / settings.windowMillis() * settings.windowMillis();
+    Key key = new Key(start, call.client(), call.endpoint());
+    boolean isLate = start + settings.windowMillis() <= boundary;
+    if (call.idFromCaller()
+        && !seenIds.add(call.client() + "/" + call.id() + "/" + call.allowed())) {
+      duplicate++;
+      if (!isLate && openSums.containsKey(key)) {
+        openSums.get(key).duplicates++;
+      }
+    } else if (isLate) {
+      late++;
+      lateSums.computeIfAbsent(key, k -> new Sum()).add(call);
+    } else {
+      counted++;
+      openSums.computeIfAbsent(key, k -> new Sum()).add(call);
+    }
+  }
+
+  private void adjust(Key key, Sum sum) {
+    rows.add(row("ADJUSTMENT", key, sum, sum.allowed + sum.denied, boundary));
+  }
+
+  private Row row(String type, Key key, Sum sum, long lateCount, long closedThrough) {
+    long revision = revisions.merge(key, 1L, Long::sum);
+    return new Row(
+        type,
+        revision,
+        key.windowStart(),
+        key.client(),
+        key.endpoint(),
+        sum.quantity,
+        sum.allowed,
+        sum.denied,
+        lateCount,
+        sum.duplicates,
+        closedThrough);
+  }
+
+  private void closeWhatIsDue() {
+    watermark = Math.max(watermark, watermarkNow());
+    long due =
+        Math.max(0, watermark - settings.graceMillis())
+            / settings.windowMillis()
+            * settings.windowMillis();
+    if (due <= boundary) {
+      return;
+    }
+    boundary = due;
+    closes.add(due);
+    openSums.forEach(
+        (key, sum) -> {
+          if (key.windowStart() + settings.windowMillis() <= due) {
+            rows.add(row("FINAL", key, sum, 0, due));
+          }
+        });
+    openSums.keySet().removeIf(key -> key.windowStart() + settings.windowMillis() <= due);
+  }
+
+  private long watermarkNow() {
+    Map<String, List<Arrived>> journals = new TreeMap<>();
+    Map<String, Long> newestEpoch = new HashMap<>();
+    long newest = 0;
+    for (Arrived one : arrived) {
+      BatchHeader header = one.header();
+      journals
+          .computeIfAbsent(header.node() + "/" + header.nodeEpoch(), k -> new ArrayList<>())
+          .add(one);
+      newestEpoch.merge(header.node(), header.nodeEpoch(), Math::max);
+      newest = Math.max(newest, promise(one));
+    }
+    long holdUntil = newest - settings.maxHoldMillis();
+    long least = Long.MAX_VALUE;
+    long greatest = 0;
+    for (List<Arrived> journal : journals.values()) {
+      long believed = believed(journal, holdUntil);
+      greatest = Math.max(greatest, believed);
+      BatchHeader last = journal.get(journal.size() - 1).header();
+      boolean departed =
+          last.departing() || last.nodeEpoch() < newestEpoch.getOrDefault(last.node(), 0L);
+      if (!departed && believed >= holdUntil) {
+        least = Math.min(least, believed);
+      }
+    }
+    return least == Long.MAX_VALUE ? greatest : least;
+  }
+
+  private static long promise(Arrived one) {
+    return Math.min(one.header().lowWatermarkEpochMillis(), one.at());
+  }
+
+  /** Tries every number as the end of what is believed, from the least to the greatest. */
+  private static long believed(List<Arrived> journal, long holdUntil) {
+    TreeSet<Long> batches = new TreeSet<>();
+    long greatestNumber = 0;
+    for (Arrived one : journal) {
+      if (!one.header().isHeartbeat()) {
+        batches.add(one.header().batchSequence());
+      }
+      greatestNumber = Math.max(greatestNumber, one.header().batchSequence());
+    }
+    long believed = Math.min(journal.get(0).header().nodeEpoch(), promise(journal.get(0)));
+    boolean waiting = false;
+    for (long end = 0; end <= greatestNumber; end++) {
+      boolean present = end == 0 || batches.contains(end);
+      if (!present && believed >= holdUntil) {
+        waiting = true;
+      }
+      if (waiting) {
+        break;
+      }
+      if (present || end == greatestNumber) {
+        long bound = end;
+        believed =
+            Math.max(
+                believed,
+                journal.stream()
+                    .filter(one -> one.header().batchSequence() == bound)
+                    .filter(one -> !isForgotten(one, journal))
+                    .mapToLong(SlowCount::promise)
+                    .max()
+                    .orElse(0));
+      }
+    }
+    return believed;
+  }
+
+  /**
+   * Of heartbeats that speak of batches still missing only the newest is remembered: an older one
+   * is forgotten when a greater number is heard of before its batch arrives.
+   */
+  private static boolean isForgotten(Arrived one, List<Arrived> journal) {
+    if (!one.header().isHeartbeat() || one.header().batchSequence() == 0) {
+      return false;
+    }
+    long number = one.header().batchSequence();
+    boolean heard = false;
+    boolean greaterSince = false;
+    for (Arrived other : journal) {
+      if (other.order() == one.order()) {
+        heard = true;
+      } else if (!other.header().isHeartbeat() && other.header().batchSequence() == number) {
+        return greaterSince;
+      } else if (heard && other.header().batchSequence() > number) {
+        greaterSince = true;
+      }
+    }
+    return greaterSince;
+  }
+}

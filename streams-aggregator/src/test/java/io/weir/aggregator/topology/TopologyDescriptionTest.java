@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.aggregator.count.CountSettings;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Objects;
+import org.apache.kafka.streams.Topology;
+import org.junit.jupiter.api.Test;
+
+/** The stored descriptions: names are on-disk format, so a difference here is a migration. */
+final class TopologyDescriptionTest {
+  private static final StreamsSettings SETTINGS =
+      new StreamsSettings("localhost:1", "weir-", Path.of("unused"), "one", 1, 0, "127.0.0.1:8081");
+
+  @Test
+  void meterCore_description_isAsStored() throws IOException {
+    CountSettings count = new CountSettings(900_000, 600_000, 3_600_000, 3_024_000_000L);
+
+    assertIsStored("meter-core.txt", new MeterTopology(SETTINGS.meterCore(), count, 8).get());
+  }
+
+  @Test
+  void usageView_description_isAsStored() throws IOException {
+    assertIsStored("usage-view.txt", new UsageViewTopology(SETTINGS.usageView(), () -> {}).get());
+  }
+
+  private static void assertIsStored(String file, Topology topology) throws IOException {
+    try (InputStream stored =
+        Objects.requireNonNull(TopologyDescriptionTest.class.getResourceAsStream(file), file)) {
+      assertEquals(
+          new String(stored.readAllBytes(), StandardCharsets.UTF_8).strip(),
+          topology.describe().toString().strip());
+    }
+  }
+}
