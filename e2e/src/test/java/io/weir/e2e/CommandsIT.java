@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.servers.Ports;
+import io.weir.servers.testing.TestKafka;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands, as a person at a terminal meets them. */
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+final class CommandsIT {
+  @TempDir private Path folder;
+
+  @Test
+  void demo_json_exitsZeroAndEveryFigureAgrees() throws Exception {
+    try (WeirProcess demo =
+        WeirProcess.start(
+            folder,
+            Map.of("WEIR_DATA", folder.resolve("data").toString()),
+            "demo",
+            "--json",
+            "--seconds",
+            "6")) {
+      assertEquals(0, demo.awaitExit(), () -> demo.output() + demo.errors());
+
+      assertEquals(1, demo.output().size(), () -> demo.output().toString());
+      JsonNode closing = new ObjectMapper().readTree(demo.output().get(0));
+      assertTrue(closing.path("denied").asLong() > 0);
+      assertEquals(
+          closing.path("calls_sent").asLong(),
+          closing.path("allowed").asLong() + closing.path("denied").asLong());
+      assertEquals(closing.path("allowed").asLong(), closing.path("ledger_allowed").asLong(-1));
+      assertEquals(closing.path("denied").asLong(), closing.path("ledger_denied").asLong(-1));
+      assertEquals(0, closing.path("verify_differences").asLong(-1));
+      assertTrue(demo.errors().contains("HTTP 429"), demo.errors());
+    }
+  }
+
+  @Test
+  void up_overAFolderInUse_isRefused_andSoIsATakenPort() throws Exception {
+    Map<String, String> environment = freePorts();
+    try (WeirProcess first = WeirProcess.start(folder, environment, "up")) {
+      first.awaitLine("weir is ready");
+
+      WeirProcess second = WeirProcess.start(folder, freePorts(), "up");
+      assertEquals(1, second.awaitExit());
+      assertTrue(second.errors().contains("in use by another process"), second.errors());
+      assertTrue(second.errors().contains("WEIR_DATA"), second.errors());
+
+      first.terminate();
+      assertEquals(128 + 15, first.awaitExit(), first.errors());
+    }
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Map<String, String> clash = new HashMap<>(freePorts());
+      clash.put("WEIR_HTTP_PORT", Integer.toString(taken.getLocalPort()));
+      WeirProcess refused = WeirProcess.start(folder, clash, "up");
+      assertEquals(1, refused.awaitExit());
+      assertTrue(refused.errors().contains("set WEIR_HTTP_PORT"), refused.errors());
+    }
+  }
+
+  private Map<String, String> freePorts() throws Exception {
+    Path policies = folder.resolve("policies.yml");
+    Files.writeString(policies, "policies: []\n");
+    return Map.of(
+        "WEIR_DATA", folder.resolve("up").toString(),
+        "WEIR_POLICIES", policies.toString(),
+        "WEIR_HTTP_PORT", "0",
+        "WEIR_REPORTS_PORT", "0",
+        "WEIR_KAFKA_PORT", "0",
+        "WEIR_REDIS_PORT", "0");
+  }
+
+  @Test
+  void topics_createThenCheck_agree_andADifferenceIsNamed() throws Exception {
+    try (TestKafka kafka = TestKafka.start()) {
+      Map<String, String> environment = Map.of("WEIR_KAFKA", kafka.bootstrapServers());
+      WeirProcess missing = WeirProcess.start(folder, environment, "topics", "check");
+      assertEquals(1, missing.awaitExit());
+      assertTrue(missing.output().contains("weir.usage.ledger.v1 is missing"));
+
+      WeirProcess create =
+          WeirProcess.start(folder, environment, "topics", "create", "--partitions", "3");
+      assertEquals(0, create.awaitExit(), create.errors());
+      WeirProcess check = WeirProcess.start(folder, environment, "topics", "check");
+      assertEquals(0, check.awaitExit(), () -> check.output() + check.errors());
+    }
+  }
+
+  @Test
+  void kafkaUnreachable_isSaidWithAddressAndVariable() throws Exception {
+    String nowhere = "127.0.0.1:" + Ports.free();
+
+    WeirProcess check =
+        WeirProcess.start(folder, Map.of("WEIR_KAFKA", nowhere), "topics", "check");
+
+    assertEquals(1, check.awaitExit());
+    assertTrue(check.errors().contains(nowhere), check.errors());
+    assertTrue(check.errors().contains("WEIR_KAFKA"), check.errors());
+  }
+
+  @Test
+  void policiesCheck_ofABadFile_exitsOneAndNamesEveryProblem() throws Exception {
+    Path file = folder.resolve("bad.yml");
+    Files.writeString(file, "policies:\n  - name: a\n    limit: {capacity: 0}\n");
+
+    WeirProcess check =
+        WeirProcess.start(folder, Map.of(), "policies", "check", file.toString());
+
+    assertEquals(1, check.awaitExit());
+    assertTrue(check.output().stream().anyMatch(l -> l.contains("policies[0].limit.capacity")));
+    assertEquals("3 problems", check.output().get(check.output().size() - 1));
+  }
+
+  @Test
+  void everyCommand_hasHelp() throws Exception {
+    for (String command :
+        List.of("demo", "up", "ingest", "aggregate", "topics", "policies", "verify")) {
+      WeirProcess help = WeirProcess.start(folder, Map.of(), command, "--help");
+      assertEquals(0, help.awaitExit());
+      assertTrue(help.output().get(0).startsWith("Usage: weir " + command), command);
+    }
+  }
+
+  @Test
+  void missingVariable_isNamed() throws Exception {
+    WeirProcess ingest = WeirProcess.start(folder, Map.of(), "ingest");
+
+    assertEquals(1, ingest.awaitExit());
+    assertTrue(ingest.errors().contains("WEIR_KAFKA is not set"), ingest.errors());
+  }
+}

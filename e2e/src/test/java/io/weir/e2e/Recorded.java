@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.jspecify.annotations.Nullable;
+
+/** What stands in a topic, read as anyone would: JSON, without Weir's codecs. */
+final class Recorded {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private Recorded() {}
+
+  /** One record: its headers as text, and each line of its value as JSON. */
+  record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {}
+
+  static List<Row> all(String bootstrapServers, String topic) throws IOException {
+    List<Row> rows = new ArrayList<>();
+    try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
+        new KafkaConsumer<>(
+            Map.of(
+                "bootstrap.servers", bootstrapServers,
+                "isolation.level", "read_committed",
+                "auto.offset.reset", "earliest"),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer())) {
+      List<TopicPartition> partitions = new ArrayList<>();
+      for (PartitionInfo info : consumer.partitionsFor(topic)) {
+        partitions.add(new TopicPartition(topic, info.partition()));
+      }
+      consumer.assign(partitions);
+      consumer.seekToBeginning(partitions);
+      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+      while (partitions.stream().anyMatch(p -> consumer.position(p) < ends.getOrDefault(p, 0L))) {
+        for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
+            consumer.poll(Duration.ofMillis(200))) {
+          rows.add(row(record));
+        }
+      }
+    }
+    return rows;
+  }
+
+  private static Row row(ConsumerRecord<byte @Nullable [], byte @Nullable []> record)
+      throws IOException {
+    Map<String, String> headers = new HashMap<>();
+    record
+        .headers()
+        .forEach(header -> headers.put(header.key(), new String(header.value(), StandardCharsets.UTF_8)));
+    List<JsonNode> lines = new ArrayList<>();
+    byte[] value = record.value();
+    if (value != null) {
+      for (String line : new String(value, StandardCharsets.UTF_8).split("\n")) {
+        if (!line.isBlank()) {
+          lines.add(JSON.readTree(line));
+        }
+      }
+    }
+    return new Row(record.partition(), headers, lines);
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
+final class WeirProcess implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+  private final Process process;
+  private final Path errors;
+  private final List<String> output = new ArrayList<>();
+  private final Thread reader;
+
+  private WeirProcess(Process process, Path errors) {
+    this.process = process;
+    this.errors = errors;
+    this.reader = new Thread(this::read, "weir-output");
+    reader.setDaemon(true);
+    reader.start();
+  }
+
+  static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
+      throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("-Xmx768m");
+    if (Runtime.version().feature() >= 21) {
+      command.add("--enable-native-access=ALL-UNNAMED");
+    }
+    command.addAll(
+        List.of("-cp", System.getProperty("java.class.path"), "io.weir.launcher.WeirCommand"));
+    command.addAll(List.of(arguments));
+    Path errors = Files.createTempFile(folder, arguments[0], ".err");
+    ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
+    builder.environment().keySet().removeIf(name -> name.startsWith("WEIR_"));
+    builder.environment().putAll(environment);
+    return new WeirProcess(builder.start(), errors);
+  }
+
+  private void read() {
+    try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        synchronized (output) {
+          output.add(line);
+          output.notifyAll();
+        }
+      }
+    } catch (IOException ended) {
+      // a killed process closes its pipe as it likes
+      return;
+    }
+  }
+
+  /** Waits for a line that begins so, and gives what follows. */
+  String awaitLine(String beginning) throws InterruptedException {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    synchronized (output) {
+      while (true) {
+        for (String line : output) {
+          if (line.startsWith(beginning)) {
+            return line.substring(beginning.length()).strip();
+          }
+        }
+        long left = deadline - System.nanoTime();
+        if (left <= 0 || !process.isAlive()) {
+          throw new IllegalStateException(
+              "no line '" + beginning + "' in " + output + "; errors: " + errors());
+        }
+        output.wait(Math.min(200, Math.max(1, left / 1_000_000)));
+      }
+    }
+  }
+
+  /** Waits for the end, and gives the exit status. */
+  int awaitExit() throws InterruptedException {
+    if (!process.waitFor(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+      throw new IllegalStateException("still running; output: " + output());
+    }
+    reader.join();
+    return process.exitValue();
+  }
+
+  List<String> output() {
+    synchronized (output) {
+      return List.copyOf(output);
+    }
+  }
+
+  String errors() {
+    try {
+      return Files.readString(errors);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+  }
+
+  /** SIGKILL. */
+  void kill() throws InterruptedException {
+    process.destroyForcibly().waitFor();
+  }
+
+  /** SIGTERM. */
+  void terminate() {
+    process.destroy();
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    if (process.isAlive()) {
+      process.destroy();
+      if (!process.waitFor(30, TimeUnit.SECONDS)) {
+        process.destroyForcibly().waitFor();
+      }
+    }
+  }
+}
