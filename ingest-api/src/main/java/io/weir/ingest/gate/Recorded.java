@@ -15,9 +15,9 @@ public sealed interface Recorded {
   record Durable(Durability durability, UsagePosition position) implements Recorded {}
 
   /**
-   * The call is not known to be kept; the caller must be told that the service cannot take it. Only
-   * {@link Reason#TIMEOUT} leaves open whether it will be counted: it was handed over, but not
-   * confirmed in time. For every other reason it will not be.
+   * The call is not known to be kept; the caller must be told that the service cannot take it. With
+   * {@link Reason#TIMEOUT} and {@link Reason#WRITE_FAILED} it is open whether it will be counted:
+   * it was handed over, but not confirmed. With every other reason it will not be.
    *
    * @param detail one sentence for the log; never holds a client's data
    */
@@ -33,7 +33,7 @@ public sealed interface Recorded {
   enum Reason {
     /** The journal has reached its bound, since Kafka has been away for long. */
     FULL,
-    /** The journal could not be written. */
+    /** The journal could not be written; a part of the write may have reached the disk. */
     WRITE_FAILED,
     /** Kafka did not confirm in time; the call may still be counted. */
     TIMEOUT,

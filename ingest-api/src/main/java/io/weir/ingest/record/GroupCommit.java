@@ -69,8 +69,12 @@ final class GroupCommit {
   }
 
   /** Blocks until the journal has the lines or refuses them. */
+  @SuppressWarnings("ThreadPriorityCheck") // the yield is about speed only, see there
   Append.Outcome commit(Append append) {
     queue.add(append);
+    // lets callers that can run put their lines into the same write; often this returns when
+    // another has written ours already, without a park and a wake-up (docs/decisions/0003)
+    Thread.yield();
     for (Append.Outcome outcome = append.outcome(); ; outcome = append.outcome()) {
       if (outcome != null) {
         return outcome;
