@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}; all without a name. */
+public final class Benchmarks {
+  private static final Duration WARM_UP = Duration.ofSeconds(8);
+  private static final Duration LENGTH = Duration.ofSeconds(10);
+  private static final int METER_CALLS = 2_000_000;
+
+  private Benchmarks() {}
+
+  /** Runs them and prints what they measured. */
+  public static void main(String[] arguments) throws Exception {
+    List<String> names = arguments.length == 0 ? List.of("cache", "check", "meter") : List.of(arguments);
+    PrintStream out = System.out;
+    out.printf(
+        "JDK %s, %d cores, %s%n",
+        Runtime.version(), Runtime.getRuntime().availableProcessors(), System.getProperty("os.name"));
+    for (String name : names) {
+      Path folder = Files.createTempDirectory("weir-bench-");
+      try {
+        out.printf("%n== %s%n", name);
+        switch (name) {
+          case "cache" -> new CacheBenchmark(WARM_UP, LENGTH, out).run(folder);
+          case "check" -> new CheckBenchmark(WARM_UP, LENGTH, out).run(folder);
+          case "meter" -> new MeterBenchmark(METER_CALLS, out).run(folder);
+          default -> throw new IllegalArgumentException(
+              "no benchmark '" + name + "'; there are cache, check, meter");
+        }
+      } finally {
+        delete(folder);
+      }
+    }
+    System.exit(0);
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> paths = Files.walk(folder)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    }
+  }
+}

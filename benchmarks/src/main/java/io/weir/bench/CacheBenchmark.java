@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import io.github.bucket4j.BucketConfiguration;
+import io.github.bucket4j.distributed.proxy.ProxyManager;
+import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.codec.StringCodec;
+import io.weir.decision.BucketKeys;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.servers.RedisServer;
+import io.weir.topics.model.TokenBucketLimit;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Decisions a second through the cache port, for Weir and for bucket4j over the same redis-server with
+ * the same policy, and Redis' own speed for the bare script of one check.
+ */
+final class CacheBenchmark {
+  private static final int CALLERS = 64;
+  private static final int KEYS = 10_000;
+  private static final long CAPACITY = 1_000_000;
+  private static final TokenBucketLimit LIMIT = new TokenBucketLimit(CAPACITY, CAPACITY, 1_000_000);
+
+  private final Duration warmUp;
+  private final Duration length;
+  private final PrintStream out;
+
+  CacheBenchmark(Duration warmUp, Duration length, PrintStream out) {
+    this.warmUp = warmUp;
+    this.length = length;
+    this.out = out;
+  }
+
+  void run(Path folder) throws IOException, InterruptedException {
+    try (RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
+      for (int keys : new int[] {KEYS, 1}) {
+        String pattern = keys == 1 ? "one hot key" : KEYS + " keys";
+        out.printf("%n%d callers, %s%n", CALLERS, pattern);
+        Callers.Result weir = weir(redis, keys);
+        out.println(weir);
+        Callers.Result bucket4j = bucket4j(redis, keys);
+        out.println(bucket4j);
+        out.printf("weir / bucket4j: %.1f%n", weir.callsPerSecond() / bucket4j.callsPerSecond());
+      }
+      bareScript(redis);
+    }
+  }
+
+  private Callers.Result weir(RedisServer redis, int keys) throws InterruptedException {
+    RedisCacheConfig config =
+        RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(2));
+    List<Check> checks = new ArrayList<>();
+    for (int i = 0; i < keys; i++) {
+      String bucket = BucketKeys.ofClient("burst", "client-" + i);
+      checks.add(new Check(List.of(new BucketRequest(bucket, LIMIT, true)), 1));
+    }
+    LongAdder undecided = new LongAdder();
+    try (RedisDecisionCache cache = RedisDecisionCache.start(config)) {
+      Callers.Result result =
+          Callers.run(
+              "weir, cache port",
+              CALLERS,
+              keys,
+              warmUp,
+              length,
+              key -> {
+                if (cache.take(checks.get(key)) instanceof Decision.Undecided) {
+                  undecided.increment();
+                }
+              });
+      if (undecided.sum() > 0) {
+        out.println("undecided calls among them: " + undecided.sum());
+      }
+      return result;
+    }
+  }
+
+  private Callers.Result bucket4j(RedisServer redis, int keys) throws InterruptedException {
+    RedisClient client = RedisClient.create(redis.uri());
+    try (StatefulRedisConnection<String, byte[]> connection =
+        client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE))) {
+      ProxyManager<String> manager = Bucket4jLettuce.casBasedBuilder(connection).build();
+      BucketConfiguration configuration =
+          BucketConfiguration.builder()
+              .addLimit(
+                  limit -> limit.capacity(CAPACITY).refillGreedy(CAPACITY, Duration.ofSeconds(1)))
+              .build();
+      return Callers.run(
+          "bucket4j 8.19, Lettuce",
+          CALLERS,
+          keys,
+          warmUp,
+          length,
+          key ->
+              manager
+                  .builder()
+                  .build("b4j-" + key, () -> configuration)
+                  .tryConsumeAndReturnRemaining(1));
+    } finally {
+      client.shutdown();
+    }
+  }
+
+  /** Redis' own ceiling: a script that does the least a bucket needs, by redis-benchmark. */
+  private void bareScript(RedisServer redis) throws IOException, InterruptedException {
+    Path script = Files.createTempFile("weir-bare", ".lua");
+    Files.writeString(
+        script,
+        "local now=redis.call('TIME') local s=redis.call('GET',KEYS[1])"
+            + " redis.call('SET',KEYS[1],now[1]..'.'..now[2],'PX',60000) return 1");
+    String body = Files.readString(script);
+    for (String pipeline : new String[] {"1", "16"}) {
+      List<String> command =
+          List.of(
+              "redis-benchmark", "-p", Integer.toString(redis.port()), "-c", "64", "-n", "400000",
+              "-r", Integer.toString(KEYS), "-P", pipeline, "-q",
+              "EVAL", body, "1", "bare-__rand_int__");
+      Process process;
+      try {
+        process = new ProcessBuilder(command).redirectErrorStream(true).start();
+      } catch (IOException missing) {
+        out.println("redis-benchmark is not on PATH: the bare script was not measured");
+        return;
+      }
+      String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      process.waitFor();
+      String last = text.strip();
+      out.println(
+          "bare script, redis-benchmark -P " + pipeline + ": "
+              + last.substring(last.lastIndexOf('\r') + 1).replaceAll("^EVAL.*: ", ""));
+    }
+    Files.delete(script);
+  }
+}
