@@ -47,6 +47,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   private final CountSettings settings;
   private final int partitions;
+  private final WrittenRows written;
   private @Nullable ProcessorContext<PlacedKey, byte[]> context;
   private @Nullable SinkOutput output;
   private @Nullable PartitionCounter counter;
@@ -54,7 +55,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private boolean marked;
   private long roundStartedNanos;
 
-  CountProcessor(CountSettings settings, int partitions) {
+  CountProcessor(CountSettings settings, int partitions, WrittenRows written) {
+    this.written = written;
     this.settings = settings;
     this.partitions = partitions;
   }
@@ -62,7 +64,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   @Override
   public void init(ProcessorContext<PlacedKey, byte[]> context) {
     this.context = context;
-    SinkOutput sinks = new SinkOutput(context);
+    SinkOutput sinks = new SinkOutput(context, written);
     WindowStore<Bytes, byte[]> idStore = context.getStateStore(ResourceNames.CALLER_IDS_STORE);
     StreamsSeenIds seenIds = new StreamsSeenIds(idStore, settings.latenessMillis());
     ToIntFunction<String> partitionOfClient =

@@ -26,12 +26,16 @@ public final class MeterTopology implements Supplier<Topology> {
   private final Properties properties;
   private final CountSettings settings;
   private final int partitions;
+  private final WrittenRows written;
 
   /**
    * @param properties the Streams configuration, see {@link StreamsSettings#meterCore}
    * @param partitions partitions of the calls topic, and so of every topic
+   * @param written counts the rows
    */
-  public MeterTopology(Properties properties, CountSettings settings, int partitions) {
+  public MeterTopology(
+      Properties properties, CountSettings settings, int partitions, WrittenRows written) {
+    this.written = written;
     this.properties = properties;
     this.settings = settings;
     this.partitions = partitions;
@@ -47,7 +51,7 @@ public final class MeterTopology implements Supplier<Topology> {
         Topics.CALLS.name());
     topology.addProcessor(
         ResourceNames.COUNT_PROCESSOR,
-        () -> new CountProcessor(settings, partitions),
+        () -> new CountProcessor(settings, partitions, written),
         ResourceNames.CALLS_SOURCE);
     topology.addStateStore(
         keyValues(ResourceNames.OPEN_STORE).withCachingEnabled(), ResourceNames.COUNT_PROCESSOR);

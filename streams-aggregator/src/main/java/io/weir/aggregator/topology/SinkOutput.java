@@ -52,10 +52,12 @@ final class SinkOutput implements CountOutput {
 
   private final ProcessorContext<PlacedKey, byte[]> context;
   private final int partition;
+  private final WrittenRows written;
   private @Nullable Record<byte[], byte[]> taken;
   private long takenOffset;
 
-  SinkOutput(ProcessorContext<PlacedKey, byte[]> context) {
+  SinkOutput(ProcessorContext<PlacedKey, byte[]> context, WrittenRows written) {
+    this.written = written;
     this.context = context;
     this.partition = context.taskId().partition();
   }
@@ -68,6 +70,7 @@ final class SinkOutput implements CountOutput {
 
   @Override
   public void ledger(LedgerRow row, long timestampEpochMillis) {
+    written.count(row);
     byte[] key = row instanceof UsageRow usage ? utf8(usage.key().client()) : null;
     forward(
         key,

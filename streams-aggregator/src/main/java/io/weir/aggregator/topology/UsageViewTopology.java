@@ -18,6 +18,9 @@ import org.apache.kafka.streams.state.Stores;
  * does no harm.
  */
 public final class UsageViewTopology implements Supplier<Topology> {
+  /** The name of the table. */
+  public static final String TABLE = ResourceNames.USAGE_STORE;
+
   private final Properties properties;
   private final Runnable onProgress;
 

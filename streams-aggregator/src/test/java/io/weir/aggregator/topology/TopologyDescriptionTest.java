@@ -21,7 +21,9 @@ final class TopologyDescriptionTest {
   void meterCore_description_isAsStored() throws IOException {
     CountSettings count = new CountSettings(900_000, 600_000, 3_600_000, 3_024_000_000L);
 
-    assertIsStored("meter-core.txt", new MeterTopology(SETTINGS.meterCore(), count, 8).get());
+    assertIsStored(
+        "meter-core.txt",
+        new MeterTopology(SETTINGS.meterCore(), count, 8, new WrittenRows()).get());
   }
 
   @Test

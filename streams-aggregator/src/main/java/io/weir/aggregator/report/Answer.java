@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The answer to a request, ready to be sent.
+ *
+ * @param status HTTP status
+ * @param mediaType what the body is
+ * @param body the body
+ * @param position what the report had reached, null when it is no report
+ * @param nextPage cursor of the next page, null when there is none
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+record Answer(
+    int status,
+    String mediaType,
+    byte[] body,
+    @Nullable String position,
+    @Nullable String nextPage) {
+  static final String JSON = "application/json";
+  static final String CSV = "text/csv";
+  static final String NDJSON = "application/x-ndjson";
+
+  static Answer json(int status, Object value) {
+    return new Answer(status, JSON, ReportFormats.json(value), null, null);
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.Node;
+import io.weir.topics.model.PartitionProgress.State;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What a report says of how much it can know. Stateless. */
+final class Completeness {
+  private Completeness() {}
+
+  /**
+   * The completeness block of a report over one partition.
+   *
+   * @param progress how far the partition was counted, null when nothing of it was
+   * @param windowsAreComplete whether the closed windows in the report waited for every node
+   * @param lateness how late calls may be
+   */
+  static Map<String, Object> ofReport(
+      int partition,
+      @Nullable PartitionProgress progress,
+      Instant to,
+      boolean windowsAreComplete,
+      Duration lateness,
+      Instant now) {
+    Map<String, Object> block = new LinkedHashMap<>();
+    boolean complete =
+        progress != null
+            && windowsAreComplete
+            && to.toEpochMilli() <= progress.closedThroughEpochMillis()
+            && progress.nodes().stream().noneMatch(node -> node.state() == State.SILENT);
+    block.put("complete", complete);
+    block.put(
+        "closed_through", timeOrNull(progress == null ? 0 : progress.closedThroughEpochMillis()));
+    block.put("as_of", timeOrNull(progress == null ? 0 : progress.watermarkEpochMillis()));
+    block.put("position", position(partition, progress));
+    block.put("lag_ms", lag(progress, now));
+    block.put("missing_partitions", List.of());
+    block.put("late_until", to.plus(lateness).toString());
+    return block;
+  }
+
+  /** One partition of {@code /v1/completeness}. */
+  static Map<String, Object> ofPartition(
+      int partition, @Nullable PartitionProgress progress, Instant now) {
+    Map<String, Object> block = new LinkedHashMap<>();
+    block.put("partition", partition);
+    block.put("offset", progress == null ? -1 : progress.offset());
+    block.put("watermark", timeOrNull(progress == null ? 0 : progress.watermarkEpochMillis()));
+    block.put(
+        "closed_through", timeOrNull(progress == null ? 0 : progress.closedThroughEpochMillis()));
+    block.put("lag_ms", lag(progress, now));
+    if (progress != null) {
+      Map<String, Object> counters = new LinkedHashMap<>();
+      counters.put("received", progress.counters().received());
+      counters.put("counted", progress.counters().counted());
+      counters.put("duplicate", progress.counters().duplicate());
+      counters.put("late_adjusted", progress.counters().lateAdjusted());
+      counters.put("quarantined", progress.counters().quarantined());
+      block.put("counters", counters);
+      List<Map<String, Object>> nodes = new ArrayList<>();
+      for (Node node : progress.nodes()) {
+        nodes.add(ofNode(node));
+      }
+      block.put("nodes", nodes);
+    }
+    return block;
+  }
+
+  private static Map<String, Object> ofNode(Node node) {
+    Map<String, Object> block = new LinkedHashMap<>();
+    block.put("node", node.node());
+    block.put("node_epoch", node.epoch());
+    block.put("state", node.state().name().toLowerCase(Locale.ROOT));
+    block.put("lines", node.lines());
+    block.put("batch_seq", node.batchSequence());
+    block.put("missing_batches", node.missingBatches());
+    block.put("low_watermark", timeOrNull(node.promiseEpochMillis()));
+    return block;
+  }
+
+  /** How far a partition was read, as {@code partition:offset}. */
+  static String position(int partition, @Nullable PartitionProgress progress) {
+    return partition + ":" + (progress == null ? -1 : progress.offset());
+  }
+
+  /** How old the watermark is; null before the first promise. */
+  private static @Nullable Long lag(@Nullable PartitionProgress progress, Instant now) {
+    return progress == null || progress.watermarkEpochMillis() == 0
+        ? null
+        : Math.max(0, now.toEpochMilli() - progress.watermarkEpochMillis());
+  }
+
+  private static @Nullable String timeOrNull(long epochMillis) {
+    return epochMillis == 0 ? null : Instant.ofEpochMilli(epochMillis).toString();
+  }
+}

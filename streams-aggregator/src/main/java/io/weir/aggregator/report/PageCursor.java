@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Base64;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the next page of a report begins: the interval of the first page, the last row told, and
+ * the position the first page had read, which a later page must have reached too.
+ *
+ * @param from the report's first moment
+ * @param to the report's end
+ * @param offset offset of the calls topic the first page had reached
+ * @param lastBucketStart start of the last row's bucket
+ * @param lastEndpoint the last row's endpoint, empty when rows have none
+ */
+record PageCursor(
+    Instant from, Instant to, long offset, Instant lastBucketStart, String lastEndpoint) {
+  private static final String VERSION = "1";
+  private static final int PARTS = 6;
+
+  /** Reads the written form; null when the text is not one. */
+  static @Nullable PageCursor parse(String text) {
+    try {
+      String plain = new String(Base64.getUrlDecoder().decode(text), StandardCharsets.UTF_8);
+      String[] parts = plain.split(":", PARTS);
+      if (parts.length != PARTS || !parts[0].equals(VERSION)) {
+        return null;
+      }
+      return new PageCursor(
+          Instant.ofEpochMilli(Long.parseLong(parts[1])),
+          Instant.ofEpochMilli(Long.parseLong(parts[2])),
+          Long.parseLong(parts[3]),
+          Instant.ofEpochMilli(Long.parseLong(parts[4])),
+          parts[5]);
+    } catch (IllegalArgumentException notACursor) {
+      return null;
+    }
+  }
+
+  @Override
+  public String toString() {
+    String plain =
+        String.join(
+            ":",
+            VERSION,
+            Long.toString(from.toEpochMilli()),
+            Long.toString(to.toEpochMilli()),
+            Long.toString(offset),
+            Long.toString(lastBucketStart.toEpochMilli()),
+            lastEndpoint);
+    return Base64.getUrlEncoder()
+        .withoutPadding()
+        .encodeToString(plain.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Whether a row stands behind the last one told. */
+  boolean isBefore(Instant bucketStart, String endpoint) {
+    int order = lastBucketStart.compareTo(bucketStart);
+    return order < 0 || (order == 0 && lastEndpoint.compareTo(endpoint) < 0);
+  }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+/** Carries a problem from where it is found to the one place that answers with it. */
+final class ProblemException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final transient Problem problem;
+
+  ProblemException(Problem problem) {
+    super(problem.detail());
+    this.problem = problem;
+  }
+
+  Problem problem() {
+    return problem;
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+
+/** Lets requests wait until the table has moved on. Safe for threads. */
+public final class ProgressSignal {
+  /** A restored table moves on without a signal, so waiters look for themselves too. */
+  private static final long MAX_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition moved = lock.newCondition();
+
+  /** Says that the table moved on. */
+  public void signal() {
+    lock.lock();
+    try {
+      moved.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits until a condition over the table holds; false when it does not in time. */
+  boolean await(BooleanSupplier condition, Duration atMost) throws InterruptedException {
+    long end = System.nanoTime() + atMost.toNanos();
+    lock.lock();
+    try {
+      while (!condition.getAsBoolean()) {
+        long left = end - System.nanoTime();
+        if (left <= 0) {
+          return false;
+        }
+        moved.awaitNanos(Math.min(left, MAX_NAP_NANOS));
+      }
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Reports as JSON, CSV (RFC 4180) and NDJSON. Stateless and safe for threads. */
+final class ReportFormats {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private ReportFormats() {}
+
+  static byte[] json(Object value) {
+    try {
+      return MAPPER.writeValueAsBytes(value);
+    } catch (JsonProcessingException impossible) {
+      throw new IllegalStateException("maps and records can be written", impossible);
+    }
+  }
+
+  static Map<String, Object> members(UsageQuery query, UsageReport.Row row) {
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("from", row.from().toString());
+    members.put("to", row.to().toString());
+    members.put("status", row.isFinal() ? "final" : "running");
+    members.put("revision", row.revision());
+    members.put("quantity", row.quantity());
+    members.put("allowed", row.allowed());
+    members.put("denied", row.denied());
+    members.put("fail_open", row.failOpen());
+    if (query.byEndpoint()) {
+      members.put("endpoint", row.endpoint());
+    }
+    return members;
+  }
+
+  static byte[] document(
+      UsageQuery query,
+      UsageReport report,
+      List<UsageReport.Row> rows,
+      Map<String, Object> completeness,
+      @Nullable PageCursor next) {
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put("client", query.client());
+    document.put("from", query.from().toString());
+    document.put("to", query.to().toString());
+    document.put("window", query.window());
+    document.put("tz", query.zone().getId());
+    document.put("meter", query.meter());
+    document.put("unit", report.unit());
+    document.put("scale", 0);
+    document.put("data", rows.stream().map(row -> members(query, row)).toList());
+    document.put("completeness", completeness);
+    document.put("has_more", next != null);
+    if (next != null) {
+      document.put("next_page", next.toString());
+    }
+    return json(document);
+  }
+
+  static byte[] ndjson(UsageQuery query, List<UsageReport.Row> rows) {
+    StringBuilder lines = new StringBuilder();
+    for (UsageReport.Row row : rows) {
+      lines.append(new String(json(members(query, row)), StandardCharsets.UTF_8)).append('\n');
+    }
+    return lines.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  static byte[] csv(UsageQuery query, List<UsageReport.Row> rows) {
+    StringBuilder lines =
+        new StringBuilder("client,meter,from,to,status,revision,quantity,allowed");
+    lines.append(",denied,fail_open").append(query.byEndpoint() ? ",endpoint\r\n" : "\r\n");
+    for (UsageReport.Row row : rows) {
+      lines.append(quoted(query.client())).append(',').append(quoted(query.meter()));
+      members(query, row)
+          .forEach(
+              (name, value) ->
+                  lines.append(',').append(value instanceof String text ? quoted(text) : value));
+      lines.append("\r\n");
+    }
+    return lines.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** A field of CSV; one that a spreadsheet would take for a formula gets an apostrophe. */
+  private static String quoted(String field) {
+    String safe = !field.isEmpty() && "=+-@".indexOf(field.charAt(0)) >= 0 ? "'" + field : field;
+    boolean plain = safe.chars().noneMatch(c -> c == ',' || c == '"' || c == '\r' || c == '\n');
+    return plain ? safe : '"' + safe.replace("\"", "\"\"") + '"';
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.weir.aggregator.topology.BoundedRocksMemory;
+import io.weir.aggregator.topology.WrittenRows;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.Counters;
+import java.time.Clock;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
+import org.apache.kafka.streams.KafkaStreams;
+
+/**
+ * The figures of {@code /metrics}. Those of a partition are told by the aggregator that holds it,
+ * as of its last published progress, so the terms of the equation always belong together.
+ */
+final class ReportMetrics {
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final Map<Integer, PartitionProgress> newest = new ConcurrentHashMap<>();
+  private final UsageTable table;
+  private final int partitions;
+  private final Clock clock;
+
+  ReportMetrics(
+      UsageTable table,
+      int partitions,
+      Clock clock,
+      WrittenRows written,
+      Map<String, KafkaStreams> applications) {
+    this.table = table;
+    this.partitions = partitions;
+    this.clock = clock;
+    for (int partition = 0; partition < partitions; partition++) {
+      registerPartition(partition);
+    }
+    FunctionCounter.builder("weir.ledger.rows", written, WrittenRows::finals)
+        .tag("type", "final")
+        .register(registry);
+    FunctionCounter.builder("weir.ledger.rows", written, WrittenRows::adjustments)
+        .tag("type", "adjustment")
+        .register(registry);
+    FunctionCounter.builder("weir.ledger.rows", written, WrittenRows::closes)
+        .tag("type", "close")
+        .register(registry);
+    applications.forEach(
+        (name, streams) ->
+            Gauge.builder("weir.streams.running", streams, ReportMetrics::isRunning)
+                .tag("application", name)
+                .register(registry));
+    Gauge.builder("weir.rocksdb.used.bytes", BoundedRocksMemory::usedBytes).register(registry);
+    Gauge.builder("weir.rocksdb.max.bytes", () -> BoundedRocksMemory.MAX_BYTES).register(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+  }
+
+  private static double isRunning(KafkaStreams streams) {
+    return streams.state() == KafkaStreams.State.RUNNING ? 1 : 0;
+  }
+
+  private void registerPartition(int partition) {
+    lines(partition, "received", Counters::received);
+    lines(partition, "counted", Counters::counted);
+    lines(partition, "duplicate", Counters::duplicate);
+    lines(partition, "late_adjusted", Counters::lateAdjusted);
+    lines(partition, "quarantined", Counters::quarantined);
+    gauge(partition, "weir.watermark.lag.ms", progress -> lag(progress.watermarkEpochMillis()));
+    gauge(
+        partition,
+        "weir.closed.through.lag.ms",
+        progress -> lag(progress.closedThroughEpochMillis()));
+    gauge(
+        partition,
+        "weir.missing.batches",
+        progress ->
+            progress.nodes().stream().mapToLong(PartitionProgress.Node::missingBatches).sum());
+    gauge(
+        partition,
+        "weir.silent.nodes",
+        progress ->
+            progress.nodes().stream()
+                .filter(node -> node.state() == PartitionProgress.State.SILENT)
+                .count());
+  }
+
+  private double lag(long epochMillis) {
+    return epochMillis == 0 ? Double.NaN : Math.max(0, clock.millis() - epochMillis);
+  }
+
+  private void lines(int partition, String outcome, ToLongFunction<Counters> value) {
+    FunctionCounter.builder(
+            "weir.lines",
+            newest,
+            map -> {
+              PartitionProgress progress = map.get(partition);
+              return progress == null ? 0 : value.applyAsLong(progress.counters());
+            })
+        .description("call lines; received = counted + duplicate + late_adjusted + quarantined")
+        .tag("outcome", outcome)
+        .tag("partition", Integer.toString(partition))
+        .register(registry);
+  }
+
+  private void gauge(int partition, String name, ToDoubleFunction<PartitionProgress> value) {
+    Gauge.builder(
+            name,
+            newest,
+            map -> {
+              PartitionProgress progress = map.get(partition);
+              return progress == null ? Double.NaN : value.applyAsDouble(progress);
+            })
+        .tag("partition", Integer.toString(partition))
+        .register(registry);
+  }
+
+  /** The text Prometheus reads. */
+  String scrape() {
+    for (int partition = 0; partition < partitions; partition++) {
+      int one = partition;
+      try {
+        table.progress(partition).ifPresent(progress -> newest.put(one, progress));
+      } catch (ProblemException elsewhere) {
+        newest.remove(partition);
+      }
+    }
+    return registry.scrape();
+  }
+}

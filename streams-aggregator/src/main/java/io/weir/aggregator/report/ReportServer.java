@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.javalin.Javalin;
+import io.javalin.config.JavalinConfig;
+import io.javalin.http.Context;
+import io.weir.aggregator.topology.WrittenRows;
+import java.io.IOException;
+import java.io.InputStream;
+import java.time.Clock;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.state.HostInfo;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The reports API over HTTP: the one place that knows routes, parameters, headers and status codes.
+ * Safe for threads.
+ */
+public final class ReportServer implements AutoCloseable {
+  static final String POSITION_HEADER = "Usage-Position";
+  static final String NEXT_PAGE_HEADER = "Usage-Next-Page";
+
+  private static final Logger LOG = LoggerFactory.getLogger(ReportServer.class);
+  private static final int VIRTUAL_THREADS_SINCE = 21;
+
+  private final Javalin javalin;
+  private final Clock clock;
+  private volatile @Nullable Parts parts;
+
+  private record Parts(
+      UsageTable table,
+      UsageReports usage,
+      CompletenessReports completeness,
+      PeerReports peers,
+      ReportMetrics metrics,
+      ReportSettings settings,
+      Supplier<Boolean> ready) {}
+
+  private ReportServer(Clock clock) {
+    this.clock = clock;
+    this.javalin = Javalin.create(this::configure);
+  }
+
+  /**
+   * Starts to listen; until {@link #serve} only {@code /health/live} answers well.
+   *
+   * @param port 0 for any free one
+   * @throws RuntimeException of Javalin's when the port is taken
+   */
+  public static ReportServer start(int port, Clock clock) {
+    ReportServer server = new ReportServer(clock);
+    server.javalin.start(port);
+    return server;
+  }
+
+  /** The port it listens on. */
+  public int port() {
+    return javalin.port();
+  }
+
+  /** Says what to answer from. */
+  public void serve(
+      KafkaStreams meterCore,
+      KafkaStreams usageView,
+      HostInfo self,
+      ProgressSignal signal,
+      ReportSettings settings,
+      WrittenRows written) {
+    StreamsUsageTable table = new StreamsUsageTable(usageView, self);
+    PeerReports peers = new PeerReports();
+    parts =
+        new Parts(
+            table,
+            new UsageReports(table, signal, settings),
+            new CompletenessReports(table, peers, settings.partitions()),
+            peers,
+            new ReportMetrics(
+                table,
+                settings.partitions(),
+                clock,
+                written,
+                Map.of("meter-core", meterCore, "usage-view", usageView)),
+            settings,
+            () ->
+                meterCore.state() == KafkaStreams.State.RUNNING
+                    && usageView.state() == KafkaStreams.State.RUNNING);
+  }
+
+  private void configure(JavalinConfig config) {
+    config.startup.showJavalinBanner = false;
+    config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
+    config.routes.get("/", this::page);
+    config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
+    config.routes.get("/health/ready", this::ready);
+    config.routes.get("/metrics", this::metrics);
+    config.routes.get("/v1/usage", this::usage);
+    config.routes.get("/v1/completeness", this::completeness);
+    config.routes.exception(ProblemException.class, (refused, ctx) -> send(ctx, refused.problem()));
+    config.routes.exception(
+        Exception.class,
+        (failed, ctx) -> {
+          LOG.error("report failed path={}", ctx.path(), failed);
+          send(ctx, Problem.internal());
+        });
+    config.routes.error(
+        404,
+        ctx -> {
+          if (!Problem.MEDIA_TYPE.equals(ctx.res().getContentType())) {
+            send(ctx, Problem.notFound(ctx.path()));
+          }
+        });
+  }
+
+  private void page(Context ctx) throws IOException {
+    try (InputStream page =
+        Objects.requireNonNull(ReportServer.class.getResourceAsStream("usage.html"))) {
+      ctx.header(
+          "Content-Security-Policy",
+          "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
+              + " connect-src 'self'; img-src data:");
+      ctx.contentType("text/html; charset=utf-8").result(page.readAllBytes());
+    }
+  }
+
+  private void ready(Context ctx) {
+    Parts serving = parts;
+    if (serving == null || !serving.ready().get()) {
+      throw new ProblemException(Problem.notReady("the Streams applications are not running yet"));
+    }
+    send(ctx, Answer.json(200, Map.of("status", "ready")));
+  }
+
+  private void metrics(Context ctx) {
+    ctx.contentType("text/plain; version=0.0.4; charset=utf-8")
+        .result(serving().metrics().scrape());
+  }
+
+  private void usage(Context ctx) throws InterruptedException {
+    Parts serving = serving();
+    Map<String, List<String>> parameters = ctx.queryParamMap();
+    UsageQuery query = UsageQuery.of(parameters, serving.settings().window(), clock.instant());
+    String positions = ctx.header(POSITION_HEADER);
+    UsageReports.parse(positions); // refused here, not by whom it is passed on to
+    String accept = mediaType(ctx.header("Accept"));
+    int partition = serving.usage().partitionOf(query);
+    UsageTable.Owner owner = serving.table().owner(partition);
+    if (owner instanceof UsageTable.Owner.Local) {
+      send(ctx, serving.usage().answer(query, positions, accept, clock.instant()));
+    } else if (owner instanceof UsageTable.Owner.Remote remote && !isForwarded(ctx)) {
+      send(ctx, forwarded(serving, remote, partition, ctx, accept, positions));
+    } else {
+      throw new ProblemException(
+          Problem.partitionUnavailable(partition, "no aggregator holds it at present"));
+    }
+  }
+
+  private static Answer forwarded(
+      Parts serving,
+      UsageTable.Owner.Remote owner,
+      int partition,
+      Context ctx,
+      String accept,
+      @Nullable String positions)
+      throws InterruptedException {
+    try {
+      return serving.peers().ask(owner, "/v1/usage?" + ctx.queryString(), accept, positions);
+    } catch (IOException unreachable) {
+      throw new ProblemException(
+          Problem.partitionUnavailable(
+              partition,
+              "the aggregator at " + owner.host() + ":" + owner.port() + " does not answer"));
+    }
+  }
+
+  private void completeness(Context ctx) throws InterruptedException {
+    UsageQuery.requireKnown(ctx.queryParamMap(), Set.of());
+    send(ctx, serving().completeness().answer(isForwarded(ctx), clock.instant()));
+  }
+
+  private Parts serving() {
+    Parts serving = parts;
+    if (serving == null) {
+      throw new ProblemException(Problem.notReady("the aggregator is starting"));
+    }
+    return serving;
+  }
+
+  private static boolean isForwarded(Context ctx) {
+    return ctx.header(PeerReports.FORWARDED_HEADER) != null;
+  }
+
+  private static String mediaType(@Nullable String accept) {
+    String wanted = accept == null ? "" : accept.toLowerCase(Locale.ROOT);
+    if (wanted.contains(Answer.CSV)) {
+      return Answer.CSV;
+    }
+    return wanted.contains(Answer.NDJSON) ? Answer.NDJSON : Answer.JSON;
+  }
+
+  private static void send(Context ctx, Answer answer) {
+    String position = answer.position();
+    if (position != null) {
+      ctx.header(POSITION_HEADER, position);
+    }
+    String nextPage = answer.nextPage();
+    if (nextPage != null) {
+      ctx.header(NEXT_PAGE_HEADER, nextPage);
+    }
+    ctx.status(answer.status()).contentType(answer.mediaType()).result(answer.body());
+  }
+
+  private static void send(Context ctx, Problem problem) {
+    ctx.status(problem.status())
+        .contentType(Problem.MEDIA_TYPE)
+        .result(ReportFormats.json(problem.members()));
+  }
+
+  @Override
+  public void close() {
+    javalin.stop();
+  }
+}

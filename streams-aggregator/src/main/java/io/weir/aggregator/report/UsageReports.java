@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsagePosition;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Answers usage queries from the partitions that are here. Safe for threads. */
+final class UsageReports {
+  private final UsageTable table;
+  private final ProgressSignal signal;
+  private final ReportSettings settings;
+
+  UsageReports(UsageTable table, ProgressSignal signal, ReportSettings settings) {
+    this.table = table;
+    this.signal = signal;
+    this.settings = settings;
+  }
+
+  int partitionOf(UsageQuery query) {
+    return ClientPartitioner.partition(query.client(), settings.partitions());
+  }
+
+  /**
+   * Answers a query of a client whose partition is here.
+   *
+   * @param positions what the report must include, as the header says it; null for nothing
+   * @param mediaType the form of the answer
+   */
+  Answer answer(UsageQuery query, @Nullable String positions, String mediaType, Instant now)
+      throws InterruptedException {
+    int partition = partitionOf(query);
+    awaitPositions(partition, positions);
+    awaitPage(partition, query.page());
+    PartitionProgress progress = table.progress(partition).orElse(null);
+    UsageReport report = new UsageReport(query, settings.window(), progress);
+    table.read(
+        partition,
+        new UsageKey(query.client(), query.meter(), "-"),
+        query.from().toEpochMilli(),
+        query.to().toEpochMilli(),
+        report::add);
+    List<UsageReport.Row> rows = report.rows();
+    PageCursor next = null;
+    if (rows.size() > query.limit()) {
+      rows = rows.subList(0, query.limit());
+      UsageReport.Row last = rows.get(rows.size() - 1);
+      next =
+          new PageCursor(
+              query.from(),
+              query.to(),
+              progress == null ? -1 : progress.offset(),
+              last.from(),
+              last.endpoint());
+    }
+    Map<String, Object> completeness =
+        Completeness.ofReport(
+            partition, progress, query.to(), report.windowsAreComplete(), settings.lateness(), now);
+    byte[] body =
+        switch (mediaType) {
+          case Answer.CSV -> ReportFormats.csv(query, rows);
+          case Answer.NDJSON -> ReportFormats.ndjson(query, rows);
+          default -> ReportFormats.document(query, report, rows, completeness, next);
+        };
+    return new Answer(
+        200,
+        mediaType,
+        body,
+        Completeness.position(partition, progress),
+        next == null ? null : next.toString());
+  }
+
+  private void awaitPage(int partition, @Nullable PageCursor page) throws InterruptedException {
+    if (page == null) {
+      return;
+    }
+    boolean reached =
+        signal.await(() -> offset(partition) >= page.offset(), settings.positionWait());
+    if (!reached) {
+      throw new ProblemException(Problem.positionNotReached(partition + ":" + page.offset()));
+    }
+  }
+
+  private long offset(int partition) {
+    return table.progress(partition).map(PartitionProgress::offset).orElse(-1L);
+  }
+
+  /** Waits for the positions of this partition; calls of other ones are in no report of it. */
+  private void awaitPositions(int partition, @Nullable String header) throws InterruptedException {
+    for (UsagePosition position : parse(header)) {
+      if (position.partition() != partition) {
+        continue;
+      }
+      if (!signal.await(() -> isReached(position), settings.positionWait())) {
+        throw new ProblemException(Problem.positionNotReached(position.toString()));
+      }
+    }
+  }
+
+  private boolean isReached(UsagePosition position) {
+    return table.progress(position.partition()).stream()
+        .flatMap(progress -> progress.nodes().stream())
+        .anyMatch(
+            node ->
+                node.node().equals(position.node())
+                    && node.epoch() == position.nodeEpoch()
+                    && node.lines() >= position.line());
+  }
+
+  static List<UsagePosition> parse(@Nullable String header) {
+    List<UsagePosition> positions = new ArrayList<>();
+    if (header == null || header.isBlank()) {
+      return positions;
+    }
+    for (String text : header.split(",", -1)) {
+      UsagePosition position = UsagePosition.parse(text.strip());
+      if (position == null) {
+        throw new ProblemException(
+            Problem.badParameter(
+                "Usage-Position", "must be partition:node:epoch:line, is '" + text + "'"));
+      }
+      positions.add(position);
+    }
+    return positions;
+  }
+}

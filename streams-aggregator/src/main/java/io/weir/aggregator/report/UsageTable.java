@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** The table of newest figures, a partition at a time. Safe for threads. */
+interface UsageTable {
+  /** Who can be asked about a partition. */
+  sealed interface Owner {
+    /** This process. */
+    record Local() implements Owner {}
+
+    /** Another one, by the host and port of its reports API. */
+    record Remote(String host, int port) implements Owner {}
+
+    /** Nobody at present. */
+    record Nobody() implements Owner {}
+  }
+
+  Owner owner(int partition);
+
+  /**
+   * How far a partition that is here was counted; empty when nothing of it was.
+   *
+   * @throws ProblemException when the partition is not here (any more)
+   */
+  Optional<PartitionProgress> progress(int partition);
+
+  /**
+   * Reads the figures of a client's windows that start in {@code [from, to)}.
+   *
+   * @param anyEndpoint the client and meter; its endpoint is not looked at
+   * @throws ProblemException when the partition is not here (any more)
+   */
+  void read(
+      int partition,
+      UsageKey anyEndpoint,
+      long fromEpochMillis,
+      long toEpochMillis,
+      Consumer<UsageState> into);
+}

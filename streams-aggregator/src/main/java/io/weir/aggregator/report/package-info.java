@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Usage reports over the table of newest figures, and their HTTP edge; depends on the topologies'
+ * names, Kafka Streams' queries and Javalin.
+ */
+@NullMarked
+package io.weir.aggregator.report;
+
+import org.jspecify.annotations.NullMarked;

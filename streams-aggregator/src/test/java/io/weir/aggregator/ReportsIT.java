@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The reports API of two aggregators that share the partitions of a real broker. */
+final class ReportsIT {
+  private static final int PARTITIONS = 4;
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final AtomicLong SEQUENCE = new AtomicLong();
+
+  @TempDir static Path folder;
+
+  private static Broker broker;
+  private static Aggregator one;
+  private static Aggregator two;
+  private static final HttpClient HTTP = HttpClient.newHttpClient();
+
+  @BeforeAll
+  static void start() throws Exception {
+    broker = new Broker(PARTITIONS);
+    one = Aggregator.start(config("one"));
+    two = Aggregator.start(config("two"));
+    Await.until("both share the partitions", () -> bothAnswerForAll());
+  }
+
+  @AfterAll
+  static void stop() {
+    one.close();
+    two.close();
+    broker.close();
+  }
+
+  private static boolean bothAnswerForAll() throws Exception {
+    for (Aggregator aggregator : List.of(one, two)) {
+      for (int partition = 0; partition < PARTITIONS; partition++) {
+        String client = Calls.clientOf("probe", partition, PARTITIONS);
+        if (!aggregator.ready()
+            || get(aggregator, "/v1/usage?client=" + client).statusCode() != 200) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  @Test
+  void usage_withPosition_includesTheCallFromWhicheverIsAsked() throws Exception {
+    for (int partition = 0; partition < PARTITIONS; partition++) {
+      String client = Calls.clientOf("acme", partition, PARTITIONS);
+      String position = send(partition, client, 3, 1);
+      for (Aggregator aggregator : List.of(one, two)) {
+        HttpResponse<String> response =
+            get(aggregator, "/v1/usage?window=total&client=" + client, "Usage-Position", position);
+
+        assertEquals(200, response.statusCode(), response.body());
+        JsonNode report = MAPPER.readTree(response.body());
+        JsonNode row = report.path("data").path(0);
+        assertEquals(3, row.path("quantity").asLong(), response.body());
+        assertEquals(3, row.path("allowed").asLong());
+        assertEquals(1, row.path("denied").asLong());
+        assertFalse(report.path("completeness").path("complete").asBoolean());
+        assertTrue(
+            report.path("completeness").path("position").asText().startsWith(partition + ":"));
+      }
+    }
+  }
+
+  @Test
+  void usage_afterClose_isFinalAndComplete() throws Exception {
+    String client = Calls.clientOf("closing", 1, PARTITIONS);
+    long from = System.currentTimeMillis() / 2_000 * 2_000;
+    send(1, client, 5, 0);
+    long to = System.currentTimeMillis() / 2_000 * 2_000 + 2_000;
+    String query =
+        "/v1/usage?client="
+            + client
+            + "&from="
+            + Instant.ofEpochMilli(from)
+            + "&to="
+            + Instant.ofEpochMilli(to)
+            + "&group_by=endpoint&status=final";
+
+    Await.until(
+        "complete",
+        () -> {
+          heartbeat(1);
+          return MAPPER
+              .readTree(get(one, query).body())
+              .path("completeness")
+              .path("complete")
+              .asBoolean();
+        });
+
+    long quantity = 0;
+    for (JsonNode row : MAPPER.readTree(get(one, query).body()).path("data")) {
+      assertEquals("final", row.path("status").asText());
+      assertEquals("GET /items", row.path("endpoint").asText());
+      quantity += row.path("quantity").asLong();
+    }
+    assertEquals(5, quantity);
+    HttpResponse<String> csv = get(two, query, "Accept", "text/csv");
+    assertTrue(csv.body().startsWith("client,meter,from,to,status,"), csv.body());
+    assertTrue(csv.body().contains(client + ",calls,"), csv.body());
+  }
+
+  @Test
+  void usage_pagesOfOneRow_giveEveryRowOnce() throws Exception {
+    String client = Calls.clientOf("pages", 2, PARTITIONS);
+    List<CallEvent> calls = new ArrayList<>();
+    long now = System.currentTimeMillis();
+    for (int i = 0; i < 5; i++) {
+      calls.add(Calls.call("p" + i, false, client, "e" + i, i + 1, true, now));
+    }
+    String position = send(2, calls);
+    String base = "/v1/usage?client=" + client + "&window=total&group_by=endpoint&limit=2";
+
+    List<String> endpoints = new ArrayList<>();
+    String page = "";
+    do {
+      JsonNode report = MAPPER.readTree(get(one, base + page, "Usage-Position", position).body());
+      report.path("data").forEach(row -> endpoints.add(row.path("endpoint").asText()));
+      page = report.has("next_page") ? "&page=" + report.path("next_page").asText() : "";
+    } while (!page.isEmpty());
+
+    assertEquals(List.of("e0", "e1", "e2", "e3", "e4"), endpoints);
+  }
+
+  @Test
+  void usage_positionNeverReached_isProblemThatNamesIt() throws Exception {
+    String client = Calls.clientOf("never", 0, PARTITIONS);
+
+    HttpResponse<String> response =
+        get(one, "/v1/usage?client=" + client, "Usage-Position", "0:n0:1:999999999");
+
+    assertEquals(504, response.statusCode());
+    assertTrue(response.body().contains("0:n0:1:999999999"), response.body());
+  }
+
+  @Test
+  void usage_badParameters_areProblemsThatNameTheField() throws Exception {
+    assertProblem("client", "/v1/usage");
+    assertProblem("client", "/v1/usage?client=a%00b");
+    assertProblem("colour", "/v1/usage?client=a&colour=red");
+    assertProblem("tz", "/v1/usage?client=a&tz=Mars");
+    assertProblem("window", "/v1/usage?client=a&window=PT7H");
+    assertProblem("from", "/v1/usage?client=a&from=yesterday");
+    assertProblem("to", "/v1/usage?client=a&from=2026-01-02&to=2026-01-01");
+    assertProblem("limit", "/v1/usage?client=a&limit=0");
+    assertProblem("page", "/v1/usage?client=a&page=zzz");
+    assertProblem("status", "/v1/usage?client=a&status=open");
+    assertProblem("verbose", "/v1/completeness?verbose=1");
+    HttpResponse<String> position = get(one, "/v1/usage?client=a", "Usage-Position", "here");
+    assertEquals(400, position.statusCode());
+    assertEquals(404, get(one, "/v2").statusCode());
+  }
+
+  @Test
+  void completenessAndMetrics_showTheEquation() throws Exception {
+    String client = Calls.clientOf("equation", 3, PARTITIONS);
+    String position = send(3, client, 2, 2);
+    get(one, "/v1/usage?client=" + client, "Usage-Position", position);
+
+    for (Aggregator aggregator : List.of(one, two)) {
+      JsonNode document = MAPPER.readTree(get(aggregator, "/v1/completeness").body());
+      assertEquals(PARTITIONS, document.path("partitions").size(), document.toString());
+      assertEquals(0, document.path("missing_partitions").size());
+      JsonNode counters = document.path("partitions").path(3).path("counters");
+      assertEquals(
+          counters.path("received").asLong(),
+          counters.path("counted").asLong()
+              + counters.path("duplicate").asLong()
+              + counters.path("late_adjusted").asLong()
+              + counters.path("quarantined").asLong());
+    }
+    String metrics = get(one, "/metrics").body();
+    assertTrue(metrics.contains("weir_lines_total{outcome=\"received\",partition=\"3\"}"), metrics);
+    assertTrue(metrics.contains("weir_streams_running{application=\"meter-core\"} 1.0"), metrics);
+    assertEquals(200, get(one, "/health/live").statusCode());
+    assertEquals(200, get(one, "/health/ready").statusCode());
+    assertTrue(get(one, "/").body().contains("<title>Weir: usage</title>"));
+  }
+
+  private static void assertProblem(String field, String path) throws Exception {
+    HttpResponse<String> response = get(one, path);
+    assertEquals(400, response.statusCode(), path);
+    assertEquals(
+        "application/problem+json", response.headers().firstValue("Content-Type").orElse(""));
+    assertEquals(field, MAPPER.readTree(response.body()).path("field").asText(), path);
+  }
+
+  private static HttpResponse<String> get(Aggregator aggregator, String path, String... headers)
+      throws Exception {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static String send(int partition, String client, int allowed, int denied) {
+    List<CallEvent> calls = new ArrayList<>();
+    long now = System.currentTimeMillis();
+    for (int i = 0; i < allowed; i++) {
+      calls.add(Calls.allowed(client + i, client, 1, now));
+    }
+    for (int i = 0; i < denied; i++) {
+      calls.add(Calls.denied(client + "d" + i, client, 1, now));
+    }
+    return send(partition, calls);
+  }
+
+  /** Sends one batch of a node of its own; the position of its last call. */
+  private static String send(int partition, List<CallEvent> calls) {
+    String node = "m" + SEQUENCE.incrementAndGet();
+    broker.send(
+        partition,
+        new BatchHeader(node, 1, 1, calls.size(), System.currentTimeMillis(), 0, true),
+        Calls.value(calls));
+    broker.flush();
+    return partition + ":" + node + ":1:" + calls.size();
+  }
+
+  private static void heartbeat(int partition) {
+    broker.send(
+        partition,
+        new BatchHeader("beat", 1, 0, 0, System.currentTimeMillis(), 0, false),
+        new byte[0]);
+    broker.flush();
+  }
+
+  private static AggregatorConfig config(String instance) {
+    return AggregatorConfig.of(
+        Map.of(
+            "WEIR_KAFKA",
+            broker.bootstrapServers(),
+            "WEIR_DATA",
+            folder.resolve(instance).toString(),
+            "WEIR_REPORTS_PORT",
+            "0",
+            "WEIR_WINDOW",
+            "PT2S",
+            "WEIR_GRACE",
+            "PT1S",
+            "WEIR_INSTANCE",
+            instance));
+  }
+}
