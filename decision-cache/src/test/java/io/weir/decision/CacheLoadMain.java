@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.weir.decision.redis.CacheStatistics;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.topics.model.TokenBucketLimit;
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -54,11 +56,25 @@ public final class CacheLoadMain {
             () -> call(cache, checks, samples, decided, undecided, halfNanos, endNanos));
       }
       threads.shutdown();
+      threads.awaitTermination(halfNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+      long cpuNanos = cpuNanos();
       if (!threads.awaitTermination(seconds + 30L, TimeUnit.SECONDS)) {
         throw new IllegalStateException("callers hang");
       }
-      print(decided.sum() * 2.0 / seconds, undecided.sum(), latenciesNanos, cache.statistics());
+      cpuNanos = cpuNanos() - cpuNanos;
+      print(
+          cpuNanos,
+          decided.sum() * 2.0 / seconds,
+          seconds,
+          undecided.sum(),
+          latenciesNanos,
+          cache.statistics());
     }
+  }
+
+  private static long cpuNanos() {
+    return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+        .getProcessCpuTime();
   }
 
   private static Check[] checks(int keys, int bucketsPerCheck) {
@@ -106,7 +122,12 @@ public final class CacheLoadMain {
   }
 
   private static void print(
-      double decisionsPerSecond, long undecided, long[][] latenciesNanos, CacheStatistics stats) {
+      long cpuNanos,
+      double decisionsPerSecond,
+      int seconds,
+      long undecided,
+      long[][] latenciesNanos,
+      CacheStatistics stats) {
     long[] all =
         Arrays.stream(latenciesNanos)
             .flatMapToLong(Arrays::stream)
@@ -116,12 +137,14 @@ public final class CacheLoadMain {
     System.out.printf(
         Locale.ROOT,
         "java=%s decisions_per_second=%.0f latency_micros_p50=%d latency_micros_p99=%d"
-            + " undecided=%d mean_batch=%.1f latency_micros_max=%d%n",
+            + " undecided=%d jvm_micros_each=%.2f asked=%d mean_batch=%.1f latency_micros_max=%d%n",
         System.getProperty("java.version"),
         decisionsPerSecond,
         all[all.length / 2] / 1_000,
         all[(int) (all.length * 0.99)] / 1_000,
         undecided,
+        cpuNanos / 1_000.0 / (decisionsPerSecond * seconds / 2),
+        stats.asked(),
         (double) stats.checksSent() / stats.scriptCalls(),
         all[all.length - 1] / 1_000);
   }

@@ -5,6 +5,8 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.Decision;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -40,14 +42,19 @@ final class ScriptCall {
   }
 
   private void send(StatefulRedisConnection<byte[], byte[]> connection, boolean mayLoad) {
-    byte[][] keys =
-        batch.stream().flatMap(check -> List.of(check.keys()).stream()).toArray(byte[][]::new);
-    byte[][] arguments = batch.stream().map(WaitingCheck::argument).toArray(byte[][]::new);
+    byte[][] arguments = new byte[batch.size()][];
+    List<byte[]> keys = new ArrayList<>(batch.size());
+    for (int i = 0; i < arguments.length; i++) {
+      WaitingCheck check = batch.get(i);
+      Collections.addAll(keys, check.keys());
+      arguments[i] = check.argument();
+    }
     statistics.countCall(batch.size());
     try {
       connection
           .async()
-          .<byte[]>evalsha(script.sha1(), ScriptOutputType.VALUE, keys, arguments)
+          .<byte[]>evalsha(
+              script.sha1(), ScriptOutputType.VALUE, keys.toArray(byte[][]::new), arguments)
           .whenComplete((reply, error) -> completed(connection, reply, error, mayLoad));
     } catch (RedisException refused) {
       fail(Failures.undecided(refused));

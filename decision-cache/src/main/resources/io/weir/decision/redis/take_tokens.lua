@@ -11,90 +11,92 @@
 --          retry-after micros (-1 never), epoch, charged tokens i64 (all 0 in a corrupt check).
 -- State    41 bytes: version u8 = 1; units, unitsPerToken, lastEpochMicros, epoch, chargedTokens i64.
 -- Clock    this server's TIME, read once. Complexity: O(buckets). A stored value that is not ours makes
---          its check corrupt and stays as it is. A key asked twice is read once and written once.
+--          its check corrupt and stays as it is. A key charged twice is written once.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, BUCKET, REPLY = '<Bi8i8i8i8i8', 41, '<Bi8i8i8i8', '<Bi8i8i8i8i8'
-local ceil, floor, max, min, pack, unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
+local ceil, floor, pack, unpack = math.ceil, math.floor, struct.pack, struct.unpack
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local kept, written = {}, {}
+local charged_views = {}
 
-local function counts(value, least) return value >= least and value < EXACT end
-
-local function load(key)
-  if kept[key] ~= nil then return kept[key] end
-  local value, state = redis.pcall('GET', key), false
-  if value == false then
-    state = { units = EXACT, per_token = 0, last = now, epoch = 0, charged = 0 }
-  elseif type(value) == 'string' and #value == STATE_BYTES then
-    local version, units, per_token, last, epoch, charged = unpack(STATE, value)
-    if version == 1 and counts(units, 0) and counts(per_token, 1) and counts(last, 0)
-      and counts(epoch, 1) and counts(charged, 1) then
-      state = { units = units, per_token = per_token, last = last, epoch = epoch, charged = charged }
+-- A bucket under a limit as it was last written; nil when the value is not ours. All fields are made
+-- at once: a table that grows field by field costs a microsecond.
+local function load(key, enforced, tick, per_tick, per_token, capacity)
+  local version, units, kept_per_token, last, epoch, charged = 1, capacity, per_token, now, 0, 0
+  local view = charged_views[key]
+  if view then
+    units, kept_per_token, last, epoch, charged = view.units, view.per_token, view.last, view.epoch, view.charged
+  else
+    local value = redis.pcall('GET', key)
+    if value then
+      if type(value) ~= 'string' or #value ~= STATE_BYTES then return nil end
+      version, units, kept_per_token, last, epoch, charged = unpack(STATE, value)
+      if version ~= 1 or units < 0 or units >= EXACT or kept_per_token < 1 or kept_per_token >= EXACT or last < 0
+        or last >= EXACT or epoch < 1 or epoch >= EXACT or charged < 1 or charged >= EXACT then return nil end
     end
   end
-  kept[key] = state
-  return state
+  if kept_per_token ~= per_token then units = floor(units / kept_per_token) * per_token end
+  if units > capacity then units = capacity end
+  return { key = key, enforced = enforced, tick = tick, per_tick = per_tick, per_token = per_token,
+    capacity = capacity, units = units, last = last, epoch = epoch, charged = charged, retry = 0, reset = 0 }
 end
 
 local function wait(view, missing)
-  if missing <= 0 then return 0 end
-  return min(MAX_WAIT, ceil(missing / view.per_tick) * view.tick - (now - view.last))
+  local micros = ceil(missing / view.per_tick) * view.tick - (now - view.last)
+  return missing <= 0 and 0 or micros < MAX_WAIT and micros or MAX_WAIT
 end
 
-local function refill(view, state)
-  local units, last, capacity = state.units, state.last, view.capacity
-  if state.epoch ~= 0 and state.per_token ~= view.per_token then
-    units = min(capacity, floor(units / state.per_token) * view.per_token)
+local function refill(view)
+  local ahead = view.last - now
+  if ahead < 0 then
+    local ticks = floor(-ahead / view.tick)
+    local full = ticks >= ceil((view.capacity - view.units) / view.per_tick)
+    view.units = full and view.capacity or view.units + ticks * view.per_tick
+    view.last = view.last + ticks * view.tick
+  elseif ahead > 0 and (ahead > MAX_WAIT or ahead > ceil(view.capacity / view.per_tick) * view.tick) then
+    view.last = now
   end
-  units = min(capacity, units)
-  if last - now > min(MAX_WAIT, ceil(capacity / view.per_tick) * view.tick) then
-    last = now
-  elseif last < now then
-    local ticks = floor((now - last) / view.tick)
-    units = ticks >= ceil((capacity - units) / view.per_tick) and capacity or units + ticks * view.per_tick
-    last = last + ticks * view.tick
-  end
-  view.units, view.last, view.epoch, view.charged = units, last, state.epoch, state.charged
 end
 
 local function charge(view, cost)
-  if view.units + view.per_tick > view.capacity then view.last = max(view.last, now) end
+  if view.units + view.per_tick > view.capacity and view.last < now then view.last = now end
   view.units = view.units - cost * view.per_token
   view.charged = view.charged + cost
   if view.epoch == 0 or view.charged >= EXACT then
-    view.epoch, view.charged = max(now, view.epoch + 1), cost
+    view.epoch, view.charged = view.epoch < now and now or view.epoch + 1, cost
   end
-  kept[view.key], written[view.key] = view, true
+  charged_views[view.key] = view
 end
 
-local replies, key_index = { pack('<i8', now) }, 0
+local replies, views, key_index = { pack('<i8', now) }, {}, 0
 for n = 1, #ARGV do
-  local arg, views, corrupt, deciding, longest, never = ARGV[n], {}, false, 255, 0, false
+  local arg, corrupt, deciding, longest, never = ARGV[n], false, 255, 0, false
   local peek, count, cost, at = unpack('<BBi8', arg)
   for i = 1, count do
-    local view = { key = KEYS[key_index + i] }
-    view.enforced, view.tick, view.per_tick, view.per_token, view.capacity, at = unpack(BUCKET, arg, at)
-    local state = load(view.key)
-    if state then
-      refill(view, state)
-      local can_hold = cost <= view.capacity / view.per_token
-      view.retry = can_hold and wait(view, cost * view.per_token - view.units) or -1
-      if view.enforced == 1 and not never and (not can_hold or view.retry > longest) then
-        deciding, longest, never = i - 1, view.retry, not can_hold
+    local enforced, tick, per_tick, per_token, capacity
+    enforced, tick, per_tick, per_token, capacity, at = unpack(BUCKET, arg, at)
+    local view = load(KEYS[key_index + i], enforced, tick, per_tick, per_token, capacity)
+    if view then
+      refill(view)
+      local can_hold = cost <= capacity / per_token
+      local retry = can_hold and wait(view, cost * per_token - view.units) or -1
+      if retry ~= 0 and enforced == 1 and not never and (not can_hold or retry > longest) then
+        deciding, longest, never = i - 1, retry, not can_hold
       end
+      view.retry = retry
+    else
+      corrupt = true
     end
-    corrupt = corrupt or not state
     views[i] = view
   end
   key_index = key_index + count
   local verdict = corrupt and 3 or never and 2 or deciding == 255 and 1 or 0
-  replies[#replies + 1] = pack('<BB', verdict, corrupt and 255 or deciding)
+  replies[#replies + 1] = string.char(verdict, corrupt and 255 or deciding)
   for i = 1, count do
-    local view = views[i]
     if corrupt then
       replies[#replies + 1] = pack(REPLY, 0, 0, 0, 0, 0, 0)
     else
+      local view = views[i]
       local flags = view.retry == 0 and 1 or 0
       if flags == 1 and verdict == 1 and peek == 0 then
         charge(view, cost)
@@ -106,9 +108,8 @@ for n = 1, #ARGV do
     end
   end
 end
-for key in pairs(written) do
-  local state = kept[key]
-  redis.call('SET', key, pack(STATE, 1, state.units, state.per_token, state.last, state.epoch, state.charged),
-    'PX', string.format('%.0f', ceil(state.reset / 1000) + TTL_MARGIN_MILLIS))
+for key, view in pairs(charged_views) do
+  redis.call('SET', key, pack(STATE, 1, view.units, view.per_token, view.last, view.epoch, view.charged),
+    'PX', string.format('%d', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS))
 end
 return table.concat(replies)
