@@ -61,8 +61,14 @@ final class Caller {
     String id = n % 2 == 0 ? ",\"id\":\"own-" + thread + "-" + n + "\"" : "";
     String endpoint = n % 3 == 0 ? "POST /v1/orders" : "GET /v1/items";
     String body =
-        "{\"client\":\"" + client + "\",\"endpoint\":\"" + endpoint + "\",\"cost\":" + (1 + n % 3)
-            + id + "}";
+        "{\"client\":\""
+            + client
+            + "\",\"endpoint\":\""
+            + endpoint
+            + "\",\"cost\":"
+            + (1 + n % 3)
+            + id
+            + "}";
     try {
       HttpResponse<String> answer =
           http.send(
@@ -73,8 +79,7 @@ final class Caller {
               HttpResponse.BodyHandlers.ofString());
       if (answer.statusCode() == 200 || answer.statusCode() == 429) {
         JsonNode json = JSON.readTree(answer.body());
-        answered.put(
-            client + "/" + json.path("id").asText(), json.path("allowed").asBoolean());
+        answered.put(client + "/" + json.path("id").asText(), json.path("allowed").asBoolean());
       } else {
         refused.incrementAndGet();
       }

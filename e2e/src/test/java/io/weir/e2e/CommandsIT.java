@@ -105,8 +105,7 @@ final class CommandsIT {
   void kafkaUnreachable_isSaidWithAddressAndVariable() throws Exception {
     String nowhere = "127.0.0.1:" + Ports.free();
 
-    WeirProcess check =
-        WeirProcess.start(folder, Map.of("WEIR_KAFKA", nowhere), "topics", "check");
+    WeirProcess check = WeirProcess.start(folder, Map.of("WEIR_KAFKA", nowhere), "topics", "check");
 
     assertEquals(1, check.awaitExit());
     assertTrue(check.errors().contains(nowhere), check.errors());
@@ -118,8 +117,7 @@ final class CommandsIT {
     Path file = folder.resolve("bad.yml");
     Files.writeString(file, "policies:\n  - name: a\n    limit: {capacity: 0}\n");
 
-    WeirProcess check =
-        WeirProcess.start(folder, Map.of(), "policies", "check", file.toString());
+    WeirProcess check = WeirProcess.start(folder, Map.of(), "policies", "check", file.toString());
 
     assertEquals(1, check.awaitExit());
     assertTrue(check.output().stream().anyMatch(l -> l.contains("policies[0].limit.capacity")));

@@ -58,7 +58,9 @@ final class Recorded {
     Map<String, String> headers = new HashMap<>();
     record
         .headers()
-        .forEach(header -> headers.put(header.key(), new String(header.value(), StandardCharsets.UTF_8)));
+        .forEach(
+            header ->
+                headers.put(header.key(), new String(header.value(), StandardCharsets.UTF_8)));
     List<JsonNode> lines = new ArrayList<>();
     byte[] value = record.value();
     if (value != null) {

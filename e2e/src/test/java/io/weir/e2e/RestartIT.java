@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The process that holds broker, ingest and aggregator is killed with -9 in the middle of a run, and
- * started again over the same data: what was answered 200 or 429 is in the ledger exactly once.
+ * The process that holds broker, ingest and aggregator is killed with -9 in the middle of a run,
+ * and started again over the same data: what was answered 200 or 429 is in the ledger exactly once.
  */
 final class RestartIT {
   private static final int KILLS = 3;
@@ -134,7 +134,12 @@ final class RestartIT {
     for (Recorded.Row row : Recorded.all(kafka, "weir.calls.v1")) {
       Map<String, String> headers = row.headers();
       String batch =
-          row.partition() + "/" + headers.get("node") + "/" + headers.get("node_epoch") + "/"
+          row.partition()
+              + "/"
+              + headers.get("node")
+              + "/"
+              + headers.get("node_epoch")
+              + "/"
               + headers.get("batch_seq");
       if (row.lines().isEmpty() || !batches.add(batch)) {
         continue;
@@ -148,7 +153,8 @@ final class RestartIT {
     Map<String, Boolean> answered = caller.answered();
     answered.forEach(
         (id, allowed) ->
-            assertEquals(allowed, recorded.get(id), () -> id + " was answered, but not recorded so"));
+            assertEquals(
+                allowed, recorded.get(id), () -> id + " was answered, but not recorded so"));
     long extra = recorded.size() - answered.size();
     assertTrue(
         extra <= caller.unanswered() + caller.refused(),

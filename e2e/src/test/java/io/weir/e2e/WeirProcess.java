@@ -120,12 +120,15 @@ final class WeirProcess implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
-    if (process.isAlive()) {
-      process.destroy();
+  public void close() {
+    process.destroy();
+    try {
       if (!process.waitFor(30, TimeUnit.SECONDS)) {
         process.destroyForcibly().waitFor();
       }
+    } catch (InterruptedException interrupted) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
     }
   }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
-/** A command cannot go on. The message is for the person at the terminal; no stack trace is shown. */
+/**
+ * A command cannot go on. The message is for the person at the terminal; no stack trace is shown.
+ */
 final class CommandFailedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

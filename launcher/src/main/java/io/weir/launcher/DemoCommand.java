@@ -162,9 +162,16 @@ final class DemoCommand implements Callable<Integer> {
     out.println(
         agrees
             ? "every figure agrees: what callers were answered, the reports, the ledger, the recount"
-            : "FIGURES DIFFER: answered " + load.allowed() + " allowed, " + load.denied()
-                + " denied, " + load.unexpected() + " unexpected; the ledger says "
-                + ledger.allowed() + " and " + ledger.denied());
+            : "FIGURES DIFFER: answered "
+                + load.allowed()
+                + " allowed, "
+                + load.denied()
+                + " denied, "
+                + load.unexpected()
+                + " unexpected; the ledger says "
+                + ledger.allowed()
+                + " and "
+                + ledger.denied());
     out.flush();
     if (json) {
       printJson(load, ledger, found);
@@ -240,8 +247,10 @@ final class DemoCommand implements Callable<Integer> {
       while (!closedThrough(local).isAfter(boundary.minusMillis(1))) {
         if (System.nanoTime() > deadline) {
           throw new CommandFailedException(
-              "the windows were not closed within " + CLOSE_PATIENCE.toSeconds()
-                  + " s; /v1/completeness says " + completeness(local));
+              "the windows were not closed within "
+                  + CLOSE_PATIENCE.toSeconds()
+                  + " s; /v1/completeness says "
+                  + completeness(local));
         }
         bar.stepTo(Math.min(toWait, (System.nanoTime() - begun) / 1_000_000));
         TimeUnit.MILLISECONDS.sleep(100);
@@ -266,7 +275,12 @@ final class DemoCommand implements Callable<Integer> {
     boolean first = true;
     for (Map.Entry<String, DemoLoad.Answers> of : load.answers().entrySet()) {
       String query =
-          "/v1/usage?client=" + of.getKey() + "&from=" + from + "&to=" + to
+          "/v1/usage?client="
+              + of.getKey()
+              + "&from="
+              + from
+              + "&to="
+              + to
               + "&window=total&group_by=endpoint";
       String report = get(local.reportsUrl() + query);
       if (first) {

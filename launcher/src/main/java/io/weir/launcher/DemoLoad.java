@@ -66,8 +66,7 @@ final class DemoLoad {
       }
       threads.shutdown();
       while (!threads.awaitTermination(200, TimeUnit.MILLISECONDS)) {
-        elapsedMillis.accept(
-            Math.min(length.toMillis(), (System.nanoTime() - begun) / 1_000_000));
+        elapsedMillis.accept(Math.min(length.toMillis(), (System.nanoTime() - begun) / 1_000_000));
       }
     } finally {
       threads.shutdownNow();

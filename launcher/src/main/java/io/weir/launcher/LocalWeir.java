@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Everything in one process: a real broker, a real redis-server beside it, one aggregator and one
- * ingest node, over one data folder. Parts named by {@code WEIR_KAFKA} or {@code WEIR_REDIS} are used
- * instead of embedded ones.
+ * ingest node, over one data folder. Parts named by {@code WEIR_KAFKA} or {@code WEIR_REDIS} are
+ * used instead of embedded ones.
  */
 final class LocalWeir implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalWeir.class);
@@ -51,10 +51,7 @@ final class LocalWeir implements AutoCloseable {
    * @param step told what is being started
    */
   static LocalWeir start(Map<String, String> environment, Consumer<String> step)
-      throws IOException,
-          TopicAdminException,
-          AggregatorStartException,
-          InterruptedException {
+      throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
     LocalWeir weir = new LocalWeir();
     try {
       weir.startParts(environment, step);
@@ -66,10 +63,7 @@ final class LocalWeir implements AutoCloseable {
   }
 
   private void startParts(Map<String, String> environment, Consumer<String> step)
-      throws IOException,
-          TopicAdminException,
-          AggregatorStartException,
-          InterruptedException {
+      throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
     Settings settings = Settings.of(environment);
     refuseTakenPorts(settings);
     step.accept("data folder");

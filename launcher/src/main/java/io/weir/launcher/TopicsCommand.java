@@ -37,7 +37,8 @@ final class TopicsCommand implements Runnable {
       @Option(
               names = "--partitions",
               defaultValue = "12",
-              description = "partitions of each topic (${DEFAULT-VALUE}); fixed once calls are counted")
+              description =
+                  "partitions of each topic (${DEFAULT-VALUE}); fixed once calls are counted")
           int partitions,
       @Option(
               names = "--replication-factor",

@@ -15,7 +15,9 @@ import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Adds the ledger's rows up, and finds fault with what no ledger may hold. Not safe for threads. */
+/**
+ * Adds the ledger's rows up, and finds fault with what no ledger may hold. Not safe for threads.
+ */
 final class LedgerSums {
   private final Map<Slot, Tally> tallies = new HashMap<>();
   private final Map<Integer, Long> closedThrough = new HashMap<>();
@@ -54,7 +56,11 @@ final class LedgerSums {
   private void add(String where, int partition, UsageRow row) {
     if (row.window().sizeMillis() != windowMillis) {
       faults.add(
-          where + " has a window of " + row.window().sizeMillis() + " ms, asked for " + windowMillis
+          where
+              + " has a window of "
+              + row.window().sizeMillis()
+              + " ms, asked for "
+              + windowMillis
               + " (WEIR_WINDOW)");
       return;
     }
@@ -77,11 +83,13 @@ final class LedgerSums {
     tally.digest += row.count().eventsDigest();
     if (tally.quantity != row.quantityTotal()) {
       faults.add(
-          where + " says quantity_total " + row.quantityTotal() + ", its rows add up to "
+          where
+              + " says quantity_total "
+              + row.quantityTotal()
+              + ", its rows add up to "
               + tally.quantity);
     }
-    sinceClose.computeIfAbsent(partition, unseen -> new Tally()).quantity +=
-        row.count().quantity();
+    sinceClose.computeIfAbsent(partition, unseen -> new Tally()).quantity += row.count().quantity();
     rowsSinceClose.merge(partition, 1L, Long::sum);
   }
 
@@ -91,8 +99,15 @@ final class LedgerSums {
     Long count = rowsSinceClose.remove(partition);
     if (quantity != close.quantityTotal() || (count == null ? 0 : count) != close.rows()) {
       faults.add(
-          where + " closes " + close.rows() + " rows of quantity " + close.quantityTotal()
-              + ", above it stand " + (count == null ? 0 : count) + " of " + quantity);
+          where
+              + " closes "
+              + close.rows()
+              + " rows of quantity "
+              + close.quantityTotal()
+              + ", above it stand "
+              + (count == null ? 0 : count)
+              + " of "
+              + quantity);
     }
     if (close.closedThroughEpochMillis() <= closedThrough.getOrDefault(partition, 0L)) {
       faults.add(where + " closes what was closed before");

@@ -57,7 +57,12 @@ final class Recount {
     }
     lines += found;
     String number =
-        record.partition() + "/" + header.node() + "/" + header.nodeEpoch() + "/"
+        record.partition()
+            + "/"
+            + header.node()
+            + "/"
+            + header.nodeEpoch()
+            + "/"
             + header.batchSequence();
     if (!batches.add(number)) {
       duplicates += found;

@@ -23,7 +23,14 @@ final class Tally {
 
   @Override
   public String toString() {
-    return "quantity " + quantity + ", allowed " + allowed + ", denied " + denied + ", fail-open "
-        + failOpen + String.format(", digest %016x", digest);
+    return "quantity "
+        + quantity
+        + ", allowed "
+        + allowed
+        + ", denied "
+        + denied
+        + ", fail-open "
+        + failOpen
+        + String.format(", digest %016x", digest);
   }
 }

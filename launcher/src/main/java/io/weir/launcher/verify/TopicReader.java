@@ -32,10 +32,8 @@ final class TopicReader implements AutoCloseable {
     settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
     settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 1_000);
-    settings.put(
-        ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) CALL_TIMEOUT.toMillis());
-    consumer =
-        new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer());
+    settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) CALL_TIMEOUT.toMillis());
+    consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer());
     for (PartitionInfo partition : consumer.partitionsFor(topic.name())) {
       partitions.add(new TopicPartition(topic.name(), partition.partition()));
     }
@@ -50,7 +48,9 @@ final class TopicReader implements AutoCloseable {
   /** The end of each partition now: the offset after its last committed record. */
   Map<Integer, Long> ends() {
     Map<Integer, Long> ends = new HashMap<>();
-    consumer.endOffsets(partitions).forEach((partition, end) -> ends.put(partition.partition(), end));
+    consumer
+        .endOffsets(partitions)
+        .forEach((partition, end) -> ends.put(partition.partition(), end));
     return ends;
   }
 

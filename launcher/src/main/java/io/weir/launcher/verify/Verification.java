@@ -13,7 +13,8 @@ import java.util.List;
  * @param denied recounted denied calls of the windows compared
  * @param duplicates lines the recount dropped, in the whole topic
  * @param refused lines the recount refused, in the whole topic
- * @param differences one sentence for each window that differs, and each row that no ledger may hold
+ * @param differences one sentence for each window that differs, and each row that no ledger may
+ *     hold
  */
 public record Verification(
     long calls,

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * compared: the open ones have no ledger row yet.
  *
  * <p>Calls may come in meanwhile. The order makes that harmless: the end of the calls is noted, the
- * aggregator is waited for until it has counted to there, then the ledger is read to its end, and the
- * calls to the end that was noted. A call that came later can differ only as a late one; then all is
- * read again.
+ * aggregator is waited for until it has counted to there, then the ledger is read to its end, and
+ * the calls to the end that was noted. A call that came later can differ only as a late one; then
+ * all is read again.
  */
 public final class Verifier {
   private static final int ATTEMPTS = 3;
@@ -64,8 +64,7 @@ public final class Verifier {
    *
    * @param client only this client's, or everyone's when null
    */
-  public Verification verify(
-      Instant from, Instant to, @Nullable String client, Progress progress)
+  public Verification verify(Instant from, Instant to, @Nullable String client, Progress progress)
       throws BehindException, InterruptedException {
     Verification verification = verifyOnce(from, to, client, progress);
     for (int i = 1; i < ATTEMPTS && !verification.differences().isEmpty(); i++) {
@@ -116,8 +115,12 @@ public final class Verifier {
         }
         if (System.nanoTime() > deadline) {
           throw new BehindException(
-              "the aggregator has not counted what is there within " + patience
-                  + ": calls end at " + callEnds + ", counted are " + counted);
+              "the aggregator has not counted what is there within "
+                  + patience
+                  + ": calls end at "
+                  + callEnds
+                  + ", counted are "
+                  + counted);
         }
         TimeUnit.MILLISECONDS.sleep(200);
       }
@@ -129,7 +132,8 @@ public final class Verifier {
       PartitionProgress decoded = PartitionProgressCodec.decode(progress);
       return decoded.offset();
     } catch (MalformedRecordException notProgress) {
-      throw new IllegalStateException("the state topic holds a broken progress record", notProgress);
+      throw new IllegalStateException(
+          "the state topic holds a broken progress record", notProgress);
     }
   }
 
@@ -168,13 +172,27 @@ public final class Verifier {
       denied += counted.denied;
       if (!counted.agreesWith(billed)) {
         differences.add(
-            Instant.ofEpochMilli(slot.startEpochMillis()) + " " + slot.client() + " "
-                + slot.meter() + " " + slot.endpoint() + ": recount says " + counted
-                + "; ledger says " + (billed.isNothing() ? "nothing" : billed));
+            Instant.ofEpochMilli(slot.startEpochMillis())
+                + " "
+                + slot.client()
+                + " "
+                + slot.meter()
+                + " "
+                + slot.endpoint()
+                + ": recount says "
+                + counted
+                + "; ledger says "
+                + (billed.isNothing() ? "nothing" : billed));
       }
     }
     return new Verification(
-        allowed + denied, windows, open, allowed, denied, recount.duplicates(), recount.refused(),
+        allowed + denied,
+        windows,
+        open,
+        allowed,
+        denied,
+        recount.duplicates(),
+        recount.refused(),
         differences);
   }
 }
