@@ -56,7 +56,7 @@ final class Caller {
   }
 
   private void call(int thread, long n) {
-    String client = "client-" + (thread * 7 + n) % CLIENTS;
+    String client = "client-" + (thread * 7L + n) % CLIENTS;
     // every other call brings its own id; the others are known by the id they are answered with
     String id = n % 2 == 0 ? ",\"id\":\"own-" + thread + "-" + n + "\"" : "";
     String endpoint = n % 3 == 0 ? "POST /v1/orders" : "GET /v1/items";

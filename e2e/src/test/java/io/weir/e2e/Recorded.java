@@ -64,7 +64,7 @@ final class Recorded {
     List<JsonNode> lines = new ArrayList<>();
     byte[] value = record.value();
     if (value != null) {
-      for (String line : new String(value, StandardCharsets.UTF_8).split("\n")) {
+      for (String line : new String(value, StandardCharsets.UTF_8).split("\n", -1)) {
         if (!line.isBlank()) {
           lines.add(JSON.readTree(line));
         }

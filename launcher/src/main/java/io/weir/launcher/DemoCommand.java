@@ -264,8 +264,13 @@ final class DemoCommand implements Callable<Integer> {
   }
 
   private Instant closedThrough(LocalWeir local) throws IOException, InterruptedException {
-    JsonNode closed = JSON.readTree(completeness(local)).path("closed_through");
-    return closed.isTextual() ? Instant.parse(closed.textValue()) : Instant.EPOCH;
+    Instant least = Instant.MAX;
+    for (JsonNode partition : JSON.readTree(completeness(local)).path("partitions")) {
+      JsonNode closed = partition.path("closed_through");
+      Instant through = closed.isTextual() ? Instant.parse(closed.textValue()) : Instant.EPOCH;
+      least = through.isBefore(least) ? through : least;
+    }
+    return least.equals(Instant.MAX) ? Instant.EPOCH : least;
   }
 
   private boolean showReports(

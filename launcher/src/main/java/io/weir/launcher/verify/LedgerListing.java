@@ -2,6 +2,7 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
@@ -16,7 +17,7 @@ import java.util.List;
  * @param rows rows in the topic
  * @param allowed sum of allowed calls
  * @param denied sum of denied calls
- * @param firstRows the first rows, as they are in the topic
+ * @param firstRows the first rows, as they are in the topic; a CLOSE of an empty period is left out
  */
 public record LedgerListing(long rows, long allowed, long denied, List<String> firstRows) {
   public LedgerListing {
@@ -36,10 +37,12 @@ public record LedgerListing(long rows, long allowed, long denied, List<String> f
               return;
             }
             sums[0]++;
-            if (first.size() < rowsShown) {
+            LedgerRow decoded = decode(value);
+            boolean saysMuch = !(decoded instanceof CloseRow close) || close.rows() > 0;
+            if (saysMuch && first.size() < rowsShown) {
               first.add(new String(value, StandardCharsets.UTF_8));
             }
-            if (decode(value) instanceof UsageRow row) {
+            if (decoded instanceof UsageRow row) {
               sums[1] += row.count().callsAllowed();
               sums[2] += row.count().callsDenied();
             }
