@@ -5,11 +5,10 @@ import io.weir.topics.model.CallEvent;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Sums of one batch, by row, in the order in which the rows first appeared, so that a replay writes
- * alike. Not safe for threads; reused from batch to batch.
+ * Sums of the late calls of one batch, by row, in the order in which the rows first appeared, so
+ * that a replay writes alike. Not safe for threads; reused from batch to batch.
  */
 final class Fold {
   private final Map<RowKey, Tally> tallies = new LinkedHashMap<>();
@@ -20,10 +19,6 @@ final class Fold {
             new RowKey(windowStartEpochMillis, call.client(), call.meter(), call.endpoint()),
             absent -> new Tally())
         .add(call, offset);
-  }
-
-  @Nullable Tally find(RowKey key) {
-    return tallies.get(key);
   }
 
   boolean isEmpty() {

@@ -9,6 +9,9 @@ final class OpenRow {
   final byte[] keyBytes;
   final Tally tally;
 
+  /** Changed by the batch being taken, and not written yet. */
+  boolean touched;
+
   /** Waits to be published; set and cleared by {@link OpenRows}. */
   boolean queued;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.topics.model.CallEvent;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -25,21 +26,53 @@ final class OpenRows {
   private final ByteStore store;
   private final Packer packer = new Packer();
   private final Map<RowKey, OpenRow> inMemory = new HashMap<>();
+  private final List<OpenRow> touched = new ArrayList<>();
   private Queue<OpenRow> changed = new ArrayDeque<>();
 
   OpenRows(ByteStore store) {
     this.store = store;
   }
 
-  /** Adds to a row, which is made when there is none, and queues it to be published. */
-  void add(RowKey key, Tally counted) {
+  /**
+   * Counts a call in its row, which is made when there is none. The row is written by the next
+   * {@link #saveTouched}, once however many calls it got.
+   */
+  void add(RowKey key, CallEvent call, long offset) {
     OpenRow row = find(key);
     if (row == null) {
       row = new OpenRow(key, key.toBytes(), new Tally());
-      keep(row);
+      inMemory.put(key, row);
     }
-    row.tally.add(counted);
-    save(row);
+    row.tally.add(call, offset);
+    touch(row);
+  }
+
+  /** Tells a dropped call on a row. */
+  void addDuplicate(OpenRow row) {
+    row.tally.addDuplicate();
+    touch(row);
+  }
+
+  private void touch(OpenRow row) {
+    if (!row.touched) {
+      row.touched = true;
+      touched.add(row);
+    }
+  }
+
+  /** Writes every row that was changed since the last time, and queues it to be published. */
+  void saveTouched() {
+    for (OpenRow row : touched) {
+      row.touched = false;
+      packer.reset().integer(VERSION);
+      row.tally.pack(packer);
+      store.put(row.keyBytes, packer.toBytes());
+      if (!row.queued) {
+        row.queued = true;
+        changed.add(row);
+      }
+    }
+    touched.clear();
   }
 
   /** The row of a key, null when there is none. */
@@ -54,19 +87,8 @@ final class OpenRows {
       return null;
     }
     row = new OpenRow(key, keyBytes, decode(value));
-    keep(row);
+    inMemory.put(key, row);
     return row;
-  }
-
-  /** Writes a row that was changed. */
-  void save(OpenRow row) {
-    packer.reset().integer(VERSION);
-    row.tally.pack(packer);
-    store.put(row.keyBytes, packer.toBytes());
-    if (!row.queued) {
-      row.queued = true;
-      changed.add(row);
-    }
   }
 
   void remove(OpenRow row) {
@@ -97,10 +119,6 @@ final class OpenRows {
     Queue<OpenRow> taken = changed;
     changed = new ArrayDeque<>();
     return taken;
-  }
-
-  private void keep(OpenRow row) {
-    inMemory.put(row.key, row);
   }
 
   private static Tally decode(byte[] value) {

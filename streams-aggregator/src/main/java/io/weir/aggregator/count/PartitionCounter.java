@@ -5,7 +5,6 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.util.Arrays;
 import java.util.List;
@@ -36,7 +35,7 @@ public final class PartitionCounter {
   private final Ledger ledger;
   private final RunningFigures figures;
   private final Lines lines = new Lines();
-  private final Fold current = new Fold();
+  private final CallReader reader = new CallReader();
   private final Fold late = new Fold();
   private final Packer packer = new Packer();
   private @Nullable String lastClient;
@@ -163,7 +162,7 @@ public final class PartitionCounter {
       int end = lines.end(line);
       String reason;
       try {
-        reason = takeCall(CallLineCodec.decode(value, start, end - start));
+        reason = takeCall(reader.read(value, start, end));
       } catch (MalformedRecordException malformed) {
         reason = String.valueOf(malformed.getMessage());
       }
@@ -201,22 +200,16 @@ public final class PartitionCounter {
       late.add(start, call, state.offset);
     } else {
       state.counted++;
-      current.add(start, call, state.offset);
+      open.add(new RowKey(start, call.client(), call.meter(), call.endpoint()), call, state.offset);
     }
     return null;
   }
 
   /** A repeated call is told on the row it would have been counted in, if there is one. */
   private void countDuplicate(RowKey key) {
-    Tally folded = current.find(key);
-    if (folded != null) {
-      folded.addDuplicate();
-      return;
-    }
     OpenRow row = open.find(key);
     if (row != null) {
-      row.tally.addDuplicate();
-      open.save(row);
+      open.addDuplicate(row);
     }
   }
 
@@ -240,8 +233,7 @@ public final class PartitionCounter {
   }
 
   private void writeFolds() {
-    current.forEach(open::add);
-    current.clear();
+    open.saveTouched();
     if (!late.isEmpty()) {
       List<Interval> doubts = nodes.doubts(state.newestPromiseEpochMillis);
       late.forEach(

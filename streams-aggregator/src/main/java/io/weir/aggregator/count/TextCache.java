@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Texts that were read before, so that a name that comes with every call is made once: it is then
+ * compared by identity, and its hash is known. Forgets a text when another one takes its place. Not
+ * safe for threads.
+ */
+final class TextCache {
+  /** Places; a power of two. Texts have at most 256 characters, so this bounds it at 5 MB. */
+  private static final int PLACES = 16 * 1024;
+
+  private final @Nullable String[] places = new String[PLACES];
+
+  /**
+   * The text of ASCII bytes.
+   *
+   * @param hash as {@link String#hashCode} of the text
+   */
+  String get(byte[] bytes, int start, int length, int hash) {
+    int place = (hash ^ (hash >>> 15)) & (PLACES - 1);
+    String known = places[place];
+    if (known != null && isText(known, bytes, start, length)) {
+      return known;
+    }
+    String text = new String(bytes, start, length, StandardCharsets.ISO_8859_1);
+    places[place] = text;
+    return text;
+  }
+
+  private static boolean isText(String text, byte[] bytes, int start, int length) {
+    if (text.length() != length) {
+      return false;
+    }
+    for (int i = 0; i < length; i++) {
+      if (text.charAt(i) != bytes[start + i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+}

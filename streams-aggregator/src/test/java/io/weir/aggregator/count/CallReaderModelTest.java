@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Random lines, whole and damaged: the reader says of each what the codec says. */
+final class CallReaderModelTest {
+  private static final int LINES = 20_000;
+  private static final String[] NAMES = {
+    "a",
+    "GET /v1/items",
+    "münchen",
+    "quo\"te",
+    "back\\slash",
+    "日本",
+    "x".repeat(256),
+    "tab-less",
+    "{}"
+  };
+
+  @Test
+  void read_randomLines_saysWhatTheCodecSays() {
+    CallReader reader = new CallReader();
+    for (long seed = 1; seed <= LINES; seed++) {
+      byte[] line = line(new Random(seed));
+
+      assertEquals(
+          outcome(() -> CallLineCodec.decode(line, 0, line.length)),
+          outcome(() -> reader.read(line, 0, line.length)),
+          "seed " + seed + ": " + new String(line, StandardCharsets.UTF_8));
+    }
+  }
+
+  private interface Reading {
+    CallEvent read() throws MalformedRecordException;
+  }
+
+  /** The call without what the reader does not keep, or the reason it is refused. */
+  private static String outcome(Reading reading) {
+    try {
+      CallEvent call = reading.read();
+      return new CallEvent(
+                  call.id(),
+                  call.idFromCaller(),
+                  call.client(),
+                  call.endpoint(),
+                  call.meter(),
+                  call.cost(),
+                  call.allowed(),
+                  call.decidedBy(),
+                  call.policy(),
+                  call.policiesVersion(),
+                  call.decidedAtEpochMillis(),
+                  null,
+                  List.of())
+              .toString()
+          + call.digest();
+    } catch (MalformedRecordException malformed) {
+      return String.valueOf(malformed.getMessage());
+    }
+  }
+
+  private static byte[] line(Random random) {
+    List<Charge> charges = new ArrayList<>();
+    for (int i = random.nextInt(3); i > 0; i--) {
+      charges.add(new Charge(name(random), number(random), 1, 1 + number(random)));
+    }
+    byte[] line =
+        CallLineCodec.encode(
+            new CallEvent(
+                name(random),
+                random.nextBoolean(),
+                name(random),
+                name(random),
+                name(random),
+                1 + number(random),
+                random.nextBoolean(),
+                List.of(DecidedBy.values()).get(random.nextInt(DecidedBy.values().length)),
+                random.nextBoolean() ? name(random) : null,
+                number(random),
+                number(random),
+                random.nextBoolean() ? "203.0.113.0/24" : null,
+                charges));
+    return random.nextInt(3) == 0 ? damaged(line, random) : line;
+  }
+
+  private static byte[] damaged(byte[] line, Random random) {
+    byte[] copy = line.clone();
+    int at = random.nextInt(copy.length);
+    switch (random.nextInt(4)) {
+      case 0 -> copy[at] = (byte) random.nextInt(128);
+      case 1 -> copy[at] = (byte) "\"\\{}[],:0-9 \t".charAt(random.nextInt(13));
+      case 2 -> {
+        return Arrays.copyOf(copy, at);
+      }
+      default -> {
+        String text = new String(line, StandardCharsets.UTF_8);
+        String[] rewrites = {
+          text.replace("\":", "\" : "),
+          text.replace("\"cost\":", "\"cost\":-"),
+          text.replace("\"cost\":", "\"cost\":0"),
+          text.replace("\"charged\":", "\"charged\":0.5,\"x\":"),
+          text.replace("\"policies_version\"", "\"other\""),
+          text + " ",
+          text + "}",
+        };
+        return rewrites[random.nextInt(rewrites.length)].getBytes(StandardCharsets.UTF_8);
+      }
+    }
+    return copy;
+  }
+
+  private static String name(Random random) {
+    return NAMES[random.nextInt(NAMES.length)];
+  }
+
+  private static long number(Random random) {
+    return random.nextLong(Long.MAX_VALUE) >> (1 + random.nextInt(62));
+  }
+}
