@@ -20,11 +20,14 @@ public final class Benchmarks {
 
   /** Runs them and prints what they measured. */
   public static void main(String[] arguments) throws Exception {
-    List<String> names = arguments.length == 0 ? List.of("cache", "check", "meter") : List.of(arguments);
+    List<String> names =
+        arguments.length == 0 ? List.of("cache", "check", "meter") : List.of(arguments);
     PrintStream out = System.out;
     out.printf(
         "JDK %s, %d cores, %s%n",
-        Runtime.version(), Runtime.getRuntime().availableProcessors(), System.getProperty("os.name"));
+        Runtime.version(),
+        Runtime.getRuntime().availableProcessors(),
+        System.getProperty("os.name"));
     for (String name : names) {
       Path folder = Files.createTempDirectory("weir-bench-");
       try {
@@ -33,8 +36,9 @@ public final class Benchmarks {
           case "cache" -> new CacheBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "check" -> new CheckBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "meter" -> new MeterBenchmark(METER_CALLS, out).run(folder);
-          default -> throw new IllegalArgumentException(
-              "no benchmark '" + name + "'; there are cache, check, meter");
+          default ->
+              throw new IllegalArgumentException(
+                  "no benchmark '" + name + "'; there are cache, check, meter");
         }
       } finally {
         delete(folder);

@@ -28,8 +28,8 @@ import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Decisions a second through the cache port, for Weir and for bucket4j over the same redis-server with
- * the same policy, and Redis' own speed for the bare script of one check.
+ * Decisions a second through the cache port, for Weir and for bucket4j over the same redis-server
+ * with the same policy, and Redis' own speed for the bare script of one check.
  */
 final class CacheBenchmark {
   private static final int CALLERS = 64;
@@ -63,8 +63,7 @@ final class CacheBenchmark {
   }
 
   private Callers.Result weir(RedisServer redis, int keys) throws InterruptedException {
-    RedisCacheConfig config =
-        RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(2));
+    RedisCacheConfig config = RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(2));
     List<Check> checks = new ArrayList<>();
     for (int i = 0; i < keys; i++) {
       String bucket = BucketKeys.ofClient("burst", "client-" + i);
@@ -128,9 +127,22 @@ final class CacheBenchmark {
     for (String pipeline : new String[] {"1", "16"}) {
       List<String> command =
           List.of(
-              "redis-benchmark", "-p", Integer.toString(redis.port()), "-c", "64", "-n", "400000",
-              "-r", Integer.toString(KEYS), "-P", pipeline, "-q",
-              "EVAL", body, "1", "bare-__rand_int__");
+              "redis-benchmark",
+              "-p",
+              Integer.toString(redis.port()),
+              "-c",
+              "64",
+              "-n",
+              "400000",
+              "-r",
+              Integer.toString(KEYS),
+              "-P",
+              pipeline,
+              "-q",
+              "EVAL",
+              body,
+              "1",
+              "bare-__rand_int__");
       Process process;
       try {
         process = new ProcessBuilder(command).redirectErrorStream(true).start();
@@ -142,7 +154,9 @@ final class CacheBenchmark {
       process.waitFor();
       String last = text.strip();
       out.println(
-          "bare script, redis-benchmark -P " + pipeline + ": "
+          "bare script, redis-benchmark -P "
+              + pipeline
+              + ": "
               + last.substring(last.lastIndexOf('\r') + 1).replaceAll("^EVAL.*: ", ""));
     }
     Files.delete(script);

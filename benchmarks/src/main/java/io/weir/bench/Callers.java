@@ -33,8 +33,7 @@ final class Callers {
   }
 
   /** Calls for a warm-up, then for a measured while, from {@code callers} threads. */
-  static Result run(
-      String name, int callers, int keys, Duration warmUp, Duration length, Call call)
+  static Result run(String name, int callers, int keys, Duration warmUp, Duration length, Call call)
       throws InterruptedException {
     ThreadFactory threads = threads();
     long warmEnd = System.nanoTime() + warmUp.toNanos();

@@ -63,8 +63,7 @@ final class CheckBenchmark {
     }
   }
 
-  private double check(Path folder)
-      throws IOException, InterruptedException, TopicAdminException {
+  private double check(Path folder) throws IOException, InterruptedException, TopicAdminException {
     Path policies = folder.resolve("policies.yml");
     Files.writeString(
         policies,
@@ -105,15 +104,23 @@ final class CheckBenchmark {
             + "request = function()\n"
             + "  n = n + 1\n"
             + "  return wrk.format(\"POST\", \"/v1/check\", headers,\n"
-            + "    '{\"client\":\"c' .. (n * 7919 % " + CLIENTS + ") .. '\",\"endpoint\":\"GET /v1/items\"}')\n"
+            + "    '{\"client\":\"c' .. (n * 7919 % "
+            + CLIENTS
+            + ") .. '\",\"endpoint\":\"GET /v1/items\"}')\n"
             + "end\n");
     Process process;
     try {
       process =
           new ProcessBuilder(
                   List.of(
-                      "wrk", "-t1", "-c64", "-d" + time.toSeconds() + "s", "--latency", "-s",
-                      script.toString(), "http://127.0.0.1:" + port))
+                      "wrk",
+                      "-t1",
+                      "-c64",
+                      "-d" + time.toSeconds() + "s",
+                      "--latency",
+                      "-s",
+                      script.toString(),
+                      "http://127.0.0.1:" + port))
               .redirectErrorStream(true)
               .start();
     } catch (IOException missing) {

@@ -24,9 +24,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Calls a second through meter-core on one thread, under exactly-once, over a backlog in a real
@@ -64,10 +66,12 @@ final class MeterBenchmark {
         long written = System.nanoTime();
         awaitLedger(kafka, warm + calls);
         long done = System.nanoTime();
-        out.printf("meter-core, one thread, exactly once, ledger written, %,d calls, batches of %d%n",
+        out.printf(
+            "meter-core, one thread, exactly once, ledger written, %,d calls, batches of %d%n",
             calls, LINES_A_BATCH);
-        out.printf("%,.0f calls/s while the backlog was being written and counted (%.1f s; writing"
-            + " alone took %.1f s)%n",
+        out.printf(
+            "%,.0f calls/s while the backlog was being written and counted (%.1f s; writing"
+                + " alone took %.1f s)%n",
             calls * 1e9 / (done - begun), (done - begun) / 1e9, (written - begun) / 1e9);
         out.println("reports are served on " + aggregator.reportsPort() + " meanwhile");
       }
@@ -88,8 +92,9 @@ final class MeterBenchmark {
       try (Aggregator aggregator = Aggregator.start(config(kafka, second))) {
         awaitLedger(kafka, calls);
         long done = System.nanoTime();
-        out.printf("%,.0f calls/s from a cold start of the aggregator on port %d to the last row"
-            + " (%.1f s, start and rebalance included)%n",
+        out.printf(
+            "%,.0f calls/s from a cold start of the aggregator on port %d to the last row"
+                + " (%.1f s, start and rebalance included)%n",
             calls * 1e9 / (done - begun), aggregator.reportsPort(), (done - begun) / 1e9);
       }
     }
@@ -114,9 +119,11 @@ final class MeterBenchmark {
   /** One node's batches, in windows that end in the past so that the last heartbeat closes all. */
   private static final class Backlog {
     private final String bootstrapServers;
+    private final AtomicReference<@Nullable Exception> failure = new AtomicReference<>();
     private long sequence;
     private long lines;
-    private long windowStart = System.currentTimeMillis() / WINDOW_MILLIS * WINDOW_MILLIS - 3_600_000;
+    private long windowStart =
+        System.currentTimeMillis() / WINDOW_MILLIS * WINDOW_MILLIS - 3_600_000;
 
     Backlog(String bootstrapServers) {
       this.bootstrapServers = bootstrapServers;
@@ -126,10 +133,14 @@ final class MeterBenchmark {
       try (KafkaProducer<byte[], byte[]> producer =
           new KafkaProducer<>(
               Map.of(
-                  "bootstrap.servers", bootstrapServers,
-                  "compression.type", "lz4",
-                  "linger.ms", 5,
-                  "batch.size", 1 << 20),
+                  "bootstrap.servers",
+                  bootstrapServers,
+                  "compression.type",
+                  "lz4",
+                  "linger.ms",
+                  5,
+                  "batch.size",
+                  1 << 20),
               new ByteArraySerializer(),
               new ByteArraySerializer())) {
         int inWindow = calls / WINDOWS;
@@ -140,6 +151,11 @@ final class MeterBenchmark {
           windowStart += WINDOW_MILLIS;
         }
         send(producer, new byte[0]);
+        producer.flush();
+      }
+      Exception failed = failure.get();
+      if (failed != null) {
+        throw new IllegalStateException("the backlog could not be written", failed);
       }
     }
 
@@ -151,9 +167,19 @@ final class MeterBenchmark {
         CallEvent call =
             new CallEvent(
                 String.format("01a1fc38-8725-78d4-a9f7-%012d", n),
-                false, client, "GET /v1/items/" + n % ENDPOINTS, "calls", 1, true,
-                DecidedBy.CACHE, "burst", 1, windowStart + n % WINDOW_MILLIS, null,
-                List.of(new Charge("w1:{" + client + "}:5:burst", 1_763_690_000_000_000L, 1, n + 1)));
+                false,
+                client,
+                "GET /v1/items/" + n % ENDPOINTS,
+                "calls",
+                1,
+                true,
+                DecidedBy.CACHE,
+                "burst",
+                1,
+                windowStart + n % WINDOW_MILLIS,
+                null,
+                List.of(
+                    new Charge("w1:{" + client + "}:5:burst", 1_763_690_000_000_000L, 1, n + 1)));
         bytes.writeBytes(CallLineCodec.encode(call));
         bytes.write('\n');
       }
@@ -161,6 +187,7 @@ final class MeterBenchmark {
       return bytes.toByteArray();
     }
 
+    @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
     private void send(KafkaProducer<byte[], byte[]> producer, byte[] value) {
       int count = 0;
       for (byte b : value) {
@@ -175,7 +202,13 @@ final class MeterBenchmark {
           new ProducerRecord<>(
               Topics.CALLS.name(), ClientPartitioner.partition("any", 1), null, value);
       BatchHeaderCodec.encode(header).forEach((name, bytes) -> record.headers().add(name, bytes));
-      producer.send(record);
+      producer.send(
+          record,
+          (metadata, failed) -> {
+            if (failed != null) {
+              failure.compareAndSet(null, failed);
+            }
+          });
     }
   }
 }
