@@ -12,6 +12,7 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -95,6 +96,53 @@ final class MeterIT {
         1, broker.read(Topics.QUARANTINE).stream().filter(r -> r.partition() == 1).count() / 2);
   }
 
+  @Test
+  void aggregator_killedInTheMiddle_writesEveryCallOnce() throws Exception {
+    String client = Calls.clientOf("killed", 2, PARTITIONS);
+    long start = System.currentTimeMillis();
+    AggregatorConfig config = config("k", folder);
+    Process process = startProcess(config);
+    try {
+      send(2, client, 1, 300);
+      broker.flush();
+      Await.until("first batches counted", () -> statesOf(client) > 0);
+      send(2, client, 301, 600);
+      broker.flush();
+    } finally {
+      process.destroyForcibly().waitFor();
+    }
+    try (Aggregator restarted = Aggregator.start(config)) {
+      Await.until("ready", restarted::ready);
+      promise(2, 600);
+      Await.until("closed", () -> closedThrough(2) > start + WINDOW_MILLIS);
+    }
+
+    List<UsageRow> rows = rowsOf(client);
+    assertEquals(6_000, rows.stream().mapToLong(UsageRow::quantityTotal).sum());
+    assertEquals(rows.size(), rows.stream().map(LedgerRow::recordId).distinct().count());
+    assertControlTotals(2);
+  }
+
+  private static Process startProcess(AggregatorConfig config) throws IOException {
+    ProcessBuilder builder =
+        new ProcessBuilder(
+            ProcessHandle.current().info().command().orElse("java"),
+            "-cp",
+            System.getProperty("java.class.path"),
+            AggregatorMain.class.getName());
+    builder.environment().put("WEIR_KAFKA", config.bootstrapServers());
+    builder.environment().put("WEIR_DATA", config.dataFolder().toString());
+    builder.environment().put("WEIR_REPORTS_PORT", "0");
+    builder.environment().put("WEIR_WINDOW", config.window().toString());
+    builder.environment().put("WEIR_GRACE", config.grace().toString());
+    builder.environment().put("WEIR_INSTANCE", config.instance());
+    builder.environment().put("WEIR_APPLICATION_PREFIX", config.applicationPrefix());
+    return builder
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+        .start();
+  }
+
   private static boolean isAdjustment(UsageRow row) {
     return row.type() == UsageRow.Type.ADJUSTMENT;
   }
@@ -112,6 +160,8 @@ final class MeterIT {
             "PT2S",
             "WEIR_GRACE",
             "PT1S",
+            "WEIR_INSTANCE",
+            "it",
             "WEIR_APPLICATION_PREFIX",
             prefix + "-"));
   }

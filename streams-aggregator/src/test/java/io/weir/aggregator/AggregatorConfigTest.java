@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class AggregatorConfigTest {
+  @Test
+  void of_kafkaAlone_takesTheDefaults() {
+    AggregatorConfig config = AggregatorConfig.of(Map.of("WEIR_KAFKA", "kafka:9092"));
+
+    assertEquals(Duration.ofMinutes(15), config.window());
+    assertEquals(Duration.ofMinutes(10), config.grace());
+    assertEquals(8081, config.reportsPort());
+    assertEquals("aggregator", config.instance());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "WEIR_KAFKA,''",
+    "WEIR_REPORTS_PORT,70000",
+    "WEIR_REPORTS_PORT,http",
+    "WEIR_WINDOW,PT7M",
+    "WEIR_WINDOW,PT0S",
+    "WEIR_WINDOW,15m",
+    "WEIR_GRACE,-PT1S",
+    "WEIR_MAX_HOLD,PT0S",
+    "WEIR_LATENESS,P36D",
+    "WEIR_LATENESS,PT1M",
+    "WEIR_STREAM_THREADS,0",
+    "WEIR_STANDBYS,-1",
+    "WEIR_INSTANCE,a/b",
+    "WEIR_ADVERTISED_REPORTS,here",
+  })
+  void of_badValue_isRefusedByName(String variable, String value) {
+    Map<String, String> environment = new HashMap<>(Map.of("WEIR_KAFKA", "kafka:9092"));
+    environment.put(variable, value);
+
+    IllegalArgumentException refused =
+        assertThrows(IllegalArgumentException.class, () -> AggregatorConfig.of(environment));
+
+    assertTrue(String.valueOf(refused.getMessage()).startsWith(variable), refused::getMessage);
+  }
+}
