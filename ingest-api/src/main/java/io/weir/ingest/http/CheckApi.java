@@ -171,7 +171,7 @@ public final class CheckApi implements AutoCloseable {
     return body.length > MAX_BODY_BYTES ? null : body;
   }
 
-  private static void answer(Context context, CheckOutcome.Decided decided) {
+  private static void answer(Context context, CheckOutcome.Decided decided) throws IOException {
     int status = CheckResponse.status(decided);
     context.status(status);
     if (!decided.limits().isEmpty()) {
@@ -190,7 +190,13 @@ public final class CheckApi implements AutoCloseable {
       context.header("Usage-Position", durable.position().toString());
     }
     context.contentType(status == 200 ? JSON : Problem.CONTENT_TYPE);
-    context.result(CheckResponse.body(decided));
+    write(context, CheckResponse.body(decided));
+  }
+
+  /** Writes the body straight to the response; a result of Javalin's is copied through a buffer. */
+  private static void write(Context context, byte[] body) throws IOException {
+    context.res().setContentLength(body.length);
+    context.res().getOutputStream().write(body);
   }
 
   private static void answer(Context context, Problem problem) {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import io.weir.ingest.gate.Call;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Names;
@@ -15,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class CheckRequest {
   private static final JsonFactory JSON =
       JsonFactory.builder()
+          // a virtual thread lives for one request, so buffers kept by thread are never used again
+          .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
           .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(32).build())
           .build();
 

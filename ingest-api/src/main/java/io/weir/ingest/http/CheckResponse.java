@@ -4,6 +4,7 @@ package io.weir.ingest.http;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
+import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
@@ -18,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * Turns what became of a call into a status and a body: the one place that maps values to status.
  */
 final class CheckResponse {
-  private static final JsonFactory JSON = new JsonFactory();
+  private static final JsonFactory JSON =
+      JsonFactory.builder().recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool()).build();
   private static final long MICROS_PER_MILLI = 1_000;
 
   private CheckResponse() {}

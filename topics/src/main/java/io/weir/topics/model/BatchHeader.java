@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
-import java.util.regex.Pattern;
-
 /**
  * What the headers of one sealed batch say. A node seals the calls it decided for one partition
  * into batches; a sealed batch is never cut anew, so that a retry or a replay repeats it byte for
@@ -37,11 +35,11 @@ public record BatchHeader(
   /** Most lines in one batch; bounds what one poll of a consumer can hold. */
   public static final int MAX_COUNT = 10_000;
 
-  private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+  private static final int MAX_NODE_CHARS = 64;
 
   public BatchHeader {
     if (!isNodeName(node)) {
-      throw new IllegalArgumentException("node must match " + NODE + ", is '" + node + "'");
+      throw new IllegalArgumentException("node must be 1 to 64 of A-Za-z0-9._-, is '" + node + "'");
     }
     if (nodeEpoch < 0) {
       throw new IllegalArgumentException("node_epoch must not be negative, is " + nodeEpoch);
@@ -69,6 +67,17 @@ public record BatchHeader(
 
   /** Whether a text may name an ingest node. */
   public static boolean isNodeName(String text) {
-    return NODE.matcher(text).matches();
+    if (text.isEmpty() || text.length() > MAX_NODE_CHARS) {
+      return false;
+    }
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      boolean other = (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+      if (!letter && !other) {
+        return false;
+      }
+    }
+    return true;
   }
 }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
+import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
@@ -20,6 +21,8 @@ final class Json {
 
   static final JsonFactory FACTORY =
       JsonFactory.builder()
+          // a virtual thread lives for one request, so buffers kept by thread are never used again
+          .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
           .streamReadConstraints(
               StreamReadConstraints.builder()
                   .maxNestingDepth(MAX_NESTING)
