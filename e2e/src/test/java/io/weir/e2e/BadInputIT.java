@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What is malformed on the calls topic is kept with its reason; the stream goes on, all counts
+ * agree.
+ */
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+final class BadInputIT {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private Path folder;
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  @Test
+  void callsTopic_badRecords_areQuarantined_andGoodCallsAreCounted() throws Exception {
+    Path policies = folder.resolve("policies.yml");
+    Files.writeString(policies, "policies: []\n");
+    Map<String, String> environment =
+        Map.of(
+            "WEIR_DATA", folder.resolve("data").toString(),
+            "WEIR_POLICIES", policies.toString(),
+            "WEIR_HTTP_PORT", "0",
+            "WEIR_REPORTS_PORT", "0",
+            "WEIR_KAFKA_PORT", "0",
+            "WEIR_REDIS_PORT", "0",
+            "WEIR_PARTITIONS", "1",
+            "WEIR_WINDOW", "PT5S",
+            "WEIR_GRACE", "PT1S");
+    try (WeirProcess weir = WeirProcess.start(folder, environment, "up")) {
+      weir.awaitLine("weir is ready");
+      String check = weir.awaitLine("check API  ");
+      String kafka = weir.awaitLine("Kafka      ");
+      Instant begun = Instant.now();
+
+      call(check, "before");
+      Map<String, ProducerRecord<byte[], byte[]>> bad = badRecords();
+      send(kafka, bad);
+      call(check, "after");
+      String position = call(check, "last");
+
+      Map<String, String> reasons = awaitQuarantine(kafka, bad.size());
+      bad.keySet().forEach(name -> assertTrue(reasons.containsKey(name), name + " in " + reasons));
+      reasons.forEach((name, reason) -> assertTrue(reason.length() > 5, name + ": " + reason));
+
+      String reports = weir.awaitLine("reports    ");
+      JsonNode usage =
+          JSON.readTree(get(reports + "v1/usage?client=acme&window=total&status=any", position));
+      assertEquals(3, usage.path("data").path(0).path("allowed").asLong(), usage.toString());
+
+      WeirProcess verify =
+          WeirProcess.start(
+              folder,
+              Map.of("WEIR_KAFKA", kafka, "WEIR_WINDOW", "PT5S"),
+              "verify",
+              "--from",
+              begun.minusSeconds(60).toString(),
+              "--to",
+              begun.plusSeconds(60).toString());
+      assertEquals(0, verify.awaitExit(), () -> verify.output() + verify.errors());
+      assertTrue(
+          verify.output().stream().anyMatch(line -> line.contains("refused as malformed")),
+          () -> verify.output().toString());
+    }
+  }
+
+  private static Map<String, ProducerRecord<byte[], byte[]>> badRecords() {
+    long now = System.currentTimeMillis();
+    Map<String, ProducerRecord<byte[], byte[]>> records = new LinkedHashMap<>();
+    records.put("no-headers", record("garbage", Map.of()));
+    records.put("wrong-count", record(line(now), batch(1, 2)));
+    records.put("huge-count", record(line(now), batch(2, 2_000_000_000)));
+    records.put("negative-batch", record(line(now), batch(-5, 1)));
+    records.put("not-json", record("{\"id\":", batch(1, 1)));
+    records.put("no-client", record(line(now).replace("\"client\":\"acme\",", ""), batch(2, 1)));
+    records.put("cost-zero", record(line(now).replace("\"cost\":1", "\"cost\":0"), batch(3, 1)));
+    records.put("from-the-future", record(line(now + 3_600_000), batch(4, 1)));
+    records.put("too-old", record(line(now - 36L * 86_400_000), batch(5, 1)));
+    records.put("empty-line", record("\u0000", batch(6, 1)));
+    records.forEach((name, record) -> record.headers().add("test", bytes(name)));
+    return records;
+  }
+
+  private static String line(long decidedAtMillis) {
+    return "{\"id\":\"bad\",\"client\":\"acme\",\"endpoint\":\"-\",\"meter\":\"calls\",\"cost\":1,"
+        + "\"allowed\":true,\"decided_by\":\"cache\",\"decided_at_ms\":"
+        + decidedAtMillis
+        + "}";
+  }
+
+  private static Map<String, String> batch(long sequence, int count) {
+    Map<String, String> headers = new HashMap<>();
+    headers.put("weir-type", "calls");
+    headers.put("node", "stranger");
+    headers.put("node_epoch", "1");
+    headers.put("batch_seq", Long.toString(sequence));
+    headers.put("count", Integer.toString(count));
+    headers.put("low_watermark_ms", Long.toString(System.currentTimeMillis()));
+    headers.put("lines_before", "0");
+    return headers;
+  }
+
+  private static ProducerRecord<byte[], byte[]> record(String value, Map<String, String> headers) {
+    ProducerRecord<byte[], byte[]> record =
+        new ProducerRecord<>("weir.calls.v1", 0, null, bytes(value));
+    headers.forEach((name, text) -> record.headers().add(name, bytes(text)));
+    return record;
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void send(String kafka, Map<String, ProducerRecord<byte[], byte[]>> records)
+      throws Exception {
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", kafka),
+            new ByteArraySerializer(),
+            new ByteArraySerializer())) {
+      for (ProducerRecord<byte[], byte[]> record : records.values()) {
+        producer.send(record).get(20, TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  /** Reason by the name that the test gave each bad record. */
+  private static Map<String, String> awaitQuarantine(String kafka, int count) {
+    Map<String, String> reasons = new HashMap<>();
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
+        new KafkaConsumer<>(
+            Map.of("bootstrap.servers", kafka, "isolation.level", "read_committed"),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer())) {
+      List<TopicPartition> partitions = new ArrayList<>();
+      consumer
+          .partitionsFor("weir.quarantine.v1")
+          .forEach(info -> partitions.add(new TopicPartition(info.topic(), info.partition())));
+      consumer.assign(partitions);
+      consumer.seekToBeginning(partitions);
+      while (reasons.size() < count && System.nanoTime() < deadline) {
+        for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
+            consumer.poll(Duration.ofMillis(200))) {
+          Map<String, String> headers = new HashMap<>();
+          record
+              .headers()
+              .forEach(h -> headers.put(h.key(), new String(h.value(), StandardCharsets.UTF_8)));
+          reasons.put(headers.getOrDefault("test", "?"), headers.getOrDefault("weir-reason", ""));
+        }
+      }
+    }
+    return reasons;
+  }
+
+  private String call(String check, String id) throws Exception {
+    HttpResponse<String> answer =
+        http.send(
+            HttpRequest.newBuilder(URI.create(check))
+                .POST(HttpRequest.BodyPublishers.ofString("{\"client\":\"acme\"}"))
+                .build(),
+            HttpResponse.BodyHandlers.ofString());
+    assertEquals(200, answer.statusCode(), id + ": " + answer.body());
+    return answer.headers().firstValue("Usage-Position").orElse("");
+  }
+
+  private String get(String url, String position) throws Exception {
+    HttpResponse<String> answer =
+        http.send(
+            HttpRequest.newBuilder(URI.create(url)).header("Usage-Position", position).build(),
+            HttpResponse.BodyHandlers.ofString());
+    assertEquals(200, answer.statusCode(), answer.body());
+    return answer.body();
+  }
+}
