@@ -28,9 +28,13 @@ public final class RedisServer implements AutoCloseable {
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
   private static final int PROBE_TIMEOUT_MILLIS = 500;
 
-  /** Starts the server, says its process id, and ends it when standard input closes. */
+  /**
+   * Starts the server, says its process id, and ends it when standard input closes. Ctrl-C reaches
+   * every process of the terminal; it must not reach this server before its owner has stopped, so
+   * it gets a session of its own where the machine can do that.
+   */
   private static final String SUPERVISOR =
-      "exec 3<&0; \"$@\" </dev/null >>\"$WEIR_REDIS_LOG\" 2>&1 & pid=$!; echo $pid; "
+      "trap '' INT; exec 3<&0; $(command -v setsid) \"$@\" </dev/null >>\"$WEIR_REDIS_LOG\" 2>&1 & pid=$!; echo $pid; "
           + "(read -r _ <&3; kill -TERM $pid) 2>/dev/null & watch=$!; "
           + "wait $pid; status=$?; kill $watch 2>/dev/null; exit $status";
 
