@@ -16,8 +16,8 @@ import picocli.CommandLine.Spec;
     name = "aggregate",
     mixinStandardHelpOptions = true,
     description = {
-      "Run one aggregator against WEIR_KAFKA until SIGTERM: counts, closes windows, writes the",
-      "ledger and answers reports on WEIR_REPORTS_PORT (8081)."
+      "Run one aggregator against WEIR_KAFKA until SIGTERM.",
+      "It counts, closes windows, writes the ledger and answers reports on WEIR_REPORTS_PORT (8081)."
     })
 final class AggregateCommand implements Callable<Integer> {
   @ParentCommand

@@ -39,8 +39,9 @@ import picocli.CommandLine.Spec;
     name = "demo",
     mixinStandardHelpOptions = true,
     description = {
-      "Start everything on free ports over fresh data (WEIR_DATA/demo), send real HTTP calls of",
-      "several clients, show a denied call, a usage report and ledger rows, then verify.",
+      "Show the whole pipeline on throw-away data.",
+      "Starts everything on free ports over fresh data (WEIR_DATA/demo), sends real HTTP calls of",
+      "several clients, shows a denied call, a usage report and ledger rows, then verifies.",
       "Exit 0 only if every figure agrees."
     })
 final class DemoCommand implements Callable<Integer> {

@@ -25,7 +25,8 @@ import picocli.CommandLine.Spec;
     name = "verify",
     mixinStandardHelpOptions = true,
     description = {
-      "Recount the audit topic in one plain loop and compare it with the ledger, window by window.",
+      "Recount the audit topic and compare it with the ledger.",
+      "One plain loop, window by window, sharing no code with the aggregator but the wire codecs.",
       "Exit 0 when every closed window agrees, 1 and a table when one does not.",
       "Needs WEIR_KAFKA, and WEIR_WINDOW when the ledger's window is not PT15M."
     })
