@@ -34,7 +34,6 @@ final class AggregateCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     out.println("aggregator is up, reports on port " + aggregator.reportsPort());
     out.flush();
-    Stop.awaitAndClose(aggregator);
-    return 0;
+    return Stop.awaitAndClose(aggregator, aggregator::failed);
   }
 }

@@ -7,6 +7,7 @@ import io.weir.launcher.verify.LedgerListing;
 import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
 import io.weir.servers.DataFolder;
+import io.weir.topics.catalog.Topics;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -148,7 +149,7 @@ final class DemoCommand implements Callable<Integer> {
     out.println();
     out.println("== weir verify --from " + from + " --to " + to);
     Verification found =
-        new Verifier(local.kafka(), WINDOW, CLOSE_PATIENCE)
+        new Verifier(local.kafka(), WINDOW, Topics.LATENESS, CLOSE_PATIENCE)
             .verify(from, to, null, (what, done, total) -> {});
     VerifyCommand.print(out, found);
     boolean agrees =

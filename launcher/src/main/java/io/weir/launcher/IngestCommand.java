@@ -33,7 +33,6 @@ final class IngestCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     out.println("ingest is ready on port " + ingest.httpPort());
     out.flush();
-    Stop.awaitAndClose(ingest);
-    return 0;
+    return Stop.awaitAndClose(ingest, () -> false);
   }
 }

@@ -15,6 +15,7 @@ import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,9 +36,13 @@ final class LocalWeir implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalWeir.class);
   private static final int MAX_PARTITIONS = 1_000;
 
+  /** State of months is restored from the broker beside; that is minutes at most. */
+  private static final Duration READY_PATIENCE = Duration.ofMinutes(5);
+
   private final Deque<Part> parts = new ArrayDeque<>();
   private String kafka = "";
   private String redis = "";
+  private @Nullable Aggregator aggregator;
   private int httpPort;
   private int reportsPort;
 
@@ -93,20 +99,34 @@ final class LocalWeir implements AutoCloseable {
     Map<String, String> inner = new HashMap<>(environment);
     inner.put("WEIR_KAFKA", kafka);
     inner.put("WEIR_REDIS", redis);
-    inner.putIfAbsent("WEIR_HTTP_HOST", "127.0.0.1");
+    putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
+    putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
     // the one node of this folder, wherever the folder is carried to
-    inner.putIfAbsent("WEIR_NODE", "local");
-    inner.putIfAbsent("WEIR_INSTANCE", "local");
+    putIfUnset(inner, "WEIR_NODE", "local");
+    putIfUnset(inner, "WEIR_INSTANCE", "local");
     step.accept("aggregator");
-    Aggregator aggregator = Aggregator.start(AggregatorConfig.of(inner));
-    parts.push(new Part("aggregator", aggregator));
-    reportsPort = aggregator.reportsPort();
+    Aggregator started = Aggregator.start(AggregatorConfig.of(inner));
+    aggregator = started;
+    parts.push(new Part("aggregator", started));
+    reportsPort = started.reportsPort();
     step.accept("ingest");
     Ingest ingest = Ingest.start(IngestConfig.of(inner));
     parts.push(new Part("ingest", ingest));
     httpPort = ingest.httpPort();
     step.accept("reports");
+    awaitReady(started);
+  }
+
+  private static void awaitReady(Aggregator aggregator) throws InterruptedException {
+    long deadline = System.nanoTime() + READY_PATIENCE.toNanos();
     while (!aggregator.ready()) {
+      if (aggregator.failed() || System.nanoTime() > deadline) {
+        throw new CommandFailedException(
+            "the aggregator did not become ready"
+                + (aggregator.failed() ? ": it stopped, the log says why" : " in " + READY_PATIENCE)
+                + "; a WEIR_WINDOW other than the data's is one cause (set WEIR_DATA to another"
+                + " folder, or WEIR_LOG=info to see more)");
+      }
       TimeUnit.MILLISECONDS.sleep(50);
     }
   }
@@ -122,6 +142,18 @@ final class LocalWeir implements AutoCloseable {
     if (port != 0) {
       Ports.requireFree(port, owner, variable);
     }
+  }
+
+  private static void putIfUnset(Map<String, String> environment, String variable, String value) {
+    if (environment.getOrDefault(variable, "").isEmpty()) {
+      environment.put(variable, value);
+    }
+  }
+
+  /** Whether the aggregator has stopped by itself. */
+  boolean failed() {
+    Aggregator started = aggregator;
+    return started != null && started.failed();
   }
 
   /** Kafka's bootstrap servers. */

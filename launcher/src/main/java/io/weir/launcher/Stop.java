@@ -2,6 +2,8 @@
 package io.weir.launcher;
 
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -11,8 +13,14 @@ final class Stop {
 
   private Stop() {}
 
-  /** Closes a resource when the process is asked to end; never returns before that. */
-  static void awaitAndClose(AutoCloseable resource) throws InterruptedException {
+  /**
+   * Closes a resource when the process is asked to end, or when the resource has failed by itself.
+   *
+   * @param hasFailed asked every second
+   * @return the status the process shall end with: 1 after a failure
+   */
+  static int awaitAndClose(AutoCloseable resource, BooleanSupplier hasFailed)
+      throws InterruptedException {
     CountDownLatch closed = new CountDownLatch(1);
     Runtime.getRuntime()
         .addShutdownHook(
@@ -26,6 +34,12 @@ final class Stop {
                   closed.countDown();
                 },
                 "weir-stop"));
-    closed.await();
+    while (!closed.await(1, TimeUnit.SECONDS)) {
+      if (hasFailed.getAsBoolean() && closed.getCount() > 0) {
+        LOG.error("a part has stopped for good; the process ends");
+        return 1;
+      }
+    }
+    return 0;
   }
 }

@@ -44,7 +44,6 @@ final class UpCommand implements Callable<Integer> {
     out.println("Redis      " + local.redis());
     out.println("weir is ready");
     out.flush();
-    Stop.awaitAndClose(local);
-    return 0;
+    return Stop.awaitAndClose(local, local::failed);
   }
 }

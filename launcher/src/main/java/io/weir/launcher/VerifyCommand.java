@@ -3,6 +3,7 @@ package io.weir.launcher;
 
 import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
+import io.weir.topics.catalog.Topics;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
@@ -71,7 +72,12 @@ final class VerifyCommand implements Callable<Integer> {
       throw new CommandFailedException("--from must be before --to");
     }
     String kafka = weir.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port");
-    Verifier verifier = new Verifier(kafka, window(), patience);
+    Verifier verifier =
+        new Verifier(
+            kafka,
+            duration("WEIR_WINDOW", "PT15M"),
+            duration("WEIR_LATENESS", Topics.LATENESS.toString()),
+            patience);
     PrintWriter out = spec.commandLine().getOut();
     Verification found = verify(verifier, kafka, begin, end);
     print(out, found);
@@ -115,13 +121,13 @@ final class VerifyCommand implements Callable<Integer> {
     out.flush();
   }
 
-  private Duration window() {
-    String text = weir.setting("WEIR_WINDOW", "PT15M");
+  private Duration duration(String variable, String absent) {
+    String text = weir.setting(variable, absent);
     try {
       return Duration.parse(text);
     } catch (DateTimeParseException notADuration) {
       throw new CommandFailedException(
-          "WEIR_WINDOW must be an ISO 8601 duration such as PT15M, is '" + text + "'",
+          variable + " must be an ISO 8601 duration such as PT15M, is '" + text + "'",
           notADuration);
     }
   }

@@ -91,7 +91,7 @@ public final class Aggregator implements AutoCloseable {
   private static ReportServer listen(AggregatorConfig config, Clock clock)
       throws AggregatorStartException {
     try {
-      return ReportServer.start(config.reportsPort(), clock);
+      return ReportServer.start(config.reportsHost(), config.reportsPort(), clock);
     } catch (RuntimeException taken) {
       throw new AggregatorStartException(
           "the reports port "
@@ -117,6 +117,21 @@ public final class Aggregator implements AutoCloseable {
   public boolean ready() {
     return meterCore.state() == KafkaStreams.State.RUNNING
         && usageView.state() == KafkaStreams.State.RUNNING;
+  }
+
+  /**
+   * Whether an application has stopped for good, because an invariant was broken or a dependency
+   * failed too often. The process is of no use any more and should end, for its supervisor to see.
+   */
+  public boolean failed() {
+    return hasStopped(meterCore) || hasStopped(usageView);
+  }
+
+  private static boolean hasStopped(KafkaStreams streams) {
+    return switch (streams.state()) {
+      case CREATED, REBALANCING, RUNNING -> false;
+      case PENDING_SHUTDOWN, NOT_RUNNING, PENDING_ERROR, ERROR -> true;
+    };
   }
 
   @Override

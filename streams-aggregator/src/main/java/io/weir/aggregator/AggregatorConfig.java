@@ -4,6 +4,7 @@ package io.weir.aggregator;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.settings.Settings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
@@ -15,6 +16,7 @@ import java.util.Optional;
  *
  * @param bootstrapServers the Kafka brokers ({@code WEIR_KAFKA})
  * @param dataFolder where the state stores live ({@code WEIR_DATA}, default {@code .weir})
+ * @param reportsHost address the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
  * @param reportsPort port of the reports API, 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
  * @param window size of a ledger window, divides a day ({@code WEIR_WINDOW}, PT15M)
  * @param grace how far behind the watermark windows stay open ({@code WEIR_GRACE}, PT10M)
@@ -33,6 +35,7 @@ import java.util.Optional;
 public record AggregatorConfig(
     String bootstrapServers,
     Path dataFolder,
+    String reportsHost,
     int reportsPort,
     Duration window,
     Duration grace,
@@ -49,7 +52,10 @@ public record AggregatorConfig(
   private static final int MAX_PORT = 65_535;
 
   public AggregatorConfig {
-    require(!bootstrapServers.isBlank(), "WEIR_KAFKA", "must name a broker (host:port)", "");
+    if (bootstrapServers.isBlank()) {
+      throw new Settings.InvalidSettingException(
+          "WEIR_KAFKA is not set; it names Kafka's bootstrap servers, host:port");
+    }
     requireRange("WEIR_REPORTS_PORT", reportsPort, 0, MAX_PORT);
     require(
         isPositive(window)
@@ -90,12 +96,13 @@ public record AggregatorConfig(
    * Reads the configuration of a process.
    *
    * @param environment variables by name; absent and empty ones take their default
-   * @throws IllegalArgumentException when a value is wrong; the message names the variable
+   * @throws Settings.InvalidSettingException when a value is wrong; the message names the variable
    */
   public static AggregatorConfig of(Map<String, String> environment) {
     return new AggregatorConfig(
         text(environment, "WEIR_KAFKA", ""),
         Path.of(text(environment, "WEIR_DATA", ".weir")),
+        text(environment, "WEIR_REPORTS_HOST", "0.0.0.0"),
         integer(environment, "WEIR_REPORTS_PORT", 8081),
         duration(environment, "WEIR_WINDOW", Duration.ofMinutes(15)),
         duration(environment, "WEIR_GRACE", Duration.ofMinutes(10)),
@@ -125,7 +132,7 @@ public record AggregatorConfig(
     try {
       return Integer.parseInt(value);
     } catch (NumberFormatException notANumber) {
-      throw new IllegalArgumentException(name + " must be an integer, is '" + value + "'");
+      throw new Settings.InvalidSettingException(name + " must be an integer, is '" + value + "'");
     }
   }
 
@@ -135,7 +142,7 @@ public record AggregatorConfig(
     try {
       return Duration.parse(value);
     } catch (DateTimeParseException notADuration) {
-      throw new IllegalArgumentException(
+      throw new Settings.InvalidSettingException(
           name + " must be an ISO 8601 duration such as PT15M, is '" + value + "'");
     }
   }
@@ -151,7 +158,7 @@ public record AggregatorConfig(
 
   private static void require(boolean kept, String name, String rule, Object value) {
     if (!kept) {
-      throw new IllegalArgumentException(name + " " + rule + ", is '" + value + "'");
+      throw new Settings.InvalidSettingException(name + " " + rule + ", is '" + value + "'");
     }
   }
 }

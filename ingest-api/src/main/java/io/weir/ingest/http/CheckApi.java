@@ -11,6 +11,7 @@ import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
 import java.io.IOException;
 import java.io.InputStream;
@@ -174,7 +175,8 @@ public final class CheckApi implements AutoCloseable {
   private static void answer(Context context, CheckOutcome.Decided decided) throws IOException {
     int status = CheckResponse.status(decided);
     context.status(status);
-    if (!decided.limits().isEmpty()) {
+    // an empty list is not a field (RFC 9651 §3.1), and shadow policies are no promise to callers
+    if (decided.limits().stream().anyMatch(LimitStatus::enforced)) {
       context.header("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
       context.header("RateLimit", RateLimitFields.state(decided.limits()));
     }

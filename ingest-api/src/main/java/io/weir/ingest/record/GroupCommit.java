@@ -20,6 +20,11 @@ import org.slf4j.LoggerFactory;
  */
 final class GroupCommit {
   /** Bounds one write, and with it how long the caller that makes it works for others. */
+  /**
+   * How long a failed write makes the node unready: without calls, no write can show it is over.
+   */
+  static final long FAILURE_STANDS_NANOS = 10_000_000_000L;
+
   private static final int MAX_GROUP_LINES = 1_000;
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
@@ -43,6 +48,7 @@ final class GroupCommit {
   private final List<Chunk> chunks = new ArrayList<>();
   private boolean closed;
   private volatile String writeFailure = "";
+  private volatile long writeFailedNanos;
 
   /**
    * A commit over lanes.
@@ -94,9 +100,13 @@ final class GroupCommit {
     }
   }
 
-  /** What the last write failed with; empty when it did not. */
+  /**
+   * What the last write failed with; empty when it did not, or when that is so long ago that a node
+   * out of rotation should get calls again to try.
+   */
   String writeFailure() {
-    return writeFailure;
+    boolean recent = LocalClock.nanos() - writeFailedNanos < FAILURE_STANDS_NANOS;
+    return recent ? writeFailure : "";
   }
 
   /** Waits for the write under way; from now on all are refused. */
@@ -198,6 +208,7 @@ final class GroupCommit {
     if (writeFailure.isEmpty()) {
       LOG.error("journal_write_failed detail=\"{}\"; calls are refused", detail, failure);
     }
+    writeFailedNanos = LocalClock.nanos();
     writeFailure = detail;
     return detail;
   }

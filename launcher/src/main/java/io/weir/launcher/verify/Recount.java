@@ -2,7 +2,6 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.catalog.ClientPartitioner;
-import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -25,6 +24,7 @@ final class Recount {
   private static final long MAX_AHEAD_MILLIS = 5 * 60 * 1000;
 
   private final long windowMillis;
+  private final long latenessMillis;
   private final int partitions;
   private final Set<String> batches = new HashSet<>();
   private final Set<String> callerIds = new HashSet<>();
@@ -33,8 +33,9 @@ final class Recount {
   private long duplicates;
   private long refused;
 
-  Recount(long windowMillis, int partitions) {
+  Recount(long windowMillis, long latenessMillis, int partitions) {
     this.windowMillis = windowMillis;
+    this.latenessMillis = latenessMillis;
     this.partitions = partitions;
   }
 
@@ -93,7 +94,7 @@ final class Recount {
     }
     long age = record.timestamp() - call.decidedAtEpochMillis();
     if (age < -MAX_AHEAD_MILLIS
-        || age > Topics.LATENESS.toMillis()
+        || age > latenessMillis
         || ClientPartitioner.partition(call.client(), partitions) != record.partition()) {
       refused++;
       return;

@@ -31,17 +31,20 @@ public final class Verifier {
 
   private final String bootstrapServers;
   private final Duration window;
+  private final Duration lateness;
   private final Duration patience;
 
   /**
    * Makes a verifier.
    *
    * @param window the ledger's window
+   * @param lateness how old a call may be when it arrives, as the aggregator was told
    * @param patience how long to wait for the aggregator to count what is there
    */
-  public Verifier(String bootstrapServers, Duration window, Duration patience) {
+  public Verifier(String bootstrapServers, Duration window, Duration lateness, Duration patience) {
     this.bootstrapServers = bootstrapServers;
     this.window = window;
+    this.lateness = lateness;
     this.patience = patience;
   }
 
@@ -84,7 +87,7 @@ public final class Verifier {
       Map<Integer, Long> ledgerEnds = ledger.ends();
       long ledgerSize = ledger.size(ledgerEnds);
       ledger.read(ledgerEnds, sums::add, done -> progress.step("ledger", done, ledgerSize));
-      Recount recount = new Recount(window.toMillis(), callEnds.size());
+      Recount recount = new Recount(window.toMillis(), lateness.toMillis(), callEnds.size());
       long callsSize = calls.size(callEnds);
       calls.read(callEnds, recount::add, done -> progress.step("calls", done, callsSize));
       return compare(recount, sums, from, to, client);

@@ -55,9 +55,9 @@ public final class ReportServer implements AutoCloseable {
    * @param port 0 for any free one
    * @throws RuntimeException of Javalin's when the port is taken
    */
-  public static ReportServer start(int port, Clock clock) {
+  public static ReportServer start(String host, int port, Clock clock) {
     ReportServer server = new ReportServer(clock);
-    server.javalin.start(port);
+    server.javalin.start(host, port);
     return server;
   }
 

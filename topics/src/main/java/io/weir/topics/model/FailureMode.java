@@ -3,7 +3,7 @@ package io.weir.topics.model;
 
 /** What a policy says to do with a call while the decision cache cannot answer. */
 public enum FailureMode {
-  /** Let the call pass; it is recorded, billed, and taken back from the bucket later. */
+  /** Let the call pass; it is recorded and billed. */
   OPEN,
   /** Refuse the call with 503. */
   CLOSED
