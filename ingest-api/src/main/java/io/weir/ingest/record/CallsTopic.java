@@ -75,7 +75,7 @@ final class CallsTopic {
         throw new CallLogStartException(
             "topic "
                 + config.topic()
-                + " cannot be described by Kafka at "
+                + " cannot be described by Kafka (WEIR_KAFKA) at "
                 + config.bootstrapServers()
                 + " within "
                 + config.startTimeout()
