@@ -125,9 +125,11 @@ final class CheckRequest {
   private static long cost(JsonParser json, JsonToken value) throws IOException, Invalid {
     if (value == JsonToken.VALUE_NUMBER_INT
         && json.getNumberType() != JsonParser.NumberType.BIG_INTEGER
-        && json.getLongValue() >= 1) {
+        && json.getLongValue() >= 1
+        && json.getLongValue() <= CallEvent.MAX_QUANTITY) {
       return json.getLongValue();
     }
-    throw new Invalid(Problem.badRequest("cost", "must be an integer from 1 to " + Long.MAX_VALUE));
+    throw new Invalid(
+        Problem.badRequest("cost", "must be an integer from 1 to " + CallEvent.MAX_QUANTITY));
   }
 }

@@ -39,6 +39,7 @@ final class CheckRequestTest {
     assertField("cost", "{\"client\":\"a\",\"cost\":-1}");
     assertField("cost", "{\"client\":\"a\",\"cost\":1.0}");
     assertField("cost", "{\"client\":\"a\",\"cost\":\"1\"}");
+    assertField("cost", "{\"client\":\"a\",\"cost\":9007199254740992}");
     assertField("cost", "{\"client\":\"a\",\"cost\":9223372036854775808}");
     assertField("ip", "{\"client\":\"a\",\"ip\":\"localhost\"}");
     assertField("id", "{\"client\":\"a\",\"id\":\"\"}");
@@ -48,7 +49,8 @@ final class CheckRequestTest {
 
   @Test
   void read_largestCost_isAccepted() throws Exception {
-    assertEquals(Long.MAX_VALUE, read("{\"client\":\"a\",\"cost\":9223372036854775807}").cost());
+    assertEquals(
+        9_007_199_254_740_991L, read("{\"client\":\"a\",\"cost\":9007199254740991}").cost());
   }
 
   @Test

@@ -99,13 +99,18 @@ final class Recount {
       refused++;
       return;
     }
+    long start = call.decidedAtEpochMillis() / windowMillis * windowMillis;
+    Slot slot = new Slot(call.client(), call.meter(), call.endpoint(), start, record.partition());
+    Tally known = tallies.get(slot);
+    if (call.allowed() && known != null && known.quantity > CallEvent.MAX_QUANTITY - call.cost()) {
+      refused++;
+      return;
+    }
     if (call.idFromCaller()
         && !callerIds.add(call.client() + '\n' + call.id() + '\n' + call.allowed())) {
       duplicates++;
       return;
     }
-    long start = call.decidedAtEpochMillis() / windowMillis * windowMillis;
-    Slot slot = new Slot(call.client(), call.meter(), call.endpoint(), start, record.partition());
     Tally tally = tallies.computeIfAbsent(slot, unseen -> new Tally());
     if (call.allowed()) {
       tally.quantity = Math.addExact(tally.quantity, call.cost());

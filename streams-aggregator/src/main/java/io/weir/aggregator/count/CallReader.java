@@ -93,7 +93,11 @@ final class CallReader {
     }
     boolean idFromCaller = skip(ID_FROM_CALLER);
     requireByte('}');
-    if (isOther || position != end || cost < 1 || decidedBy == null) {
+    if (isOther
+        || position != end
+        || cost < 1
+        || cost > CallEvent.MAX_QUANTITY
+        || decidedBy == null) {
       return null;
     }
     return new CallEvent(

@@ -47,6 +47,17 @@ final class OpenRows {
     touch(row);
   }
 
+  /**
+   * Whether a call leaves the quantity of its row in range; else no reader could tell it exactly.
+   */
+  boolean hasRoomFor(RowKey key, CallEvent call) {
+    if (!call.allowed()) {
+      return true;
+    }
+    OpenRow row = find(key);
+    return row == null || row.tally.hasRoomFor(call.cost());
+  }
+
   /** Tells a dropped call on a row. */
   void addDuplicate(OpenRow row) {
     row.tally.addDuplicate();

@@ -188,10 +188,15 @@ public final class PartitionCounter {
     }
     long start = settings.boundaryAtOrBefore(decidedAt);
     boolean isLate = start + settings.windowMillis() <= state.boundaryEpochMillis();
+    RowKey key = new RowKey(start, call.client(), call.meter(), call.endpoint());
+    if (!isLate && !open.hasRoomFor(key, call)) {
+      return "quantity of the client, meter, endpoint and window would pass "
+          + CallEvent.MAX_QUANTITY;
+    }
     if (call.idFromCaller() && !stores.ids().add(idKey(call), state.appendEpochMillis)) {
       state.duplicate++;
       if (!isLate) {
-        countDuplicate(new RowKey(start, call.client(), call.meter(), call.endpoint()));
+        countDuplicate(key);
       }
       return null;
     }
@@ -200,7 +205,7 @@ public final class PartitionCounter {
       late.add(start, call, state.offset);
     } else {
       state.counted++;
-      open.add(new RowKey(start, call.client(), call.meter(), call.endpoint()), call, state.offset);
+      open.add(key, call, state.offset);
     }
     return null;
   }

@@ -38,6 +38,10 @@ final class Tally {
     return tally;
   }
 
+  boolean hasRoomFor(long cost) {
+    return quantity <= CallEvent.MAX_QUANTITY - cost;
+  }
+
   /** Counts one call that stood in the record with this offset. */
   void add(CallEvent call, long offset) {
     if (call.allowed()) {

@@ -85,7 +85,7 @@ final class CallReaderModelTest {
                 name(random),
                 name(random),
                 name(random),
-                1 + number(random),
+                Math.min(CallEvent.MAX_QUANTITY, 1 + number(random)),
                 random.nextBoolean(),
                 List.of(DecidedBy.values()).get(random.nextInt(DecidedBy.values().length)),
                 random.nextBoolean() ? name(random) : null,
@@ -109,6 +109,7 @@ final class CallReaderModelTest {
         String text = new String(line, StandardCharsets.UTF_8);
         String[] rewrites = {
           text.replace("\":", "\" : "),
+          text.replaceAll("\"cost\":\\d+", "\"cost\":9007199254740992"),
           text.replace("\"cost\":", "\"cost\":-"),
           text.replace("\"cost\":", "\"cost\":0"),
           text.replace("\"charged\":", "\"charged\":0.5,\"x\":"),

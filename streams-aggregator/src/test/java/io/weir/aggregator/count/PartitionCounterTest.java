@@ -62,6 +62,26 @@ final class PartitionCounterTest {
   }
 
   @Test
+  void take_costsWhoseSumNoReaderCouldTell_areQuarantined_andOthersAreCounted() {
+    long most = CallEvent.MAX_QUANTITY;
+
+    take(
+        "n",
+        1,
+        T + 100,
+        T + 50,
+        Calls.allowed("a", "acme", most, T + 1),
+        Calls.allowed("b", "acme", 1, T + 1),
+        Calls.allowed("c", "globex", most, T + 1),
+        Calls.allowed("d", "initech", 5, T + 1));
+    memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
+
+    assertEquals(new Counters(4, 3, 0, 0, 1), counters());
+    assertEquals(
+        2 * most + 5, memory.rows().stream().mapToLong(row -> row.count().quantity()).sum());
+  }
+
+  @Test
   void take_sameBatchAgain_isDuplicateAndCountsNothing() {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param client who called
  * @param endpoint what was called
  * @param meter what is counted
- * @param cost tokens asked for and units billed when allowed, ≥ 1
+ * @param cost tokens asked for and units billed when allowed, 1 to {@link #MAX_QUANTITY}
  * @param allowed whether the call was let through; only allowed calls are billed
  * @param decidedBy who answered
  * @param policy the policy that denied, or the one nearest to its limit; null when none matched
@@ -45,13 +45,20 @@ public record CallEvent(
   /** The endpoint of a call that names none. */
   public static final String DEFAULT_ENDPOINT = "-";
 
+  /**
+   * Largest cost of a call, and largest quantity of a key and window: 2^53 − 1. Up to here JSON
+   * numbers are exact in every reader (RFC 8259 §6), and no caller can make a sum overflow.
+   */
+  public static final long MAX_QUANTITY = (1L << 53) - 1;
+
   public CallEvent {
     Names.require("id", id);
     Names.require("client", client);
     Names.require("endpoint", endpoint);
     Names.require("meter", meter);
-    if (cost < 1) {
-      throw new IllegalArgumentException("cost must be at least 1, is " + cost);
+    if (cost < 1 || cost > MAX_QUANTITY) {
+      throw new IllegalArgumentException(
+          "cost must be at least 1 and at most " + MAX_QUANTITY + ", is " + cost);
     }
     if (decidedAtEpochMillis < 0) {
       throw new IllegalArgumentException(
