@@ -6,12 +6,16 @@ import io.weir.aggregator.count.PartitionCounter;
 import io.weir.aggregator.count.SourceRecord;
 import io.weir.topics.catalog.ClientPartitioner;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.processor.Cancellable;
 import org.apache.kafka.streams.processor.PunctuationType;
+import org.apache.kafka.streams.processor.Punctuator;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
@@ -52,6 +56,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private @Nullable SinkOutput output;
   private @Nullable PartitionCounter counter;
   private @Nullable StreamsSeenIds ids;
+  private final List<Cancellable> schedules = new ArrayList<>();
   private boolean marked;
   private long roundStartedNanos;
 
@@ -86,14 +91,29 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     this.output = sinks;
     this.counter = started;
     this.ids = seenIds;
+    this.marked = false;
     this.roundStartedNanos = System.nanoTime();
-    context.schedule(
-        CLOSE_INTERVAL,
-        PunctuationType.WALL_CLOCK_TIME,
-        now -> started.close(new TimeBudget(CLOSE_BUDGET)));
-    context.schedule(PUBLISH_INTERVAL, PunctuationType.WALL_CLOCK_TIME, now -> publish(started));
-    context.schedule(
-        FORGET_INTERVAL, PunctuationType.WALL_CLOCK_TIME, now -> started.forget(MAX_FORGET_ROWS));
+    // a task that lost its transaction is revived with this same processor: what was scheduled for
+    // the counter before would go on to write from its memory, which was never committed
+    cancelSchedules();
+    schedule(context, CLOSE_INTERVAL, now -> started.close(new TimeBudget(CLOSE_BUDGET)));
+    schedule(context, PUBLISH_INTERVAL, now -> publish(started));
+    schedule(context, FORGET_INTERVAL, now -> started.forget(MAX_FORGET_ROWS));
+  }
+
+  private void schedule(
+      ProcessorContext<PlacedKey, byte[]> context, Duration interval, Punctuator work) {
+    schedules.add(context.schedule(interval, PunctuationType.WALL_CLOCK_TIME, work));
+  }
+
+  private void cancelSchedules() {
+    schedules.forEach(Cancellable::cancel);
+    schedules.clear();
+  }
+
+  @Override
+  public void close() {
+    cancelSchedules();
   }
 
   private static StreamsByteStore store(ProcessorContext<PlacedKey, byte[]> context, String name) {

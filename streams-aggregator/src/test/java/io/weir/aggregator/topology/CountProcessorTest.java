@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.aggregator.count.CountSettings;
+import java.time.Duration;
+import java.util.List;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.processor.api.MockProcessorContext;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.Stores;
+import org.apache.kafka.streams.state.WindowStore;
+import org.junit.jupiter.api.Test;
+
+final class CountProcessorTest {
+  private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 60_000, 3_600_000);
+
+  @Test
+  void init_ofARevivedTask_leavesNoScheduleOfTheCounterBefore() {
+    MockProcessorContext<PlacedKey, byte[]> context = new MockProcessorContext<>();
+    List.of(ResourceNames.OPEN_STORE, ResourceNames.CLOSED_STORE, ResourceNames.PROGRESS_STORE)
+        .forEach(name -> addStore(context, name));
+    addIdStore(context);
+    CountProcessor processor = new CountProcessor(SETTINGS, 1, new WrittenRows());
+
+    processor.init(context);
+    List<MockProcessorContext.CapturedPunctuator> first =
+        List.copyOf(context.scheduledPunctuators());
+    processor.init(context);
+
+    assertEquals(3, first.size());
+    assertTrue(first.stream().allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
+    assertEquals(
+        3,
+        context.scheduledPunctuators().stream()
+            .filter(scheduled -> !scheduled.cancelled())
+            .count());
+    processor.close();
+    assertTrue(
+        context.scheduledPunctuators().stream()
+            .allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
+  }
+
+  private static void addStore(MockProcessorContext<PlacedKey, byte[]> context, String name) {
+    KeyValueStore<Bytes, byte[]> store =
+        Stores.keyValueStoreBuilder(
+                Stores.inMemoryKeyValueStore(name), Serdes.Bytes(), Serdes.ByteArray())
+            .withLoggingDisabled()
+            .withCachingDisabled()
+            .build();
+    store.init(context.getStateStoreContext(), store);
+    context.addStateStore(store);
+  }
+
+  private static void addIdStore(MockProcessorContext<PlacedKey, byte[]> context) {
+    WindowStore<Bytes, byte[]> store =
+        Stores.windowStoreBuilder(
+                Stores.inMemoryWindowStore(
+                    ResourceNames.CALLER_IDS_STORE,
+                    Duration.ofHours(1),
+                    Duration.ofMillis(1),
+                    false),
+                Serdes.Bytes(),
+                Serdes.ByteArray())
+            .withLoggingDisabled()
+            .withCachingDisabled()
+            .build();
+    store.init(context.getStateStoreContext(), store);
+    context.addStateStore(store);
+  }
+}
