@@ -2,9 +2,11 @@
 package io.weir.aggregator.count;
 
 import io.weir.topics.model.CallEvent;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import java.util.function.ToLongFunction;
 
 /**
  * Sums of the late calls of one batch, by row, in the order in which the rows first appeared, so
@@ -12,13 +14,25 @@ import java.util.function.BiConsumer;
  */
 final class Fold {
   private final Map<RowKey, Tally> tallies = new LinkedHashMap<>();
+  private final Map<RowKey, Long> quantitiesBefore = new HashMap<>();
 
-  void add(long windowStartEpochMillis, CallEvent call, long offset) {
-    tallies
-        .computeIfAbsent(
-            new RowKey(windowStartEpochMillis, call.client(), call.meter(), call.endpoint()),
-            absent -> new Tally())
-        .add(call, offset);
+  void add(RowKey key, CallEvent call, long offset) {
+    tallies.computeIfAbsent(key, absent -> new Tally()).add(call, offset);
+  }
+
+  /**
+   * Whether a call leaves the quantity of its row in range.
+   *
+   * @param quantityBefore the quantity of a row without what is folded here; asked once a row
+   */
+  boolean hasRoomFor(RowKey key, CallEvent call, ToLongFunction<RowKey> quantityBefore) {
+    if (!call.allowed()) {
+      return true;
+    }
+    long before = quantitiesBefore.computeIfAbsent(key, quantityBefore::applyAsLong);
+    Tally tally = tallies.get(key);
+    long quantity = tally == null ? before : before + tally.quantity();
+    return quantity <= CallEvent.MAX_QUANTITY - call.cost();
   }
 
   boolean isEmpty() {
@@ -31,5 +45,6 @@ final class Fold {
 
   void clear() {
     tallies.clear();
+    quantitiesBefore.clear();
   }
 }

@@ -94,6 +94,14 @@ final class Ledger {
     return old.size() < maxRows;
   }
 
+  /** The quantity of a row of a closed window, whether its FINAL is written yet or not. */
+  long quantityOf(RowKey key) {
+    OpenRow waiting = open.find(key);
+    byte[] known = closed.get(key.toBytes());
+    return (waiting == null ? 0 : waiting.tally.quantity())
+        + (known == null ? 0 : ClosedRow.ofBytes(known).total().quantity());
+  }
+
   /**
    * Counts facts of a window that is closed.
    *

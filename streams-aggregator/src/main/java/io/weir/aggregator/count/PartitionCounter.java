@@ -189,7 +189,9 @@ public final class PartitionCounter {
     long start = settings.boundaryAtOrBefore(decidedAt);
     boolean isLate = start + settings.windowMillis() <= state.boundaryEpochMillis();
     RowKey key = new RowKey(start, call.client(), call.meter(), call.endpoint());
-    if (!isLate && !open.hasRoomFor(key, call)) {
+    boolean hasRoom =
+        isLate ? late.hasRoomFor(key, call, ledger::quantityOf) : open.hasRoomFor(key, call);
+    if (!hasRoom) {
       return "quantity of the client, meter, endpoint and window would pass "
           + CallEvent.MAX_QUANTITY;
     }
@@ -202,7 +204,7 @@ public final class PartitionCounter {
     }
     if (isLate) {
       state.lateAdjusted++;
-      late.add(start, call, state.offset);
+      late.add(key, call, state.offset);
     } else {
       state.counted++;
       open.add(key, call, state.offset);
@@ -246,8 +248,8 @@ public final class PartitionCounter {
             tally.markLate();
             ledger.adjust(key, tally, doubts);
           });
-      late.clear();
     }
+    late.clear();
   }
 
   /** Moves the watermark, and closes by definition what it has passed. */

@@ -82,7 +82,11 @@ final class RunningFigures {
       }
       List<OpenRow> rows = open.scan(republishFrom, Long.MAX_VALUE, CHUNK_ROWS);
       for (OpenRow row : rows) {
-        publish(row);
+        // a row that is queued stays so: else it could leave the memory while the queue holds it,
+        // and be published as open after its copy was closed
+        if (!row.queued) {
+          publish(row);
+        }
       }
       republishFrom = rows.isEmpty() ? null : behind(rows.get(rows.size() - 1).keyBytes);
     }

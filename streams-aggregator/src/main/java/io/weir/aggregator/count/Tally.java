@@ -38,6 +38,10 @@ final class Tally {
     return tally;
   }
 
+  long quantity() {
+    return quantity;
+  }
+
   boolean hasRoomFor(long cost) {
     return quantity <= CallEvent.MAX_QUANTITY - cost;
   }

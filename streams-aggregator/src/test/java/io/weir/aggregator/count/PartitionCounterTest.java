@@ -332,6 +332,56 @@ final class PartitionCounterTest {
     assertEquals(1, progress.nodes().get(0).lines());
   }
 
+  @Test
+  void take_lateCostsWhoseSumNoReaderCouldTell_areQuarantined_andOthersAreCounted() {
+    long most = CallEvent.MAX_QUANTITY;
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", most - 2, T + 1));
+    memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
+
+    take(
+        "n",
+        2,
+        T + 13_000,
+        T + 12_500,
+        Calls.allowed("b", "acme", 2, T + 1),
+        Calls.allowed("c", "acme", 1, T + 1),
+        Calls.allowed("d", "globex", most, T + 1),
+        Calls.allowed("e", "globex", most, T + 1),
+        Calls.allowed("f", "initech", 5, T + 1));
+    take("n", 3, T + 13_500, T + 12_600, Calls.allowed("g", "globex", 1, T + 1));
+
+    assertEquals(new Counters(7, 1, 0, 3, 3), counters());
+    assertEquals(
+        List.of(most - 2, most, most, 5L),
+        memory.rows().stream().map(UsageRow::quantityTotal).toList());
+  }
+
+  @Test
+  void publish_rowForgottenBetweenFirstRoundAndClose_isNotPublishedAsOpenAgain() {
+    int rows = OpenRows.MAX_ROWS_IN_MEMORY + 1;
+    for (int first = 0; first < rows; first += BatchHeader.MAX_COUNT) {
+      CallEvent[] calls = new CallEvent[Math.min(BatchHeader.MAX_COUNT, rows - first)];
+      for (int i = 0; i < calls.length; i++) {
+        calls[i] = Calls.allowed("id", "c" + (first + i), 1, T + 1);
+      }
+      take("n", 1 + first / BatchHeader.MAX_COUNT, T + 100, T + 50, calls);
+    }
+
+    // the budget ends when all rows were published once, and the first round begins
+    int chunks = (rows + 255) / 256;
+    int[] looks = {0};
+    memory.counter.publish(() -> looks[0]++ > chunks);
+    memory.take(Calls.heartbeat("n", 6, T + 12_000), new byte[0], T + 12_001);
+    memory.publish();
+
+    assertEquals(rows, memory.states.size());
+    assertEquals(
+        0,
+        memory.states.values().stream()
+            .filter(state -> state.status() != UsageState.Status.FINAL)
+            .count());
+  }
+
   private Counters counters() {
     return memory.counter.progress().counters();
   }
