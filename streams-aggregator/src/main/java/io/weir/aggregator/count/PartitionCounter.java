@@ -114,6 +114,11 @@ public final class PartitionCounter {
     return ledger.forget(maxRows);
   }
 
+  /** The offset behind the last record taken; −1 before the first. */
+  public long nextOffset() {
+    return state.offset < 0 ? -1 : state.offset + 1;
+  }
+
   /** How far the partition is counted. */
   public PartitionProgress progress() {
     return new PartitionProgress(

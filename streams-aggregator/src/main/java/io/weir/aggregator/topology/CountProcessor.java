@@ -52,6 +52,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private final CountSettings settings;
   private final int partitions;
   private final WrittenRows written;
+  private final SkippedOffsets skipped;
   private @Nullable ProcessorContext<PlacedKey, byte[]> context;
   private @Nullable SinkOutput output;
   private @Nullable PartitionCounter counter;
@@ -60,7 +61,9 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private boolean marked;
   private long roundStartedNanos;
 
-  CountProcessor(CountSettings settings, int partitions, WrittenRows written) {
+  CountProcessor(
+      CountSettings settings, int partitions, WrittenRows written, SkippedOffsets skipped) {
+    this.skipped = skipped;
     this.written = written;
     this.settings = settings;
     this.partitions = partitions;
@@ -126,6 +129,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     ProcessorContext<PlacedKey, byte[]> ready = initialised(context);
     PartitionCounter partition = initialised(counter);
     long offset = ready.recordMetadata().orElseThrow().offset();
+    skipped.refuseOnce(ready.taskId().partition(), partition.nextOffset(), offset);
     initialised(output).begin(record, offset);
     if (!marked) {
       initialised(ids).mark(record.timestamp());

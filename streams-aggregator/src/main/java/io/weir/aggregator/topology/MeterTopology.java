@@ -27,6 +27,7 @@ public final class MeterTopology implements Supplier<Topology> {
   private final CountSettings settings;
   private final int partitions;
   private final WrittenRows written;
+  private final SkippedOffsets skipped = new SkippedOffsets();
 
   /**
    * @param properties the Streams configuration, see {@link StreamsSettings#meterCore}
@@ -51,7 +52,7 @@ public final class MeterTopology implements Supplier<Topology> {
         Topics.CALLS.name());
     topology.addProcessor(
         ResourceNames.COUNT_PROCESSOR,
-        () -> new CountProcessor(settings, partitions, written),
+        () -> new CountProcessor(settings, partitions, written, skipped),
         ResourceNames.CALLS_SOURCE);
     topology.addStateStore(
         keyValues(ResourceNames.OPEN_STORE).withCachingEnabled(), ResourceNames.COUNT_PROCESSOR);
