@@ -24,7 +24,8 @@ final class CountProcessorTest {
     List.of(ResourceNames.OPEN_STORE, ResourceNames.CLOSED_STORE, ResourceNames.PROGRESS_STORE)
         .forEach(name -> addStore(context, name));
     addIdStore(context);
-    CountProcessor processor = new CountProcessor(SETTINGS, 1, new WrittenRows());
+    CountProcessor processor =
+        new CountProcessor(SETTINGS, 1, new WrittenRows(), new SkippedOffsets());
 
     processor.init(context);
     List<MockProcessorContext.CapturedPunctuator> first =
