@@ -35,7 +35,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
-  private static final long MICROS_PER_MILLI = 1_000;
 
   /** The first JVM whose virtual threads are final. */
   private static final int VIRTUAL_THREADS_SINCE = 21;
@@ -75,11 +74,7 @@ public final class Ingest implements AutoCloseable {
       log = KafkaCallLog.open(recordConfig(config), clock);
       CheckGate gate =
           new CheckGate(
-              PolicyMatcher.of(policies),
-              cache,
-              log,
-              new UuidV7(Clock.systemUTC())::next,
-              micros -> clock.observe(micros / MICROS_PER_MILLI));
+              PolicyMatcher.of(policies), cache, log, new UuidV7(Clock.systemUTC())::next);
       IngestMetrics metrics = new IngestMetrics(gate.statistics(), cache, log.statistics());
       HttpSettings http =
           new HttpSettings(

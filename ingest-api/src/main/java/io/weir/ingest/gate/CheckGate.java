@@ -14,7 +14,6 @@ import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicyMode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,26 +29,19 @@ public final class CheckGate {
   private final DecisionCache cache;
   private final CallLog log;
   private final Supplier<String> newIds;
-  private final LongConsumer cacheTimeMicros;
   private final GateStatistics statistics = new GateStatistics();
 
   /**
    * Makes a gate.
    *
    * @param newIds gives an id to a call that brings none
-   * @param cacheTimeMicros told the cache's clock after every decision, in microseconds since 1970
    */
   public CheckGate(
-      PolicyMatcher policies,
-      DecisionCache cache,
-      CallLog log,
-      Supplier<String> newIds,
-      LongConsumer cacheTimeMicros) {
+      PolicyMatcher policies, DecisionCache cache, CallLog log, Supplier<String> newIds) {
     this.policies = policies;
     this.cache = cache;
     this.log = log;
     this.newIds = newIds;
-    this.cacheTimeMicros = cacheTimeMicros;
   }
 
   /** What the gate has counted. */
@@ -95,7 +87,6 @@ public final class CheckGate {
       return undecided(call, DecidedBy.NONE, null, nowEpochMillis);
     }
     if (decision instanceof Decision.Decided decided) {
-      cacheTimeMicros.accept(decided.decidedAtEpochMicros());
       return decided(call, plan, decided);
     }
     statistics.undecided.increment();
