@@ -20,14 +20,14 @@ import org.slf4j.LoggerFactory;
  */
 final class GroupCommit {
   /** Bounds one write, and with it how long the caller that makes it works for others. */
+  private static final int MAX_GROUP_LINES = 1_000;
+
+  private static final int MAX_GROUP_BYTES = 1024 * 1024;
+
   /**
    * How long a failed write makes the node unready: without calls, no write can show it is over.
    */
   static final long FAILURE_STANDS_NANOS = 10_000_000_000L;
-
-  private static final int MAX_GROUP_LINES = 1_000;
-
-  private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
   /** Every caller looks after itself this often, should a wake-up ever be lost. */
   private static final long LOOK_NANOS = 100_000_000;
