@@ -26,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -229,6 +230,15 @@ final class IngestIT {
         post(
             "/v1/check",
             HttpRequest.BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(body))));
+  }
+
+  @Test
+  void bodyTooLarge_answerReachesTheCaller_everyTime() throws Exception {
+    byte[] body = new byte[512 * 1024];
+    Arrays.fill(body, (byte) ' ');
+    for (int i = 0; i < 200; i++) {
+      assertProblem(413, null, post("/v1/check", HttpRequest.BodyPublishers.ofByteArray(body)));
+    }
   }
 
   @Test

@@ -27,6 +27,11 @@ public final class CheckApi implements AutoCloseable {
   /** Largest body; a check of the longest names is below 2 KiB. */
   static final int MAX_BODY_BYTES = 64 * 1024;
 
+  /** Most bytes of a body too large that are read so that its sender can read the answer. */
+  private static final int MAX_DISCARDED_BYTES = 1024 * 1024;
+
+  private static final int DISCARD_STEP_BYTES = 8 * 1024;
+
   /** What a caller is told to wait after a 503; the parts behind us come back within seconds. */
   private static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
@@ -161,15 +166,27 @@ public final class CheckApi implements AutoCloseable {
         413, "Content Too Large", "the body must have at most " + MAX_BODY_BYTES + " bytes");
   }
 
-  /** The body, or null when it is longer than allowed; at most one byte more is read. */
+  /**
+   * The body, or null when it is longer than allowed. Of a longer one some is read and thrown away:
+   * a connection that is closed with bytes unread is reset, and the reset may reach the caller
+   * before it has read why (RFC 9112 §9.6).
+   */
   private static byte @Nullable [] readBody(Context context) throws IOException {
     long declared = context.contentLength();
-    if (declared > MAX_BODY_BYTES) {
-      return null;
-    }
     InputStream in = context.req().getInputStream();
-    byte[] body = in.readNBytes(declared >= 0 ? (int) declared : MAX_BODY_BYTES + 1);
-    return body.length > MAX_BODY_BYTES ? null : body;
+    if (declared <= MAX_BODY_BYTES) {
+      byte[] body = in.readNBytes(declared >= 0 ? (int) declared : MAX_BODY_BYTES + 1);
+      if (body.length <= MAX_BODY_BYTES) {
+        return body;
+      }
+    }
+    byte[] discarded = new byte[DISCARD_STEP_BYTES];
+    for (int left = MAX_DISCARDED_BYTES; left > 0; left -= DISCARD_STEP_BYTES) {
+      if (in.readNBytes(discarded, 0, DISCARD_STEP_BYTES) < DISCARD_STEP_BYTES) {
+        break;
+      }
+    }
+    return null;
   }
 
   private static void answer(Context context, CheckOutcome.Decided decided) throws IOException {
