@@ -14,6 +14,7 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
@@ -179,7 +180,11 @@ final class MeterBenchmark {
                 windowStart + n % WINDOW_MILLIS,
                 null,
                 List.of(
-                    new Charge("w1:{" + client + "}:5:burst", 1_763_690_000_000_000L, 1, n + 1)));
+                    new Charge(
+                        "w1:{" + client + "}:5:burst",
+                        1,
+                        null,
+                        new Stamp(1_763_690_000_000_000L, 0, n + 1, 0))));
         bytes.writeBytes(CallLineCodec.encode(call));
         bytes.write('\n');
       }

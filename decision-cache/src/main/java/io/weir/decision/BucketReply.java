@@ -11,6 +11,7 @@ package io.weir.decision;
  *     because cost is above capacity
  * @param epoch this life of the bucket, see {@link io.weir.topics.model.Charge}; 0 when it has none
  *     because it has never been charged
+ * @param version version of the last correction applied in this epoch, 0 when none was
  * @param chargedTokens tokens taken in this epoch after the decision
  * @param charged whether this decision took the cost from it
  */
@@ -20,5 +21,6 @@ public record BucketReply(
     long resetMicros,
     long retryAfterMicros,
     long epoch,
+    long version,
     long chargedTokens,
     boolean charged) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
+import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -52,7 +53,7 @@ public final class CheckDecider {
       Function<String, @Nullable BucketState> kept) {
     List<View> views = new ArrayList<>(check.buckets().size());
     for (BucketRequest request : check.buckets()) {
-      TokenBucket arithmetic = TokenBucket.of(request.limit());
+      TokenBucket arithmetic = TokenBucket.of((TokenBucketLimit) request.limit());
       views.add(
           new View(
               request,
@@ -75,6 +76,7 @@ public final class CheckDecider {
               view.arithmetic.resetMicros(after, nowEpochMicros),
               view.arithmetic.retryAfterMicros(view.state, check.cost(), nowEpochMicros),
               after.epoch(),
+              0,
               after.chargedTokens(),
               charged));
       if (charged) {

@@ -57,6 +57,8 @@ public sealed interface Decision {
     /** Too many checks wait already. */
     REJECTED,
     /** The server answered what is not an answer. */
-    CORRUPT
+    CORRUPT,
+    /** The cache has lost its state, and a bucket of the check waits for the exact figure. */
+    COLD
   }
 }

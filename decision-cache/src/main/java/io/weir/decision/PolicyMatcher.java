@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.ClientCalendar;
+import io.weir.topics.model.ColdCacheMode;
 import io.weir.topics.model.KeyPart;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicyMode;
 import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,7 +22,10 @@ import java.util.Map;
  * the others only.
  */
 public final class PolicyMatcher {
+  private static final long MICROS_PER_SECOND = 1_000_000;
+
   private final long version;
+  private final Map<String, ClientCalendar> calendars;
   private final List<CompiledPolicy> forUnnamedClients;
   private final Map<String, List<CompiledPolicy>> forNamedClients;
 
@@ -27,6 +36,7 @@ public final class PolicyMatcher {
             .filter(policy -> policy.mode() != PolicyMode.OFF)
             .map(CompiledPolicy::of)
             .toList();
+    this.calendars = set.calendars();
     this.forUnnamedClients = all.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
     this.forNamedClients = new HashMap<>();
     for (CompiledPolicy policy : all) {
@@ -50,8 +60,12 @@ public final class PolicyMatcher {
     return version;
   }
 
-  /** The policies of a call, with its buckets. */
-  public MatchedPolicies match(String client, String endpoint, String meter) {
+  /**
+   * The policies of a call, with its buckets.
+   *
+   * @param nowEpochMillis by the cache's clock; decides which period of a quota is asked
+   */
+  public MatchedPolicies match(String client, String endpoint, String meter, long nowEpochMillis) {
     List<CompiledPolicy> named = forNamedClients.get(client);
     List<CompiledPolicy> matched = new ArrayList<>();
     for (CompiledPolicy candidate : named == null ? forUnnamedClients : named) {
@@ -62,7 +76,7 @@ public final class PolicyMatcher {
       }
     }
     List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
-    return build(matched, leftOut, client, endpoint);
+    return build(matched, leftOut, client, endpoint, nowEpochMillis);
   }
 
   /** Shortens a list to what fits into a check; gives what was taken out. */
@@ -79,7 +93,11 @@ public final class PolicyMatcher {
   }
 
   private MatchedPolicies build(
-      List<CompiledPolicy> matched, List<Policy> leftOut, String client, String endpoint) {
+      List<CompiledPolicy> matched,
+      List<Policy> leftOut,
+      String client,
+      String endpoint,
+      long nowEpochMillis) {
     List<Policy> policies = new ArrayList<>(matched.size());
     List<BucketRequest> buckets = new ArrayList<>(matched.size());
     if (!matched.isEmpty()) {
@@ -88,10 +106,24 @@ public final class PolicyMatcher {
         String key = clientPrefix + match.keyPart;
         String bucket = match.perEndpoint ? key + ':' + BucketKeys.part(endpoint) : key;
         policies.add(match.policy);
-        buckets.add(new BucketRequest(bucket, match.policy.limit(), match.enforced));
+        buckets.add(request(match, bucket, client, nowEpochMillis));
       }
     }
     return new MatchedPolicies(version, policies, buckets, leftOut);
+  }
+
+  private BucketRequest request(
+      CompiledPolicy match, String bucket, String client, long nowEpochMillis) {
+    if (match.policy.limit() instanceof CalendarQuota quota) {
+      ClientCalendar calendar = calendars.getOrDefault(client, ClientCalendar.OF_POLICY);
+      long end = quota.at(nowEpochMillis, calendar).endEpochSecond();
+      return new BucketRequest(
+          BucketKeys.ofPeriod(bucket, end),
+          new QuotaLimit(quota.capacityTokens(), end * MICROS_PER_SECOND),
+          match.enforced,
+          match.policy.onColdCache() == ColdCacheMode.HOLD);
+    }
+    return new BucketRequest(bucket, (TokenBucketLimit) match.policy.limit(), match.enforced);
   }
 
   private static boolean fits(List<NamePattern> patterns, String name) {

@@ -5,6 +5,7 @@ import com.sun.management.OperatingSystemMXBean;
 import io.weir.decision.redis.CacheStatistics;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.TokenBucketLimit;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;

@@ -59,7 +59,8 @@ public abstract class DecisionCacheContract {
 
     BucketReply reply = decision.buckets().get(0);
     assertEquals(
-        new BucketReply(true, 7, reply.resetMicros(), 0, decision.decidedAtEpochMicros(), 3, true),
+        new BucketReply(
+            true, 7, reply.resetMicros(), 0, decision.decidedAtEpochMicros(), 0, 3, true),
         reply);
     assertEquals(3 * HOUR_MICROS, reply.resetMicros());
   }
@@ -177,7 +178,7 @@ public abstract class DecisionCacheContract {
       Decision.Allowed decision =
           assertInstanceOf(Decision.Allowed.class, cache().peek(check(10, enforced("a", 10))));
       BucketReply reply = decision.buckets().get(0);
-      assertEquals(new BucketReply(true, 10, 0, 0, 0, 0, false), reply);
+      assertEquals(new BucketReply(true, 10, 0, 0, 0, 0, 0, false), reply);
     }
   }
 

@@ -4,6 +4,7 @@ package io.weir.decision;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.FailureMode;
 import io.weir.topics.model.KeyPart;
 import io.weir.topics.model.Policy;
@@ -33,7 +34,7 @@ class PolicyMatcherTest {
   }
 
   private static List<String> names(PolicyMatcher matcher, String client) {
-    return matcher.match(client, "GET /v1/items", "calls").policies().stream()
+    return matcher.match(client, "GET /v1/items", "calls", 0).policies().stream()
         .map(Policy::name)
         .toList();
   }
@@ -44,7 +45,7 @@ class PolicyMatcherTest {
 
   @Test
   void match_emptySet_matchesNothing() {
-    MatchedPolicies matched = PolicyMatcher.of(PolicySet.EMPTY).match("acme", "-", "calls");
+    MatchedPolicies matched = PolicyMatcher.of(PolicySet.EMPTY).match("acme", "-", "calls", 0);
 
     assertTrue(matched.isEmpty());
     assertEquals(0, matched.policiesVersion());
@@ -63,7 +64,7 @@ class PolicyMatcherTest {
     assertEquals(List.of("named", "all", "other"), names(matcher, "other"));
     assertEquals(List.of("glob", "all"), names(matcher, "axle"));
     assertEquals(List.of("all"), names(matcher, "zoo"));
-    assertEquals(7, matcher.match("zoo", "-", "calls").policiesVersion());
+    assertEquals(7, matcher.match("zoo", "-", "calls", 0).policiesVersion());
   }
 
   @Test
@@ -98,7 +99,7 @@ class PolicyMatcherTest {
                 PolicyMode.ENFORCE,
                 FailureMode.CLOSED));
 
-    Check check = matcher.match("acme", "GET /v1/items", "calls").check(3);
+    Check check = matcher.match("acme", "GET /v1/items", "calls", 0).check(3);
     assertEquals(
         new Check(
             List.of(
@@ -122,7 +123,7 @@ class PolicyMatcherTest {
     }
 
     MatchedPolicies matched =
-        PolicyMatcher.of(new PolicySet(1, policies)).match("acme", "-", "calls");
+        PolicyMatcher.of(new PolicySet(1, policies)).match("acme", "-", "calls", 0);
     assertEquals(Check.MAX_BUCKETS, matched.policies().size());
     assertEquals("shadow-3", matched.policies().get(3).name());
     assertEquals("enforced-0", matched.policies().get(4).name());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
-import io.weir.decision.BucketKeys;
 import io.weir.decision.BucketRequest;
 import io.weir.decision.Check;
 import io.weir.decision.Decision;
@@ -17,6 +16,7 @@ import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;

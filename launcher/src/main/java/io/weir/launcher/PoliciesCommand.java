@@ -2,7 +2,10 @@
 package io.weir.launcher;
 
 import io.weir.ingest.policy.PolicyFile;
+import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyLimit;
+import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -48,18 +51,30 @@ final class PoliciesCommand implements Runnable {
     List<Policy> policies = ((PolicyFile.Content.Valid) content).policies().policies();
     for (Policy policy : policies) {
       out.printf(
-          "%-20s %s, capacity %d, %d tokens per %s, key %s, on cache failure %s%n",
+          "%-20s %s, %s, key %s, on cache failure %s%n",
           policy.name(),
           lower(policy.mode()),
-          policy.limit().capacityTokens(),
-          policy.limit().refillTokens(),
-          Duration.of(policy.limit().refillPeriodMicros(), ChronoUnit.MICROS),
+          describe(policy.limit()),
           policy.key().stream().map(PoliciesCommand::lower).toList(),
           lower(policy.onCacheFailure()));
     }
     out.printf("%s is valid: %d policies%n", file, policies.size());
     out.flush();
     return 0;
+  }
+
+  private static String describe(PolicyLimit limit) {
+    if (limit instanceof CalendarQuota quota) {
+      return String.format(
+          "quota of %d a %s in %s",
+          quota.capacityTokens(), lower(quota.period()), quota.timeZone().getId());
+    }
+    TokenBucketLimit bucket = (TokenBucketLimit) limit;
+    return String.format(
+        "capacity %d, %d tokens per %s",
+        bucket.capacityTokens(),
+        bucket.refillTokens(),
+        Duration.of(bucket.refillPeriodMicros(), ChronoUnit.MICROS));
   }
 
   private static String lower(Enum<?> word) {

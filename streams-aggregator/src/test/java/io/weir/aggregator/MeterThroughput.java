@@ -5,6 +5,7 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
@@ -124,7 +125,12 @@ final class MeterThroughput {
         7,
         now,
         null,
-        List.of(new Charge("w1:6:" + client + ":5:burst", now * 1000, 1, number + 1)));
+        List.of(
+            new Charge(
+                "w1:{6:" + client + "}:5:burst",
+                1,
+                null,
+                new Stamp(now * 1000, 0, number + 1, 0))));
   }
 
   /** CPU time of the thread that counts: what the other processes of the machine do not change. */

@@ -20,6 +20,7 @@ public final class CacheStatistics {
   private final LongAdder unavailable = new LongAdder();
   private final LongAdder rejected = new LongAdder();
   private final LongAdder corrupt = new LongAdder();
+  private final LongAdder cold = new LongAdder();
   private final LongAdder scriptCalls = new LongAdder();
   private final LongAdder checksSent = new LongAdder();
   private final LongAdder[] batchSizes = adders(SIZE_CLASSES);
@@ -124,6 +125,7 @@ public final class CacheStatistics {
       case UNAVAILABLE -> unavailable;
       case REJECTED -> rejected;
       case CORRUPT -> corrupt;
+      case COLD -> cold;
     };
   }
 

@@ -27,7 +27,9 @@ final class CheckEncoder {
             .put((byte) check.buckets().size())
             .putLong(check.cost());
     for (BucketRequest request : check.buckets()) {
-      buffer.put((byte) (request.enforced() ? 1 : 0)).put(packed(request.limit()));
+      buffer
+          .put((byte) (request.enforced() ? 1 : 0))
+          .put(packed((TokenBucketLimit) request.limit()));
     }
     return buffer.array();
   }

@@ -78,6 +78,7 @@ final class ScriptReply {
         buffer.getLong(),
         buffer.getLong(),
         buffer.getLong(),
+        0,
         buffer.getLong(),
         (flags & CHARGED_FLAG) != 0);
   }

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lettuce.core.cluster.SlotHash;
-import io.weir.decision.BucketKeys;
 import io.weir.decision.BucketReply;
 import io.weir.decision.BucketRequest;
 import io.weir.decision.BucketState;
@@ -16,6 +15,7 @@ import io.weir.decision.Check;
 import io.weir.decision.Decision;
 import io.weir.decision.TokenBucket;
 import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -161,7 +161,7 @@ class PeerBugsIT {
     Decision.Allowed decision = allowed(check(most - 1, bucket("a", limit)));
 
     assertEquals(
-        new BucketReply(true, 1, TokenBucket.MAX_WAIT_MICROS, 0, T0, most - 1, true),
+        new BucketReply(true, 1, TokenBucket.MAX_WAIT_MICROS, 0, T0, 0, most - 1, true),
         decision.buckets().get(0));
     assertEquals(T0, decision.decidedAtEpochMicros());
     assertEquals(new BucketState(1, 1, T0, T0, most - 1), runner.state("a"));

@@ -2,6 +2,7 @@
 package io.weir.ingest.gate;
 
 import io.weir.decision.BucketReply;
+import io.weir.decision.BucketRequest;
 import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.MatchedPolicies;
@@ -12,6 +13,7 @@ import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.FailureMode;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.Stamp;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -51,11 +53,11 @@ public final class CheckGate {
 
   /** Decides and records a call. */
   public CheckOutcome check(Call call) {
-    MatchedPolicies plan = policies.match(call.client(), call.endpoint(), call.meter());
-    statistics.policiesLeftOut.add(plan.leftOut().size());
     Ticket ticket = log.begin();
     CheckOutcome.Decided decided;
     try {
+      MatchedPolicies plan = match(call, ticket.begunAtEpochMillis());
+      statistics.policiesLeftOut.add(plan.leftOut().size());
       Decision decision = plan.isEmpty() ? null : cache.take(plan.check(call.cost()));
       decided = judge(call, plan, decision, ticket.begunAtEpochMillis());
     } catch (RuntimeException | Error failed) {
@@ -73,12 +75,16 @@ public final class CheckGate {
 
   /** Says what {@link #check} would answer now; nothing is consumed and nothing is recorded. */
   public CheckOutcome.Decided peek(Call call) {
-    MatchedPolicies plan = policies.match(call.client(), call.endpoint(), call.meter());
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
+    MatchedPolicies plan = match(call, nowEpochMillis);
     Decision decision = plan.isEmpty() ? null : cache.peek(plan.check(call.cost()));
     return judge(call, plan, decision, nowEpochMillis);
+  }
+
+  private MatchedPolicies match(Call call, long nowEpochMillis) {
+    return policies.match(call.client(), call.endpoint(), call.meter(), nowEpochMillis);
   }
 
   private CheckOutcome.Decided judge(
@@ -121,8 +127,14 @@ public final class CheckGate {
       BucketReply reply = decision.buckets().get(i);
       limits.add(new LimitStatus(plan.policies().get(i), reply));
       if (reply.charged()) {
-        String bucket = plan.buckets().get(i).bucket();
-        charges.add(new Charge(bucket, reply.epoch(), call.cost(), reply.chargedTokens()));
+        BucketRequest asked = plan.buckets().get(i);
+        Stamp stamp =
+            new Stamp(
+                reply.epoch(),
+                reply.version(),
+                reply.chargedTokens(),
+                decision.decidedAtEpochMicros() + reply.resetMicros());
+        charges.add(new Charge(asked.bucket(), call.cost(), asked.limit(), stamp));
       }
     }
     CheckOutcome.Denial denial = null;

@@ -30,7 +30,7 @@ final class RateLimitFields {
       if (limit.enforced()) {
         item(field, limit.policy().name());
         parameter(field, 'q', limit.policy().limit().capacityTokens());
-        parameter(field, 'w', ceilSeconds(fillMicros(limit.policy().limit())));
+        parameter(field, 'w', ceilSeconds(windowMicros(limit)));
       }
     }
     return field.toString();
@@ -51,6 +51,12 @@ final class RateLimitFields {
   /** Seconds to wait, rounded up and at least 1: a caller that comes back then is not early. */
   static long retryAfterSeconds(long retryAfterMicros) {
     return Math.max(1, ceilSeconds(retryAfterMicros));
+  }
+
+  private static long windowMicros(LimitStatus limit) {
+    return limit.policy().limit() instanceof TokenBucketLimit bucket
+        ? fillMicros(bucket)
+        : limit.reply().resetMicros();
   }
 
   private static long fillMicros(TokenBucketLimit limit) {

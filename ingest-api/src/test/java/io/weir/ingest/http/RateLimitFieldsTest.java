@@ -69,6 +69,6 @@ final class RateLimitFieldsTest {
             new TokenBucketLimit(capacity, 100, 60_000_000),
             mode,
             FailureMode.OPEN);
-    return new LimitStatus(policy, new BucketReply(true, remaining, resetMicros, 0, 1, 1, true));
+    return new LimitStatus(policy, new BucketReply(true, remaining, resetMicros, 0, 1, 0, 1, true));
   }
 }

@@ -6,6 +6,7 @@ import io.weir.ingest.gate.Ticket;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -96,7 +97,12 @@ final class CallLogLoad {
               7,
               ticket.begunAtEpochMillis(),
               "203.0.113.0/24",
-              List.of(new Charge("w1:{8:client-7}:5:burst", 1_700_000_000_000_000L, 1, i + 1)));
+              List.of(
+                  new Charge(
+                      "w1:{8:client-7}:5:burst",
+                      1,
+                      null,
+                      new Stamp(1_700_000_000_000_000L, 0, i + 1, 0))));
       if (!(log.record(ticket, call) instanceof Recorded.Durable)) {
         throw new IllegalStateException("not recorded");
       }

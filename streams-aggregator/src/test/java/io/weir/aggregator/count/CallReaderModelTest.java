@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
@@ -75,7 +76,9 @@ final class CallReaderModelTest {
   private static byte[] line(Random random) {
     List<Charge> charges = new ArrayList<>();
     for (int i = random.nextInt(3); i > 0; i--) {
-      charges.add(new Charge(name(random), number(random), 1, 1 + number(random)));
+      charges.add(
+          new Charge(
+              name(random), 1, null, new Stamp(1 + number(random), 0, 1 + number(random), 0)));
     }
     byte[] line =
         CallLineCodec.encode(

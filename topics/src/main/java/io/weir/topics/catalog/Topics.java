@@ -43,6 +43,15 @@ public final class Topics {
           Duration.ZERO,
           false);
 
+  /** What the decision cache got wrong. A correction that is older than this corrects nothing. */
+  public static final Topic CORRECTIONS =
+      new Topic(
+          "weir.corrections.v1",
+          "the true state of buckets that the decision cache has wrong",
+          "compact,delete",
+          LATENESS,
+          false);
+
   /** What could not be counted, as it came. */
   public static final Topic QUARANTINE =
       new Topic(
@@ -52,7 +61,7 @@ public final class Topics {
           LATENESS,
           false);
 
-  private static final List<Topic> ALL = List.of(CALLS, LEDGER, STATE, QUARANTINE);
+  private static final List<Topic> ALL = List.of(CALLS, LEDGER, STATE, CORRECTIONS, QUARANTINE);
 
   private Topics() {}
 

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import org.jspecify.annotations.Nullable;
+
 /**
- * The stamp of one bucket that a call was charged to.
+ * What one call took, or should have taken, from one bucket.
+ *
+ * <p>Without a stamp the cache does not know of the call: it was let through while the cache was
+ * away, and the bucket owes it. With cost 0 the bucket refused the call: nothing was taken, but the
+ * stamp tells how the bucket stood.
  *
  * @param bucket the bucket's key in the decision cache
- * @param epoch identifies this life of the bucket: microseconds since 1970 by the cache's clock
- *     when the bucket was created; a flushed or expired bucket returns with a greater one
- * @param cost tokens this call took, ≥ 1
- * @param charged tokens taken from this bucket in this epoch, this call included, ≥ cost
+ * @param cost tokens this call took, ≥ 0
+ * @param limit the bucket's limit when the call was decided; null in old records
+ * @param stamp the cache's word, null when the cache was not asked
  */
-public record Charge(String bucket, long epoch, long cost, long charged) {
+public record Charge(String bucket, long cost, @Nullable BucketLimit limit, @Nullable Stamp stamp) {
   public Charge {
-    if (cost < 1) {
-      throw new IllegalArgumentException("cost must be at least 1, is " + cost);
+    if (cost < 0) {
+      throw new IllegalArgumentException("cost must not be negative, is " + cost);
     }
-    if (charged < cost) {
-      throw new IllegalArgumentException("charged " + charged + " is less than cost " + cost);
+    if (stamp != null && stamp.charged() < cost) {
+      throw new IllegalArgumentException(
+          "charged " + stamp.charged() + " is less than cost " + cost);
     }
   }
 }

@@ -6,5 +6,7 @@ public enum FailureMode {
   /** Let the call pass; it is recorded and billed. */
   OPEN,
   /** Refuse the call with 503. */
-  CLOSED
+  CLOSED,
+  /** Decide on this node alone, by its share of the limit; recorded, billed and debited later. */
+  LOCAL
 }

@@ -10,17 +10,21 @@ import java.util.List;
  * @param match which calls it is for
  * @param key what has a bucket of its own; always holds CLIENT, so that the keys of one call share
  *     a hash slot
- * @param limit the bucket's size and speed
+ * @param limit the bucket's size and speed, or the calendar quota
  * @param mode what its verdict does
  * @param onCacheFailure what to do while the cache cannot answer
+ * @param onColdCache what a quota does while the cache has lost its state; ALLOW for token buckets
+ * @param debtCapTokens how far below zero a correction may take a bucket; 0 to 2^53 − 1
  */
 public record Policy(
     String name,
     PolicyMatch match,
     List<KeyPart> key,
-    TokenBucketLimit limit,
+    PolicyLimit limit,
     PolicyMode mode,
-    FailureMode onCacheFailure) {
+    FailureMode onCacheFailure,
+    ColdCacheMode onColdCache,
+    long debtCapTokens) {
   public Policy {
     Names.require("name", name);
     key = List.copyOf(key);
@@ -30,5 +34,24 @@ public record Policy(
     if (key.stream().distinct().count() != key.size()) {
       throw new IllegalArgumentException("key must not repeat a part, is " + key);
     }
+    if (onColdCache == ColdCacheMode.HOLD && !(limit instanceof CalendarQuota)) {
+      throw new IllegalArgumentException("on_cold_cache: hold is for quotas");
+    }
+    if (debtCapTokens < 0 || debtCapTokens >= TokenBucketLimit.EXACT_BELOW) {
+      throw new IllegalArgumentException(
+          "debt_cap must be 0 to " + (TokenBucketLimit.EXACT_BELOW - 1) + ", is " + debtCapTokens);
+    }
+  }
+
+  /** A policy with the defaults: a cold cache is allowed, the debt cap is one capacity. */
+  public Policy(
+      String name,
+      PolicyMatch match,
+      List<KeyPart> key,
+      PolicyLimit limit,
+      PolicyMode mode,
+      FailureMode onCacheFailure) {
+    this(
+        name, match, key, limit, mode, onCacheFailure, ColdCacheMode.ALLOW, limit.capacityTokens());
   }
 }

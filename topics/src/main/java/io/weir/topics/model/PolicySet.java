@@ -3,6 +3,7 @@ package io.weir.topics.model;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -10,16 +11,24 @@ import java.util.Set;
  *
  * @param version counts up with every change; 0 means none were ever set
  * @param policies in the order in which they are reported; names are unique
+ * @param calendars calendars of the clients that have their own, by client
  */
-public record PolicySet(long version, List<Policy> policies) {
+public record PolicySet(
+    long version, List<Policy> policies, Map<String, ClientCalendar> calendars) {
   /** Most policies in a set; each call is matched against all of them. */
   public static final int MAX_POLICIES = 1_000;
 
   /** No policies: every call is allowed and counted. */
   public static final PolicySet EMPTY = new PolicySet(0, List.of());
 
+  /** Policies for clients without calendars of their own. */
+  public PolicySet(long version, List<Policy> policies) {
+    this(version, policies, Map.of());
+  }
+
   public PolicySet {
     policies = List.copyOf(policies);
+    calendars = Map.copyOf(calendars);
     if (version < 0) {
       throw new IllegalArgumentException("version must not be negative, is " + version);
     }

@@ -17,7 +17,8 @@ import java.math.BigInteger;
  * @param refillTokens tokens gained each period; 1 to 2^53 − 1
  * @param refillPeriodMicros length of a period in microseconds; 1 µs to 366 days
  */
-public record TokenBucketLimit(long capacityTokens, long refillTokens, long refillPeriodMicros) {
+public record TokenBucketLimit(long capacityTokens, long refillTokens, long refillPeriodMicros)
+    implements BucketLimit, PolicyLimit {
   /** Integers below this are exact in a Lua number (IEEE 754 binary64). */
   public static final long EXACT_BELOW = 1L << 53;
 

@@ -4,9 +4,11 @@ package io.weir.topics.wire;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,10 +18,13 @@ import org.jspecify.annotations.Nullable;
  * One call as one line of JSON, without the line feed: wire version 1.
  *
  * <p>Members: {@code id, client, endpoint, meter, cost, allowed, decided_by, policy,
- * policies_version, decided_at_ms, ip_prefix, charges[{key, epoch, cost, charged}],
- * id_from_caller}. Absent {@code policy} and {@code ip_prefix} mean there is none, absent {@code
- * policies_version} 0, absent {@code charges} none, absent {@code id_from_caller} false; every
- * other member is required. Stateless and safe for threads.
+ * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller}. A charge has {@code key,
+ * epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
+ * ends_at_us}: without {@code epoch} it has no stamp, without {@code capacity} no limit; a quota
+ * has {@code ends_at_us} and no refill; absent {@code version} and {@code full_at_us} mean 0.
+ * Absent {@code policy} and {@code ip_prefix} mean there is none, absent {@code policies_version}
+ * 0, absent {@code charges} none, absent {@code id_from_caller} false; every other member is
+ * required. Stateless and safe for threads.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}
@@ -50,18 +55,37 @@ public final class CallLineCodec {
     if (!call.charges().isEmpty()) {
       json.writeArrayFieldStart("charges");
       for (Charge charge : call.charges()) {
-        json.writeStartObject();
-        json.writeStringField("key", charge.bucket());
-        json.writeNumberField("epoch", charge.epoch());
-        json.writeNumberField("cost", charge.cost());
-        json.writeNumberField("charged", charge.charged());
-        json.writeEndObject();
+        write(json, charge);
       }
       json.writeEndArray();
     }
     if (call.idFromCaller()) {
       json.writeBooleanField("id_from_caller", true);
     }
+  }
+
+  private static void write(JsonGenerator json, Charge charge) throws IOException {
+    json.writeStartObject();
+    json.writeStringField("key", charge.bucket());
+    Stamp stamp = charge.stamp();
+    if (stamp != null) {
+      json.writeNumberField("epoch", stamp.epoch());
+    }
+    json.writeNumberField("cost", charge.cost());
+    if (stamp != null) {
+      json.writeNumberField("charged", stamp.charged());
+      if (stamp.version() > 0) {
+        json.writeNumberField("version", stamp.version());
+      }
+      if (stamp.fullAtEpochMicros() > 0) {
+        json.writeNumberField("full_at_us", stamp.fullAtEpochMicros());
+      }
+    }
+    BucketLimit limit = charge.limit();
+    if (limit != null) {
+      LimitMembers.write(json, limit);
+    }
+    json.writeEndObject();
   }
 
   /**
@@ -161,26 +185,47 @@ public final class CallLineCodec {
     }
     List<Charge> charges = new ArrayList<>(2);
     while (json.nextToken() == JsonToken.START_OBJECT) {
-      String bucket = null;
-      long epoch = 0;
-      long cost = 0;
-      long charged = 0;
-      for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
-        json.nextToken();
-        switch (member) {
-          case "key" -> bucket = Json.text(json, member);
-          case "epoch" -> epoch = Json.integer(json, member);
-          case "cost" -> cost = Json.integer(json, member);
-          case "charged" -> charged = Json.integer(json, member);
-          default -> json.skipChildren();
-        }
-      }
-      charges.add(new Charge(present(bucket, "charges.key"), epoch, cost, charged));
+      charges.add(readCharge(json));
     }
     if (json.currentToken() != JsonToken.END_ARRAY) {
       throw new MalformedRecordException("charges must hold objects only");
     }
     return charges;
+  }
+
+  private static Charge readCharge(JsonParser json) throws IOException, MalformedRecordException {
+    String bucket = null;
+    boolean stamped = false;
+    long epoch = 0;
+    long cost = -1;
+    long charged = 0;
+    long version = 0;
+    long fullAtEpochMicros = 0;
+    LimitMembers limit = new LimitMembers();
+    for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
+      json.nextToken();
+      switch (member) {
+        case "key" -> bucket = Json.text(json, member);
+        case "epoch" -> {
+          epoch = Json.integer(json, member);
+          stamped = true;
+        }
+        case "cost" -> cost = Json.integer(json, member);
+        case "charged" -> charged = Json.integer(json, member);
+        case "version" -> version = Json.integer(json, member);
+        case "full_at_us" -> fullAtEpochMicros = Json.integer(json, member);
+        default -> {
+          if (!limit.read(json, member)) {
+            json.skipChildren();
+          }
+        }
+      }
+    }
+    return new Charge(
+        present(bucket, "charges.key"),
+        cost,
+        limit.limit(),
+        stamped ? new Stamp(epoch, version, charged, fullAtEpochMicros) : null);
   }
 
   private static <T> T present(@Nullable T value, String member) throws MalformedRecordException {

@@ -4,12 +4,19 @@ package io.weir.topics.wire;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CacheLoss;
+import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.Correction;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageRow;
@@ -18,6 +25,8 @@ import io.weir.topics.model.UsageWindow;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -48,7 +57,17 @@ final class StoredBytesTest {
             7,
             1_763_690_401_234L,
             "203.0.113.0/24",
-            List.of(new Charge("w1:{4:acme}:5:burst", 1_763_690_000_000_000L, 2, 9)));
+            List.of(
+                new Charge(
+                    "w1:{4:acme}:5:burst",
+                    2,
+                    new TokenBucketLimit(100, 100, 60_000_000),
+                    new Stamp(1_763_690_000_000_000L, 3, 9, 1_763_690_406_600_000L)),
+                new Charge(
+                    "w1:{4:acme}:5:month@1764547200",
+                    2,
+                    new QuotaLimit(1_000, 1_764_547_200_000_000L),
+                    null)));
 
     byte[] bytes = CallLineCodec.encode(call);
 
@@ -170,6 +189,70 @@ final class StoredBytesTest {
     assertEquals(stored("progress.json"), text(bytes));
     assertEquals(progress, PartitionProgressCodec.decode(bytes));
     assertEquals("@progress/00003", PartitionProgressCodec.key(3));
+  }
+
+  @Test
+  void correction_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    Correction correction =
+        new Correction(
+            "w1:{4:acme}:5:burst",
+            new TokenBucketLimit(100, 100, 60_000_000),
+            1_763_690_000_000_000L,
+            3,
+            9,
+            1_763_690_406_600_000L,
+            11,
+            2,
+            Correction.Cause.UNSTAMPED,
+            1_763_690_401_234L,
+            1_763_690_401_300L);
+
+    byte[] bytes = CorrectionCodec.encode(correction);
+
+    assertEquals(stored("correction.json"), text(bytes));
+    assertEquals(correction, CorrectionCodec.decode(bytes));
+  }
+
+  @Test
+  void restored_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    CacheRestored restored = new CacheRestored("g1", 3, 12, 57, 1_763_690_401_300L);
+
+    byte[] bytes = CorrectionCodec.encode(restored);
+
+    assertEquals(stored("restored.json"), text(bytes));
+    assertEquals(restored, CorrectionCodec.decodeRestored(bytes));
+    assertEquals("@restored/00003", CorrectionCodec.restoredKey(3));
+  }
+
+  @Test
+  void cacheLoss_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    CacheLoss loss = new CacheLoss("g1", 1_763_690_401_234L);
+
+    byte[] bytes = CacheLossCodec.encode(loss);
+
+    assertEquals(stored("cache-loss.json"), text(bytes));
+    assertEquals(loss, CacheLossCodec.decode(bytes));
+  }
+
+  @Test
+  void accuracy_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    List<Long> delays =
+        new ArrayList<>(Collections.nCopies(PartitionAccuracy.DELAY_BOUNDS_MILLIS.size() + 1, 0L));
+    delays.set(2, 5L);
+    delays.set(17, 1L);
+    PartitionAccuracy accuracy =
+        new PartitionAccuracy(
+            3,
+            1_763_690_401_300L,
+            Map.of("burst", new PartitionAccuracy.Figures(100, 2, 1, 7, 9, 4)),
+            Map.of(Correction.Cause.GAP, 6L),
+            delays);
+
+    byte[] bytes = PartitionAccuracyCodec.encode(accuracy);
+
+    assertEquals(stored("accuracy.json"), text(bytes));
+    assertEquals(accuracy, PartitionAccuracyCodec.decode(bytes));
+    assertEquals("@accuracy/00003", PartitionAccuracyCodec.key(3));
   }
 
   @Test

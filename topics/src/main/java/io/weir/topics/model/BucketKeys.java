@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.decision;
+package io.weir.topics.model;
 
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -24,11 +24,17 @@ public final class BucketKeys {
   /** Longest name that stands in a key as it is; keeps usual names readable in a console. */
   static final int MAX_PLAIN_CHARS = 64;
 
-  /** Longest key: version, punctuation and three names of a length, a colon and 64 characters. */
-  public static final int MAX_CHARS = 6 + 3 * (3 + MAX_PLAIN_CHARS) + 1;
+  /**
+   * Longest key: version, punctuation, three names of a length, a colon and 64 characters, and the
+   * end of a period.
+   */
+  public static final int MAX_CHARS = 6 + 3 * (3 + MAX_PLAIN_CHARS) + 1 + 21;
 
   /** Bytes of SHA-256 kept: 192 bits, so that a collision costs 2^96 tries. */
   private static final int HASH_BYTES = 24;
+
+  /** Characters of a hash in Base64. */
+  private static final int HASH_CHARS = HASH_BYTES / 3 * 4;
 
   private BucketKeys() {}
 
@@ -42,13 +48,44 @@ public final class BucketKeys {
     return clientPrefix(client) + part(policy) + ':' + part(endpoint);
   }
 
+  /**
+   * The bucket of one period of a quota: the policy's key and the period's end, {@code
+   * w1:{4:acme}:7:monthly@1764547200}.
+   */
+  public static String ofPeriod(String key, long endEpochSecond) {
+    return key + '@' + endEpochSecond;
+  }
+
+  /**
+   * The policy that a key names: its name, or {@code h:…} when the name is hashed.
+   *
+   * @throws IllegalArgumentException when the key is not one of ours
+   */
+  public static String policyPart(String key) {
+    int client = key.startsWith(VERSION + ":{") ? key.indexOf("}:", VERSION.length()) : -1;
+    int start = client + 2;
+    int colon = client < 0 ? -1 : key.indexOf(':', start);
+    if (colon < 0) {
+      throw new IllegalArgumentException("not a bucket's key: " + key);
+    }
+    if (key.startsWith("h:", start)) {
+      return key.substring(start, Math.min(key.length(), start + 2 + HASH_CHARS));
+    }
+    try {
+      int length = Integer.parseInt(key, start, colon, 10);
+      return key.substring(colon + 1, colon + 1 + length);
+    } catch (NumberFormatException | IndexOutOfBoundsException malformed) {
+      throw new IllegalArgumentException("not a bucket's key: " + key, malformed);
+    }
+  }
+
   /** What all keys of a client begin with. */
-  static String clientPrefix(String client) {
+  public static String clientPrefix(String client) {
     return VERSION + ":{" + part(client) + "}:";
   }
 
   /** A name in the form in which it stands in a key. */
-  static String part(String name) {
+  public static String part(String name) {
     return isPlain(name) ? name.length() + ":" + name : "h:" + hash(name);
   }
 

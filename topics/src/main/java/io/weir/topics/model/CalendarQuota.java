@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+import java.time.DayOfWeek;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.time.temporal.TemporalAdjusters;
+
+/**
+ * So many tokens a calendar period.
+ *
+ * @param capacityTokens tokens of a whole period; 1 to 2^53 − 1
+ * @param period the kind of period
+ * @param timeZone where days begin, for clients that have no zone of their own
+ * @param billingAnchor a day on which a {@link CalendarPeriod#BILLING} period begins, for clients
+ *     that have no anchor of their own; no matter for other periods
+ */
+public record CalendarQuota(
+    long capacityTokens, CalendarPeriod period, ZoneId timeZone, LocalDate billingAnchor)
+    implements PolicyLimit {
+  /** The anchor of a policy that names none: the first of a month. */
+  public static final LocalDate FIRST_OF_MONTH = LocalDate.of(2000, 1, 1);
+
+  public CalendarQuota {
+    if (capacityTokens < 1 || capacityTokens >= TokenBucketLimit.EXACT_BELOW) {
+      throw new IllegalArgumentException(
+          "limit must be 1 to " + (TokenBucketLimit.EXACT_BELOW - 1) + ", is " + capacityTokens);
+    }
+  }
+
+  /**
+   * A period as instants.
+   *
+   * @param startEpochSecond its first second
+   * @param endEpochSecond the first second behind it
+   */
+  public record Span(long startEpochSecond, long endEpochSecond) {}
+
+  /** The period that holds a moment, by a client's calendar. */
+  public Span at(long epochMillis, ClientCalendar client) {
+    ZoneId zone = client.timeZone() == null ? timeZone : client.timeZone();
+    LocalDate anchor = client.billingAnchor() == null ? billingAnchor : client.billingAnchor();
+    LocalDate day = LocalDate.ofInstant(Instant.ofEpochMilli(epochMillis), zone);
+    LocalDate first =
+        switch (period) {
+          case DAY -> day;
+          case WEEK -> day.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY));
+          case MONTH -> day.withDayOfMonth(1);
+          case BILLING -> billingStart(day, anchor);
+        };
+    LocalDate next =
+        switch (period) {
+          case DAY -> first.plusDays(1);
+          case WEEK -> first.plusDays(7);
+          case MONTH -> first.plusMonths(1);
+          case BILLING -> anchor.plusMonths(monthsBetween(anchor, first) + 1);
+        };
+    return new Span(
+        first.atStartOfDay(zone).toEpochSecond(), next.atStartOfDay(zone).toEpochSecond());
+  }
+
+  private static LocalDate billingStart(LocalDate day, LocalDate anchor) {
+    long months = monthsBetween(anchor, day);
+    LocalDate start = anchor.plusMonths(months);
+    return start.isAfter(day) ? anchor.plusMonths(months - 1) : start;
+  }
+
+  /** Months between the months that the days are in; days within a month do not matter. */
+  private static long monthsBetween(LocalDate from, LocalDate to) {
+    return ChronoUnit.MONTHS.between(from.withDayOfMonth(1), to.withDayOfMonth(1));
+  }
+}

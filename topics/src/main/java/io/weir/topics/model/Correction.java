@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+import java.util.Locale;
+
+/**
+ * The truth about one bucket, for the decision cache: "when your counter of this epoch stood at
+ * {@code chargedTokens}, the bucket should have been this full". What the cache has charged since
+ * is its own to add, so that a correction may be late, and may be applied while calls are decided.
+ *
+ * <p>Absolute, so that it may be repeated: a cache applies it only when (epoch, version) is greater
+ * than what it has.
+ *
+ * @param bucket the bucket's key in the decision cache
+ * @param limit the bucket's limit as the newest record tells it
+ * @param epoch the life of the bucket that is spoken of; a bucket that is gone is made anew in it
+ * @param version counts the corrections of the bucket, from 1; greater ones replace lesser ones
+ * @param chargedTokens the cache's counter up to which records are included
+ * @param fullAtEpochMicros when the bucket will be full if nothing more is taken: for a token
+ *     bucket this tells how full it is. The end of the period for a quota
+ * @param totalTokens tokens of all records of the bucket since it was last known to be full; of the
+ *     whole period for a quota, whose true rest is capacity − total
+ * @param driftTokens exact − charged by the cache in this epoch, cumulative: what the cache missed
+ *     (positive) or invented (negative)
+ * @param cause why it was published
+ * @param disturbedAtEpochMillis when the oldest call was decided that this correction takes into
+ *     account for the first time
+ * @param asOfEpochMillis when it was computed, by the broker's clock
+ */
+public record Correction(
+    String bucket,
+    BucketLimit limit,
+    long epoch,
+    long version,
+    long chargedTokens,
+    long fullAtEpochMicros,
+    long totalTokens,
+    long driftTokens,
+    Cause cause,
+    long disturbedAtEpochMillis,
+    long asOfEpochMillis) {
+
+  /** Why cache and records disagree. */
+  public enum Cause {
+    /** Charged, but never recorded: a crash between the two, or a reply that came too late. */
+    GAP,
+    /** Recorded, but the cache has gone back behind it: a failover, a restart from old data. */
+    OVERLAP,
+    /** Let through without the cache: fail-open or local mode. */
+    UNSTAMPED,
+    /** The bucket came back as new although it could not be full: a flush, an eviction. */
+    FRESH_EPOCH,
+    /** A call was settled at another cost than was charged. */
+    SETTLE,
+    /** The cache has lost its state; cache and records need not disagree. */
+    RESTORE;
+
+    /** The lower-case word on the wire. */
+    public String wireName() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    /** The cause of a wire name. */
+    public static Cause ofWireName(String wireName) {
+      for (Cause cause : values()) {
+        if (cause.wireName().equals(wireName)) {
+          return cause;
+        }
+      }
+      throw new IllegalArgumentException("reason is not known: '" + wireName + "'");
+    }
+  }
+
+  public Correction {
+    if (epoch < 1 || version < 1 || chargedTokens < 0 || fullAtEpochMicros < 0) {
+      throw new IllegalArgumentException(
+          "a correction has epoch and version >= 1, charged and full_at_us >= 0, is epoch "
+              + epoch
+              + ", version "
+              + version
+              + ", charged "
+              + chargedTokens
+              + ", full_at_us "
+              + fullAtEpochMicros);
+    }
+  }
+}

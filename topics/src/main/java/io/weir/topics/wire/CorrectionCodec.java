@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.Correction.Cause;
+import java.io.IOException;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The records of the corrections topic, as flat JSON: wire version 1. Stateless and safe for
+ * threads.
+ *
+ * <p>A correction has {@code bucket, epoch, version, charged, full_at_us, total, drift, reason,
+ * disturbed_at_ms, as_of_ms} and the members of the limit (see {@link LimitMembers}).
+ */
+public final class CorrectionCodec {
+  /** The value of the header {@code weir-type} on a correction. */
+  public static final String TYPE = "correction";
+
+  /** The value of the header {@code weir-type} on the word that a partition is restored. */
+  public static final String RESTORED_TYPE = "restored";
+
+  private CorrectionCodec() {}
+
+  /** The record's value; its key is the bucket. */
+  public static byte[] encode(Correction correction) {
+    return Json.object(
+        json -> {
+          json.writeStringField("bucket", correction.bucket());
+          json.writeNumberField("epoch", correction.epoch());
+          json.writeNumberField("version", correction.version());
+          json.writeNumberField("charged", correction.chargedTokens());
+          json.writeNumberField("full_at_us", correction.fullAtEpochMicros());
+          json.writeNumberField("total", correction.totalTokens());
+          json.writeNumberField("drift", correction.driftTokens());
+          json.writeStringField("reason", correction.cause().wireName());
+          json.writeNumberField("disturbed_at_ms", correction.disturbedAtEpochMillis());
+          json.writeNumberField("as_of_ms", correction.asOfEpochMillis());
+          LimitMembers.write(json, correction.limit());
+        });
+  }
+
+  /**
+   * Reads a correction.
+   *
+   * @throws MalformedRecordException when the bytes are none; the message names the member
+   */
+  public static Correction decode(byte[] bytes) throws MalformedRecordException {
+    Members record = Members.read(bytes, "correction");
+    try {
+      BucketLimit limit = limit(bytes);
+      if (limit == null) {
+        throw new MalformedRecordException("correction: capacity is missing");
+      }
+      return new Correction(
+          record.text("bucket"),
+          limit,
+          record.integer("epoch"),
+          record.integer("version"),
+          record.integer("charged"),
+          record.integer("full_at_us"),
+          record.integer("total"),
+          record.integer("drift"),
+          Cause.ofWireName(record.text("reason")),
+          record.integer("disturbed_at_ms"),
+          record.integer("as_of_ms"));
+    } catch (IllegalArgumentException badValue) {
+      throw new MalformedRecordException("correction: " + badValue.getMessage(), badValue);
+    }
+  }
+
+  private static @Nullable BucketLimit limit(byte[] bytes) throws MalformedRecordException {
+    LimitMembers limit = new LimitMembers();
+    try (JsonParser json = Json.FACTORY.createParser(bytes)) {
+      json.nextToken();
+      while (json.nextToken() == JsonToken.FIELD_NAME) {
+        String member = json.currentName();
+        json.nextToken();
+        if (!limit.read(json, member)) {
+          json.skipChildren();
+        }
+      }
+    } catch (IOException notJson) {
+      throw new MalformedRecordException("a correction must be JSON", notJson);
+    }
+    return limit.limit();
+  }
+
+  /** The key of the word that a partition is restored; no bucket's key begins with {@code @}. */
+  public static String restoredKey(int partition) {
+    return String.format(Locale.ROOT, "@restored/%05d", partition);
+  }
+
+  /** The value of the word that a partition is restored. */
+  public static byte[] encode(CacheRestored restored) {
+    return Json.object(
+        json -> {
+          json.writeStringField("generation", restored.generation());
+          json.writeNumberField("partition", restored.partition());
+          json.writeNumberField("partitions", restored.partitions());
+          json.writeNumberField("buckets", restored.buckets());
+          json.writeNumberField("as_of_ms", restored.asOfEpochMillis());
+        });
+  }
+
+  /**
+   * Reads the word that a partition is restored.
+   *
+   * @throws MalformedRecordException when the bytes are none; the message names the member
+   */
+  public static CacheRestored decodeRestored(byte[] bytes) throws MalformedRecordException {
+    Members record = Members.read(bytes, "restored record");
+    try {
+      return new CacheRestored(
+          record.text("generation"),
+          Math.toIntExact(record.integer("partition")),
+          Math.toIntExact(record.integer("partitions")),
+          record.integer("buckets"),
+          record.integer("as_of_ms"));
+    } catch (IllegalArgumentException | ArithmeticException badValue) {
+      throw new MalformedRecordException("restored record: " + badValue.getMessage(), badValue);
+    }
+  }
+}
