@@ -37,6 +37,12 @@ final class BucketBook {
   /** A correction that decisions do not show after this long is published again. */
   static final long REPEAT_AFTER_MILLIS = 5_000;
 
+  /**
+   * How far behind the watermark a charge must be before it counts as never recorded. A node that
+   * has just started is not in the watermark until its first word has come.
+   */
+  static final long GAP_GRACE_MILLIS = 2_000;
+
   /** A bucket that is called less often tells too late when its correction was applied. */
   private static final long DELAY_RESOLUTION_MILLIS = 500;
 
@@ -238,7 +244,7 @@ final class BucketBook {
   }
 
   private void look(BucketTrack track, byte[] key) {
-    long watermark = state.watermarkEpochMillis;
+    long watermark = Math.max(0, state.watermarkEpochMillis - GAP_GRACE_MILLIS);
     if (track.isOver(watermark, KEPT_AFTER_FULL_MILLIS)) {
       forget(track, key);
       return;

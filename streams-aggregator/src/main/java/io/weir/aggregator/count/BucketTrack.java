@@ -248,9 +248,16 @@ final class BucketTrack {
     return Math.max(0, totalTokens - line.chargedTokens);
   }
 
-  /** The counter tells what is newer, unless it went back while the clock went on. */
+  /**
+   * The counter tells what is newer, unless it went back while the clock went on. Refusals leave
+   * the counter as it is; of those the clock tells, and within a millisecond the version.
+   */
   private boolean isNewest(Stamp stamp, long at) {
-    return stamp.charged() >= line.chargedTokens || at > line.stampedAtMicros;
+    if (at != line.stampedAtMicros) {
+      return at > line.stampedAtMicros || stamp.charged() > line.chargedTokens;
+    }
+    return stamp.charged() > line.chargedTokens
+        || (stamp.charged() == line.chargedTokens && stamp.version() >= confirmedVersion);
   }
 
   private void takeNewest(Stamp stamp, long costTokens, long at) {

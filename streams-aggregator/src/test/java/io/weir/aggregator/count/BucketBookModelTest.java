@@ -68,7 +68,7 @@ final class BucketBookModelTest {
   @Test
   void disturbedLoad_cacheReturnsToTheTruth() {
     for (Disturbance disturbance : Disturbance.values()) {
-      for (long seed = 1; seed <= SEEDS; seed++) {
+      for (long seed = Long.getLong("seed", 1); seed <= Long.getLong("seed", SEEDS); seed++) {
         check(seed, List.of(disturbance));
       }
     }
@@ -235,7 +235,16 @@ final class BucketBookModelTest {
               null,
               charges);
       node.calls.add(event);
+      for (Charge c : charges) {
+        trace(node.name + " charge " + c.cost() + " " + c.stamp(), c.bucket());
+      }
       recorded.add(event);
+    }
+
+    private void trace(String what, String bucket) {
+      if (Boolean.getBoolean("trace") && bucket.contains("slow")) {
+        System.out.println("TRACE " + (now - T) + " " + what);
+      }
     }
 
     private void seal(Node node) {
@@ -266,6 +275,7 @@ final class BucketBookModelTest {
           next != null && next.arrivesAt <= now;
           next = node.onTheWay.peek()) {
         memory.take(next.header, next.value, now);
+        trace("arrived " + node.name + " " + new String(next.value, java.nio.charset.StandardCharsets.UTF_8).replaceAll("\\{\"id.*?slow","slow").replaceAll("capacity.*?(?=slow|$)",""), "slow");
         node.onTheWay.remove();
       }
     }
@@ -286,6 +296,7 @@ final class BucketBookModelTest {
             boolean due = late.at <= now;
             if (due) {
               cache.apply(late.correction, now * 1_000);
+              trace("applied " + late.correction + " -> " + cache.state(late.correction.bucket()), late.correction.bucket());
             }
             return due;
           });
