@@ -262,18 +262,18 @@ final class BucketTrack {
 
   private void takeNewest(Stamp stamp, long costTokens, long at) {
     long jump = stamp.charged() - line.chargedTokens;
-    boolean wentBack = jump < 0 || stamp.version() < confirmedVersion;
+    long wentBackBy = Math.max(0, costTokens - jump);
     nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, cacheFullAtMicros - at));
     line.exactTokens += costTokens;
     line.chargedTokens = stamp.charged();
+    line.driftTokens += wentBackBy; // so that what is on its way stays on its way
     line.stampedAtMicros = Math.max(line.stampedAtMicros, at);
     cacheFullAtMicros = stamp.fullAtEpochMicros();
     noteChecked(stamp, costTokens, at);
-    long overlap = line.acceptOverlap();
-    if (wentBack || overlap > 0) {
+    if (wentBackBy > 0 || stamp.version() < confirmedVersion) {
       fillUp(Math.max(jump, costTokens), at);
       confirmedVersion = Math.min(confirmedVersion, stamp.version());
-      disturb(Cause.OVERLAP, overlap, at / MICROS_PER_MILLI);
+      disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
       return;
     }
     if (stamp.version() >= version) {
