@@ -21,6 +21,9 @@ final class BucketLine {
   /** exact − charged as it is accepted: positive where the counter went back, negative for gaps. */
   long driftTokens;
 
+  /** Time of the first stamp that was seen after the counter went back; 0 when it never did. */
+  long wentBackAtMicros;
+
   BucketLine(long epoch, long chargedTokens, long stampedAtMicros, long exactTokens, long drift) {
     this.epoch = epoch;
     this.chargedTokens = chargedTokens;

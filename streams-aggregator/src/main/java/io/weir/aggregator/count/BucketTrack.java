@@ -253,6 +253,9 @@ final class BucketTrack {
    * the counter as it is; of those the clock tells, and within a millisecond the version.
    */
   private boolean isNewest(Stamp stamp, long at) {
+    if (at < line.wentBackAtMicros) {
+      return false;
+    }
     if (at != line.stampedAtMicros) {
       return at > line.stampedAtMicros || stamp.charged() > line.chargedTokens;
     }
@@ -271,6 +274,7 @@ final class BucketTrack {
     cacheFullAtMicros = stamp.fullAtEpochMicros();
     noteChecked(stamp, costTokens, at);
     if (wentBackBy > 0 || stamp.version() < confirmedVersion) {
+      line.wentBackAtMicros = at;
       fillUp(Math.max(jump, costTokens), at);
       confirmedVersion = Math.min(confirmedVersion, stamp.version());
       disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);

@@ -113,11 +113,15 @@ public final class BucketTrackBytes {
         .integer(line.chargedTokens)
         .integer(line.stampedAtMicros)
         .integer(line.exactTokens)
-        .integer(line.driftTokens);
+        .integer(line.driftTokens)
+        .integer(line.wentBackAtMicros);
   }
 
   private static BucketLine line(Unpacker value) {
-    return new BucketLine(
-        value.integer(), value.integer(), value.integer(), value.integer(), value.integer());
+    BucketLine line =
+        new BucketLine(
+            value.integer(), value.integer(), value.integer(), value.integer(), value.integer());
+    line.wentBackAtMicros = value.integer();
+    return line;
   }
 }

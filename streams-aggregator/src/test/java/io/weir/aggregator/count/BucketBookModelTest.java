@@ -76,7 +76,7 @@ final class BucketBookModelTest {
 
   @Test
   void manyDisturbances_cacheReturnsToTheTruth() {
-    for (long seed = 1; seed <= SEEDS; seed++) {
+    for (long seed = Long.getLong("seed", 1); seed <= Long.getLong("seed", SEEDS); seed++) {
       check(seed, List.of(Disturbance.values()));
     }
   }
@@ -145,6 +145,7 @@ final class BucketBookModelTest {
     }
 
     private void disturb(Disturbance disturbance) {
+      trace("==== " + disturbance, "slow");
       switch (disturbance) {
         case FLUSH -> {
           cache.flush();
