@@ -94,9 +94,9 @@ final class SimulatedCache {
     }
     long charged = correction.chargedTokens();
     if (kept != null && kept.epoch == correction.epoch()) {
-      charged = Math.max(charged, kept.charged);
+      charged = kept.charged;
     }
-    long since = charged - correction.chargedTokens();
+    long since = Math.max(0, charged - correction.chargedTokens());
     Bucket bucket = new Bucket();
     bucket.epoch = correction.epoch();
     bucket.version = correction.version();
