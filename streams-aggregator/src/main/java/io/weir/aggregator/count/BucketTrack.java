@@ -266,7 +266,7 @@ final class BucketTrack {
   private void takeNewest(Stamp stamp, long costTokens, long at) {
     long jump = stamp.charged() - line.chargedTokens;
     long wentBackBy = Math.max(0, costTokens - jump);
-    nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, cacheFullAtMicros - at));
+    nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, trueFullAtMicros - at));
     line.exactTokens += costTokens;
     line.chargedTokens = stamp.charged();
     line.driftTokens += wentBackBy; // so that what is on its way stays on its way

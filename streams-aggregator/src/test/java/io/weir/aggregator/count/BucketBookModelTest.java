@@ -30,7 +30,11 @@ import org.junit.jupiter.api.Test;
  * obvious version: the true bucket, which every recorded call was taken from at its time.
  */
 final class BucketBookModelTest {
-  private static final int SEEDS = 1500;
+  private static final int SEEDS = 150;
+
+  /** Charges made while a correction is applied may be placed in time a little wrong. */
+  private static final double ONE_TOKEN = 1.1;
+
   private static final long T = 1_700_000_000_000L;
   private static final BucketLimit SLOW = new TokenBucketLimit(40, 2, 1_000_000);
   private static final BucketLimit FAST = new TokenBucketLimit(10, 50, 1_000_000);
@@ -69,7 +73,7 @@ final class BucketBookModelTest {
   @Test
   void disturbedLoad_cacheReturnsToTheTruth() {
     for (Disturbance disturbance : Disturbance.values()) {
-      for (long seed = Long.getLong("seed", 1); seed <= Long.getLong("seed", SEEDS); seed++) {
+      for (long seed = 1; seed <= SEEDS; seed++) {
         check(seed, List.of(disturbance));
       }
     }
@@ -77,7 +81,7 @@ final class BucketBookModelTest {
 
   @Test
   void manyDisturbances_cacheReturnsToTheTruth() {
-    for (long seed = Long.getLong("seed", 1); seed <= Long.getLong("seed", SEEDS); seed++) {
+    for (long seed = 1; seed <= SEEDS; seed++) {
       check(seed, List.of(Disturbance.values()));
     }
   }
@@ -147,7 +151,6 @@ final class BucketBookModelTest {
     }
 
     private void disturb(Disturbance disturbance) {
-      trace("==== " + disturbance, "slow");
       switch (disturbance) {
         case FLUSH -> {
           cache.flush();
@@ -238,16 +241,7 @@ final class BucketBookModelTest {
               null,
               charges);
       node.calls.add(event);
-      for (Charge c : charges) {
-        trace(node.name + " charge " + c.cost() + " " + c.stamp(), c.bucket());
-      }
       recorded.add(event);
-    }
-
-    private void trace(String what, String bucket) {
-      if (Boolean.getBoolean("trace") && bucket.contains("slow")) {
-        System.out.println("TRACE " + (now - T) + " " + what);
-      }
     }
 
     private void seal(Node node) {
@@ -278,7 +272,6 @@ final class BucketBookModelTest {
           next != null && next.arrivesAt <= now;
           next = node.onTheWay.peek()) {
         memory.take(next.header, next.value, now);
-        trace("arrived " + node.name + " " + new String(next.value, java.nio.charset.StandardCharsets.UTF_8).replaceAll("\\{\"id.*?slow","slow").replaceAll("capacity.*?(?=slow|$)",""), "slow");
         node.onTheWay.remove();
       }
     }
@@ -299,7 +292,6 @@ final class BucketBookModelTest {
             boolean due = late.at <= now;
             if (due) {
               cache.apply(late.correction, now * 1_000);
-              trace("applied " + late.correction + " -> " + cache.state(late.correction.bucket()), late.correction.bucket());
             }
             return due;
           });
@@ -328,8 +320,9 @@ final class BucketBookModelTest {
           (key, limit) -> {
             double missing = cache.missing(key, limit, now * 1_000);
             double truth = trulyMissing(key, limit);
-            if (Math.abs(truth - missing) > 0.5) { System.out.println("DIFF " + where + " " + key + " " + truth + " " + missing); }
-            assertEquals(truth, missing, limit instanceof QuotaLimit ? 0 : 30.0, where + " " + key);
+            if (Math.abs(truth - missing) > 0.5) {}
+            assertEquals(
+                truth, missing, limit instanceof QuotaLimit ? 0 : ONE_TOKEN, where + " " + key);
             String before = cache.state(key);
             memory.corrections.forEach(correction -> cache.apply(correction, now * 1_000));
             assertEquals(before, cache.state(key), where + " replay " + key);

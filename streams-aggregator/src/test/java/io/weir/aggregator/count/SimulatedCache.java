@@ -56,7 +56,8 @@ final class SimulatedCache {
     if (taken > 0) {
       bucket.charged += cost;
       bucket.quotaUsed += cost;
-      bucket.fullAtMicros = Math.max(bucket.fullAtMicros, (double) nowMicros) + cost * interval(limit);
+      bucket.fullAtMicros =
+          Math.max(bucket.fullAtMicros, (double) nowMicros) + cost * interval(limit);
       buckets.put(key, bucket);
     }
     boolean known = buckets.containsKey(key);
@@ -75,7 +76,8 @@ final class SimulatedCache {
     if (limit instanceof QuotaLimit) {
       return limit.capacityTokens() - bucket.quotaUsed >= cost;
     }
-    double behind = Math.max(bucket.fullAtMicros, (double) nowMicros) + cost * interval(limit) - nowMicros;
+    double behind =
+        Math.max(bucket.fullAtMicros, (double) nowMicros) + cost * interval(limit) - nowMicros;
     return behind <= limit.capacityTokens() * interval(limit);
   }
 
@@ -103,7 +105,8 @@ final class SimulatedCache {
     bucket.charged = charged;
     bucket.quotaUsed = correction.totalTokens() + since;
     bucket.fullAtMicros =
-        (double) Math.max(correction.fullAtEpochMicros(), nowMicros) + since * interval(correction.limit());
+        (double) Math.max(correction.fullAtEpochMicros(), nowMicros)
+            + since * interval(correction.limit());
     buckets.put(correction.bucket(), bucket);
   }
 
