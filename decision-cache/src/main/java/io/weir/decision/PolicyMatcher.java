@@ -15,19 +15,27 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A policy set, compiled for the hot path. Immutable. Policies that are off are left out. A client
- * that some policy names in full is found by a hash look-up; the patterns of clients are tried for
- * the others only.
+ * A policy set, compiled for the hot path. Safe for threads. Policies that are off are left out. A
+ * client that some policy names in full is found by a hash look-up; the patterns of clients are
+ * tried for the others only. The running period of a quota is remembered for each calendar, and
+ * reckoned anew when the time has left it.
  */
 public final class PolicyMatcher {
   private static final long MICROS_PER_SECOND = 1_000_000;
+  private static final long MILLIS_PER_SECOND = 1_000;
 
   private final long version;
   private final Map<String, ClientCalendar> calendars;
   private final List<CompiledPolicy> forUnnamedClients;
   private final Map<String, List<CompiledPolicy>> forNamedClients;
+
+  /** At most one entry for each pair of a quota and a calendar in the set. */
+  private final Map<Timetable, CalendarQuota.Span> periods = new ConcurrentHashMap<>();
+
+  private record Timetable(CalendarQuota quota, ClientCalendar calendar) {}
 
   private PolicyMatcher(PolicySet set) {
     this.version = set.version();
@@ -115,15 +123,30 @@ public final class PolicyMatcher {
   private BucketRequest request(
       CompiledPolicy match, String bucket, String client, long nowEpochMillis) {
     if (match.policy.limit() instanceof CalendarQuota quota) {
-      ClientCalendar calendar = calendars.getOrDefault(client, ClientCalendar.OF_POLICY);
-      long end = quota.at(nowEpochMillis, calendar).endEpochSecond();
+      long end = period(quota, client, nowEpochMillis).endEpochSecond();
       return new BucketRequest(
           BucketKeys.ofPeriod(bucket, end),
           new QuotaLimit(quota.capacityTokens(), end * MICROS_PER_SECOND),
           match.enforced,
-          match.policy.onColdCache() == ColdCacheMode.HOLD);
+          match.held);
     }
     return new BucketRequest(bucket, (TokenBucketLimit) match.policy.limit(), match.enforced);
+  }
+
+  /** The period of a quota of this set that holds a moment, by the client's calendar. */
+  public CalendarQuota.Span period(CalendarQuota quota, String client, long epochMillis) {
+    Timetable timetable =
+        new Timetable(quota, calendars.getOrDefault(client, ClientCalendar.OF_POLICY));
+    long epochSecond = Math.floorDiv(epochMillis, MILLIS_PER_SECOND);
+    CalendarQuota.Span known = periods.get(timetable);
+    if (known != null
+        && known.startEpochSecond() <= epochSecond
+        && epochSecond < known.endEpochSecond()) {
+      return known;
+    }
+    CalendarQuota.Span span = quota.at(epochMillis, timetable.calendar);
+    periods.put(timetable, span);
+    return span;
   }
 
   private static boolean fits(List<NamePattern> patterns, String name) {
@@ -145,9 +168,11 @@ public final class PolicyMatcher {
       List<NamePattern> meter,
       String keyPart,
       boolean perEndpoint,
-      boolean enforced) {
+      boolean enforced,
+      boolean held) {
 
     static CompiledPolicy of(Policy policy) {
+      boolean enforced = policy.mode() == PolicyMode.ENFORCE;
       return new CompiledPolicy(
           policy,
           compile(policy.match().client()),
@@ -155,7 +180,9 @@ public final class PolicyMatcher {
           compile(policy.match().meter()),
           BucketKeys.part(policy.name()),
           policy.key().contains(KeyPart.ENDPOINT),
-          policy.mode() == PolicyMode.ENFORCE);
+          enforced,
+          // a shadow policy must not keep enforced ones from being decided
+          enforced && policy.onColdCache() == ColdCacheMode.HOLD);
     }
 
     private static List<NamePattern> compile(List<String> patterns) {
