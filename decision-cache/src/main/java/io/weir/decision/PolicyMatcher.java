@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A policy set, compiled for the hot path. Safe for threads. Policies that are off are left out. A
@@ -28,14 +28,11 @@ public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
 
   private final long version;
-  private final Map<String, ClientCalendar> calendars;
   private final List<CompiledPolicy> forUnnamedClients;
   private final Map<String, List<CompiledPolicy>> forNamedClients;
-
-  /** At most one entry for each pair of a quota and a calendar in the set. */
-  private final Map<Timetable, CalendarQuota.Span> periods = new ConcurrentHashMap<>();
-
-  private record Timetable(CalendarQuota quota, ClientCalendar calendar) {}
+  private final Map<CalendarQuota, Integer> quotas;
+  private final RunningPeriods periodsOfPolicies;
+  private final Map<String, RunningPeriods> periodsOfClients;
 
   private PolicyMatcher(PolicySet set) {
     this.version = set.version();
@@ -44,7 +41,14 @@ public final class PolicyMatcher {
             .filter(policy -> policy.mode() != PolicyMode.OFF)
             .map(CompiledPolicy::of)
             .toList();
-    this.calendars = set.calendars();
+    this.quotas = new HashMap<>();
+    for (CompiledPolicy policy : all) {
+      if (policy.policy.limit() instanceof CalendarQuota quota) {
+        quotas.putIfAbsent(quota, quotas.size());
+      }
+    }
+    this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, quotas.size());
+    this.periodsOfClients = periodsOfClients(set.calendars(), quotas.size());
     this.forUnnamedClients = all.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
     this.forNamedClients = new HashMap<>();
     for (CompiledPolicy policy : all) {
@@ -135,18 +139,24 @@ public final class PolicyMatcher {
 
   /** The period of a quota of this set that holds a moment, by the client's calendar. */
   public CalendarQuota.Span period(CalendarQuota quota, String client, long epochMillis) {
-    Timetable timetable =
-        new Timetable(quota, calendars.getOrDefault(client, ClientCalendar.OF_POLICY));
-    long epochSecond = Math.floorDiv(epochMillis, MILLIS_PER_SECOND);
-    CalendarQuota.Span known = periods.get(timetable);
-    if (known != null
-        && known.startEpochSecond() <= epochSecond
-        && epochSecond < known.endEpochSecond()) {
-      return known;
-    }
-    CalendarQuota.Span span = quota.at(epochMillis, timetable.calendar);
-    periods.put(timetable, span);
-    return span;
+    RunningPeriods periods = periodsOfClients.getOrDefault(client, periodsOfPolicies);
+    Integer index = quotas.get(quota);
+    return index == null
+        ? quota.at(epochMillis, periods.calendar)
+        : periods.at(quota, index, epochMillis);
+  }
+
+  /** Clients with equal calendars share what is remembered. */
+  private static Map<String, RunningPeriods> periodsOfClients(
+      Map<String, ClientCalendar> calendars, int quotas) {
+    Map<ClientCalendar, RunningPeriods> distinct = new HashMap<>();
+    Map<String, RunningPeriods> periods = new HashMap<>();
+    calendars.forEach(
+        (client, calendar) ->
+            periods.put(
+                client,
+                distinct.computeIfAbsent(calendar, each -> new RunningPeriods(each, quotas))));
+    return periods;
   }
 
   private static boolean fits(List<NamePattern> patterns, String name) {
@@ -159,6 +169,39 @@ public final class PolicyMatcher {
       }
     }
     return false;
+  }
+
+  /**
+   * The running period of each quota by one calendar. Written without a guard: a span is immutable,
+   * so another thread sees it whole or reckons it once more.
+   */
+  private static final class RunningPeriods {
+    private final ClientCalendar calendar;
+    private final int quotas;
+    private CalendarQuota.@Nullable Span @Nullable [] spans;
+
+    RunningPeriods(ClientCalendar calendar, int quotas) {
+      this.calendar = calendar;
+      this.quotas = quotas;
+    }
+
+    CalendarQuota.Span at(CalendarQuota quota, int index, long epochMillis) {
+      CalendarQuota.@Nullable Span[] kept = spans;
+      if (kept == null) {
+        kept = new CalendarQuota.Span[quotas];
+        spans = kept;
+      }
+      CalendarQuota.Span known = kept[index];
+      long epochSecond = Math.floorDiv(epochMillis, MILLIS_PER_SECOND);
+      if (known != null
+          && known.startEpochSecond() <= epochSecond
+          && epochSecond < known.endEpochSecond()) {
+        return known;
+      }
+      CalendarQuota.Span span = quota.at(epochMillis, calendar);
+      kept[index] = span;
+      return span;
+    }
   }
 
   private record CompiledPolicy(

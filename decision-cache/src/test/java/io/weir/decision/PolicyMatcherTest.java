@@ -213,11 +213,10 @@ class PolicyMatcherTest {
 
   @Test
   void period_manyThreadsAroundABoundary_agreeWithTheCalendar() throws Exception {
-    CalendarQuota quota =
-        new CalendarQuota(
-            5, CalendarPeriod.DAY, ZoneId.of("Europe/Paris"), CalendarQuota.FIRST_OF_MONTH);
-    PolicyMatcher matcher = matcher();
-    long boundary = Instant.parse("2026-11-20T23:00:00Z").toEpochMilli();
+    Policy daily = quota("daily", CalendarPeriod.DAY, PolicyMode.ENFORCE);
+    CalendarQuota quota = (CalendarQuota) daily.limit();
+    PolicyMatcher matcher = matcher(daily);
+    long boundary = Instant.parse("2026-11-20T00:00:00Z").toEpochMilli();
     ExecutorService threads = Executors.newFixedThreadPool(4);
     try {
       List<Future<?>> all = new ArrayList<>();
