@@ -219,6 +219,54 @@ final class CheckGateTest {
   }
 
   @Test
+  void check_quotaDenied_waitsForThePeriodsEnd_andRecordsItAsTheTimeToFull() {
+    CheckGate gate = gate(1, quota("daily", FailureMode.OPEN, ColdCacheMode.ALLOW));
+    check(gate, 60);
+
+    CheckOutcome.Decided denied = check(gate, 41);
+
+    long endMicros = dayEndMicros();
+    CheckOutcome.Denial denial = denied.denial();
+    assertNotNull(denial);
+    assertEquals(endMicros - nowMicros(), denial.retryAfterMicros());
+    LimitStatus daily = denied.limits().get(0);
+    CalendarQuota.Span period = daily.period();
+    assertNotNull(period);
+    assertEquals(86_400, period.endEpochSecond() - period.startEpochSecond());
+    assertEquals(40, daily.remainingTokens());
+    assertEquals(endMicros - nowMicros(), daily.reply().resetMicros());
+    Charge refusing = log.last().charges().get(0);
+    assertEquals(0, refusing.cost());
+    assertEquals(new QuotaLimit(100, endMicros), refusing.limit());
+    assertEquals(new Stamp(nowMicros(), 0, 60, endMicros), refusing.stamp());
+  }
+
+  @Test
+  void check_localQuota_admitsItsShareOfThePeriod_andAllOfItInTheNext() {
+    cache.cause = Cause.COLD;
+    CheckGate gate =
+        gate(
+            4,
+            enforced("burst", FailureMode.CLOSED),
+            quota("held", FailureMode.LOCAL, ColdCacheMode.HOLD));
+
+    assertTrue(check(gate, 20).call().allowed());
+    assertEquals(2, log.last().charges().size());
+    CheckOutcome.Decided denied = check(gate, 6);
+    assertEquals(DecidedBy.LOCAL, denied.call().decidedBy());
+    assertFalse(denied.call().allowed());
+    assertEquals(25, denied.limits().get(0).limit().capacityTokens());
+    assertEquals(5, denied.limits().get(0).remainingTokens());
+    log.nowEpochMillis = dayEndMicros() / 1_000;
+    assertTrue(check(gate, 25).call().allowed());
+  }
+
+  private long dayEndMicros() {
+    long day = 86_400_000;
+    return (log.nowEpochMillis / day + 1) * day * 1_000;
+  }
+
+  @Test
   void check_cold_onlyTheHeldQuotasHaveASay() {
     cache.cause = Cause.COLD;
 
