@@ -2,6 +2,7 @@
 package io.weir.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -65,6 +66,17 @@ final class PoliciesCommandTest {
               - name: a
                 limit: {algorithm: quota, limit: 5, period: day, time_zone: Mars}
             """));
+  }
+
+  @Test
+  void check_theExampleFile_isValid_alsoWithItsCommentedParts() throws IOException {
+    String example = Files.readString(Path.of("..", "policies.yml"));
+
+    assertTrue(check(0, example).endsWith("FILE is valid: 2 policies\n"));
+    String whole = example.replaceAll("(?m)^#(  .*|clients:)$", "$1");
+    assertTrue(
+        check(0, whole)
+            .endsWith("FILE is valid: 3 policies, clients with a calendar of their own: 1\n"));
   }
 
   private String check(int status, String yaml) throws IOException {
