@@ -9,6 +9,7 @@ import io.weir.decision.redis.EvictionCheck;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.CheckApi;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.policy.PolicyFile;
@@ -44,6 +45,7 @@ public final class Ingest implements AutoCloseable {
    */
   private static final int WARM_UP_ANSWERS = 200;
 
+  private static final long MICROS_PER_MILLI = 1_000;
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
 
   private final RedisDecisionCache cache;
@@ -72,9 +74,10 @@ public final class Ingest implements AutoCloseable {
       warmUp(cache);
       DecisionClock clock = DecisionClock.ofSystem();
       log = KafkaCallLog.open(recordConfig(config), clock);
+      LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       CheckGate gate =
           new CheckGate(
-              PolicyMatcher.of(policies), cache, log, new UuidV7(Clock.systemUTC())::next);
+              PolicyMatcher.of(policies), cache, local, log, new UuidV7(Clock.systemUTC())::next);
       IngestMetrics metrics = new IngestMetrics(gate.statistics(), cache, log.statistics());
       HttpSettings http =
           new HttpSettings(
@@ -145,6 +148,10 @@ public final class Ingest implements AutoCloseable {
       }
       inTime = answer instanceof Decision.Decided ? inTime + 1 : 0;
     }
+  }
+
+  private static long epochMicros(DecisionClock clock) {
+    return Math.max(1, clock.nowEpochMillis()) * MICROS_PER_MILLI;
   }
 
   private static RecordConfig recordConfig(IngestConfig config) {

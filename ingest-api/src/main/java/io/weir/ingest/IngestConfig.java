@@ -3,6 +3,7 @@ package io.weir.ingest;
 
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.gate.Durability;
+import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.record.WhenFull;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
@@ -14,6 +15,8 @@ import java.util.Map;
  * The settings of one ingest node, validated whole.
  *
  * @param node name of the node, unique among ingest nodes and the same after a restart
+ * @param nodes how many ingest nodes share the traffic; this one decides by 1 / nodes of a limit
+ *     while Redis does not answer, where policy says local
  * @param kafka bootstrap servers
  * @param redis the decision cache's server and limits
  * @param httpHost address to bind
@@ -28,6 +31,7 @@ import java.util.Map;
  */
 public record IngestConfig(
     String node,
+    int nodes,
     String kafka,
     RedisCacheConfig redis,
     String httpHost,
@@ -64,6 +68,7 @@ public record IngestConfig(
     }
     return new IngestConfig(
         node,
+        (int) settings.integer("WEIR_NODES", 1, 1, LocalDecider.MAX_NODES),
         settings.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"),
         redis(settings),
         settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
@@ -102,6 +107,8 @@ public record IngestConfig(
   public String toString() {
     return "node="
         + node
+        + " nodes="
+        + nodes
         + " kafka="
         + kafka
         + " redis=["
