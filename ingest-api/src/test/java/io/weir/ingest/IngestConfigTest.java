@@ -23,6 +23,7 @@ final class IngestConfigTest {
     assertEquals(8080, config.httpPort());
     assertEquals(Durability.JOURNALED, config.durability());
     assertEquals(20, config.redis().deadline().toMillis());
+    assertEquals(20_000, config.correctionsMaxRate());
   }
 
   @Test
@@ -37,6 +38,7 @@ final class IngestConfigTest {
                 "WEIR_WHEN_FULL", "wait",
                 "WEIR_DECISION_DEADLINE", "20ms",
                 "WEIR_JOURNAL_MAX_BYTES", "4 GiB",
+                "WEIR_CORRECTIONS_MAX_RATE", "0",
                 "WEIR_REDIS_EVICTION", "ignore")
             .entrySet()) {
       Map<String, String> environment = new HashMap<>(LEAST);
