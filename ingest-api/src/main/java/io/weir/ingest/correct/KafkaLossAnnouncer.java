@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-import io.weir.topics.catalog.TopicAdmin;
-import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -17,6 +15,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -29,6 +30,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * failed leaves nothing behind.
  */
 final class KafkaLossAnnouncer implements LossAnnouncer {
+  private static final String TOPIC = Topics.CALLS.name();
+
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
 
   /** Longest wait for one record; above the request timeout, as Kafka asks. */
@@ -62,11 +65,10 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
         RecordMetadata unused = each.get(DELIVERY_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
       }
     } catch (ExecutionException | TimeoutException | KafkaException failed) {
-      throw new FailedException(
-          failed.getCause() == null ? failed.toString() : failed.getCause().toString(), failed);
+      throw failed(failed);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      throw new FailedException("interrupted", interrupted);
+      throw failed(interrupted);
     } finally {
       producer.close(Duration.ZERO);
     }
@@ -74,15 +76,35 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
 
   /** Asks the topic how many partitions it has; asking never creates it. */
   private int partitions() throws FailedException {
-    try (TopicAdmin topics = TopicAdmin.connect(config.bootstrapServers())) {
-      int partitions = topics.callsPartitions();
-      if (partitions == 0) {
-        throw new FailedException(Topics.CALLS.name() + " does not exist", new KafkaException());
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    try (Admin admin = Admin.create(settings)) {
+      Map<String, TopicDescription> topics =
+          admin
+              .describeTopics(List.of(TOPIC))
+              .allTopicNames()
+              .get(REQUEST_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+      TopicDescription calls = topics == null ? null : topics.get(TOPIC);
+      if (calls == null) {
+        throw new KafkaException("Kafka answered without the topic it was asked for");
       }
-      return partitions;
-    } catch (TopicAdminException | KafkaException failed) {
-      throw new FailedException(String.valueOf(failed.getMessage()), failed);
+      return calls.partitions().size();
+    } catch (ExecutionException | TimeoutException | KafkaException failed) {
+      throw failed(failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw failed(interrupted);
     }
+  }
+
+  private static FailedException failed(Exception failed) {
+    String why =
+        failed instanceof TimeoutException
+            ? "Kafka does not answer"
+            : String.valueOf(failed.getCause() == null ? failed : failed.getCause());
+    return new FailedException(TOPIC + ": " + why, failed);
   }
 
   private KafkaProducer<byte[], byte[]> open() throws FailedException {
@@ -102,13 +124,13 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     try {
       return new KafkaProducer<>(settings);
     } catch (KafkaException unresolvable) {
-      throw new FailedException(unresolvable.toString(), unresolvable);
+      throw failed(unresolvable);
     }
   }
 
   private static ProducerRecord<byte[], byte[]> record(CacheLoss loss, int partition) {
     ProducerRecord<byte[], byte[]> announced =
-        new ProducerRecord<>(Topics.CALLS.name(), partition, null, CacheLossCodec.encode(loss));
+        new ProducerRecord<>(TOPIC, partition, null, CacheLossCodec.encode(loss));
     announced
         .headers()
         .add(BatchHeaderCodec.TYPE_HEADER, CacheLossCodec.TYPE.getBytes(StandardCharsets.UTF_8));

@@ -11,7 +11,6 @@ import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -84,10 +83,8 @@ final class ReadPositions implements ConsumerRebalanceListener {
         consumer.commitSync(offsets, COMMIT_TIMEOUT);
       }
       offsets.forEach((partition, offset) -> committed.put(partition, offset.offset()));
-    } catch (RebalanceInProgressException again) {
-      LOG.debug("corrections_commit_later", again);
     } catch (KafkaException failed) {
-      LOG.debug("corrections_commit_failed", failed);
+      LOG.debug("corrections_commit_failed; it is tried again with the next one", failed);
     }
   }
 

@@ -116,7 +116,7 @@ final class CacheWatchIT {
             assertThrows(
                 LossAnnouncer.FailedException.class,
                 () -> announcer.announce(new CacheLoss("g", 1)));
-        assertTrue(String.valueOf(failed.getMessage()).contains("does not exist"));
+        assertTrue(String.valueOf(failed.getMessage()).contains("UnknownTopicOrPartition"));
       }
     }
   }
