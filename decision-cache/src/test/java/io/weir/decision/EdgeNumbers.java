@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.Random;
 
@@ -57,8 +59,17 @@ public final class EdgeNumbers {
     }
   }
 
+  /** A quota of any size; most periods still run. */
+  public QuotaLimit quota(long nowEpochMicros) {
+    long endsAt =
+        nowEpochMicros + (random.nextInt(4) == 0 ? -upTo(YEAR_MICROS) : upTo(YEAR_MICROS));
+    return new QuotaLimit(
+        upTo(random.nextInt(3) == 0 ? TokenBucketLimit.EXACT_BELOW - 1 : 1_000_000),
+        random.nextInt(8) == 0 ? upTo(TokenBucketLimit.EXACT_BELOW - 1) : Math.max(1, endsAt));
+  }
+
   /** A cost: mostly payable, sometimes above capacity, sometimes the largest there is. */
-  public long cost(TokenBucketLimit limit) {
+  public long cost(BucketLimit limit) {
     return switch (random.nextInt(8)) {
       case 0 -> Long.MAX_VALUE - random.nextInt(2);
       case 1 -> limit.capacityTokens() + 1 + random.nextInt(2);
@@ -83,14 +94,17 @@ public final class EdgeNumbers {
     };
   }
 
-  /** A state as some limit may have left it, within reach of a clock. */
+  /** A state as some limit may have left it, within reach of a clock; often in debt. */
   public BucketState state(long nowEpochMicros) {
     long last = Math.max(1, nowEpochMicros + stepMicros(limit()));
+    long units = upTo(TokenBucketLimit.EXACT_BELOW) - 1;
+    boolean quota = random.nextInt(3) == 0;
     return new BucketState(
-        upTo(TokenBucketLimit.EXACT_BELOW) - 1,
-        upTo(TokenBucketLimit.EXACT_BELOW - 1),
+        quota || random.nextInt(2) == 0 ? -units : units,
+        quota ? 0 : upTo(TokenBucketLimit.EXACT_BELOW - 1),
         Math.min(last, TokenBucketLimit.EXACT_BELOW - 1),
         upTo(nowEpochMicros),
-        upTo(TokenBucketLimit.EXACT_BELOW - 1));
+        upTo(TokenBucketLimit.EXACT_BELOW) - 1,
+        upTo(TokenBucketLimit.EXACT_BELOW) - 1);
   }
 }

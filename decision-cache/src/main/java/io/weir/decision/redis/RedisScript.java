@@ -15,26 +15,35 @@ import java.util.HexFormat;
  * @param body the source
  * @param sha1 SHA-1 of the source in hexadecimal
  */
-record TakeTokensScript(String body, String sha1) {
-  private static final String RESOURCE = "take_tokens.lua";
+record RedisScript(String body, String sha1) {
+  private static final String SHARED_BY_BUCKET_SCRIPTS = "bucket.lua";
 
-  /** Reads the script beside this class. */
-  static TakeTokensScript load() {
-    try (InputStream in = TakeTokensScript.class.getResourceAsStream(RESOURCE)) {
+  /** Decides checks. */
+  static RedisScript takeTokens() {
+    return of(read(SHARED_BY_BUCKET_SCRIPTS) + read("take_tokens.lua"));
+  }
+
+  /** Corrects buckets. */
+  static RedisScript correctBuckets() {
+    return of(read(SHARED_BY_BUCKET_SCRIPTS) + read("correct_buckets.lua"));
+  }
+
+  private static String read(String resource) {
+    try (InputStream in = RedisScript.class.getResourceAsStream(resource)) {
       if (in == null) {
-        throw new IllegalStateException("resource is missing: " + RESOURCE);
+        throw new IllegalStateException("resource is missing: " + resource);
       }
-      return of(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     }
   }
 
-  static TakeTokensScript of(String body) {
+  static RedisScript of(String body) {
     try {
       byte[] digest =
           MessageDigest.getInstance("SHA-1").digest(body.getBytes(StandardCharsets.UTF_8));
-      return new TakeTokensScript(body, HexFormat.of().formatHex(digest));
+      return new RedisScript(body, HexFormat.of().formatHex(digest));
     } catch (NoSuchAlgorithmException missing) {
       throw new IllegalStateException("every Java platform has SHA-1", missing);
     }
