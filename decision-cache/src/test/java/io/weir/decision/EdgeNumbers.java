@@ -2,9 +2,11 @@
 package io.weir.decision;
 
 import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Correction;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /** Seeded numbers that lie at the edges more often than chance would have it. */
 public final class EdgeNumbers {
@@ -76,6 +78,38 @@ public final class EdgeNumbers {
       case 2 -> limit.capacityTokens();
       case 3 -> upTo(limit.capacityTokens());
       default -> upTo(Math.max(1, limit.capacityTokens() / 3));
+    };
+  }
+
+  /** A correction of a bucket of which this is kept; mostly one that is applied. */
+  public Correction correction(
+      String bucket, BucketLimit limit, @Nullable BucketState kept, long nowEpochMicros) {
+    long epoch = kept == null ? nowEpochMicros : kept.epoch();
+    long version = kept == null ? 1 : kept.version();
+    long charged = kept == null ? upTo(100) : kept.chargedTokens();
+    long capacity = limit.capacityTokens();
+    return new Correction(
+        bucket,
+        limit,
+        near(epoch, 1),
+        near(version, 1),
+        near(charged, 0),
+        near(random.nextInt(3) == 0 ? nowEpochMicros : nowEpochMicros + upTo(2 * YEAR_MICROS), 0),
+        random.nextInt(5) == 0 ? -upTo(Long.MAX_VALUE) : near(upTo(capacity), 0),
+        0,
+        Correction.Cause.GAP,
+        1,
+        2);
+  }
+
+  private long near(long number, long least) {
+    return switch (random.nextInt(6)) {
+      case 0 -> upTo(Long.MAX_VALUE);
+      case 1 -> Math.max(least, number - upTo(10));
+      case 2 -> number + upTo(10);
+      case 3 -> number + 1;
+      case 4 -> Math.max(least, number - upTo(Math.max(1, number)));
+      default -> Math.max(least, number);
     };
   }
 

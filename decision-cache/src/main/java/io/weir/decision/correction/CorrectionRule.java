@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens.
  */
 public final class CorrectionRule {
-  /**
-   * Numbers of a correction above this are taken as this. None is that large unless it is wrong; as
-   * an epoch (the year 2112) it leaves room for those that follow.
-   */
-  public static final long MAX_NUMBER = 1L << 52;
+  /** Numbers of a correction above this are taken as this; none is unless it is wrong. */
+  private static final long MAX_NUMBER = TokenBucketLimit.EXACT_BELOW - 1;
+
+  /** The year 2112: an epoch leaves room for those that follow. */
+  private static final long MAX_EPOCH = 1L << 52;
 
   private CorrectionRule() {}
 
@@ -41,9 +41,14 @@ public final class CorrectionRule {
     }
   }
 
-  /** A correction's number as the arithmetic takes it: −2^52 to 2^52. */
+  /** A correction's number as the arithmetic takes it: below 2^53, above −2^53. */
   public static long bounded(long number) {
     return Math.max(-MAX_NUMBER, Math.min(number, MAX_NUMBER));
+  }
+
+  /** The epoch that a correction speaks of, as the arithmetic takes it. */
+  public static long epoch(Correction correction) {
+    return Math.min(correction.epoch(), MAX_EPOCH);
   }
 
   /**
@@ -67,7 +72,7 @@ public final class CorrectionRule {
     Correction correction = bounded.correction();
     BucketArithmetic arithmetic = BucketArithmetic.of(correction.limit());
     BucketState before = arithmetic.refill(kept, nowEpochMicros);
-    long epoch = bounded(correction.epoch());
+    long epoch = epoch(correction);
     long version = bounded(correction.version());
     if (epoch < before.epoch() || (epoch == before.epoch() && version <= before.version())) {
       return Result.unchanged(Kind.STALE);

@@ -16,16 +16,26 @@ import java.util.HexFormat;
  * @param sha1 SHA-1 of the source in hexadecimal
  */
 record RedisScript(String body, String sha1) {
-  private static final String SHARED_BY_BUCKET_SCRIPTS = "bucket.lua";
+  /** What the scripts on buckets share. */
+  private static final String BUCKET = "bucket.lua";
 
   /** Decides checks. */
   static RedisScript takeTokens() {
-    return of(read(SHARED_BY_BUCKET_SCRIPTS) + read("take_tokens.lua"));
+    return of(BUCKET, "take_tokens.lua");
   }
 
   /** Corrects buckets. */
   static RedisScript correctBuckets() {
-    return of(read(SHARED_BY_BUCKET_SCRIPTS) + read("correct_buckets.lua"));
+    return of(BUCKET, "correct_buckets.lua");
+  }
+
+  /** The script of these resources beside this class, one behind the other. */
+  static RedisScript of(String... resources) {
+    StringBuilder body = new StringBuilder();
+    for (String resource : resources) {
+      body.append(read(resource));
+    }
+    return ofBody(body.toString());
   }
 
   private static String read(String resource) {
@@ -39,7 +49,7 @@ record RedisScript(String body, String sha1) {
     }
   }
 
-  static RedisScript of(String body) {
+  static RedisScript ofBody(String body) {
     try {
       byte[] digest =
           MessageDigest.getInstance("SHA-1").digest(body.getBytes(StandardCharsets.UTF_8));

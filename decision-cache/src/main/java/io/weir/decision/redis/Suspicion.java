@@ -14,7 +14,7 @@ final class Suspicion {
   private final Semaphore turnedCold = new Semaphore(0);
   private volatile boolean warm = true;
 
-  /** How the cache stood when it decided, or was looked at. */
+  /** How the cache stood when it decided. */
   void seen(boolean nowWarm) {
     if (nowWarm != warm) {
       warm = nowWarm;
@@ -22,6 +22,11 @@ final class Suspicion {
         turnedCold.release();
       }
     }
+  }
+
+  /** How the cache stood when it was looked at, which wakes nobody: who looked knows. */
+  void looked(boolean nowWarm) {
+    warm = nowWarm;
   }
 
   /** Waits until the cache has turned cold since the last wait, or the time is over. */

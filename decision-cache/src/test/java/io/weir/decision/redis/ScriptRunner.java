@@ -11,6 +11,8 @@ import io.weir.decision.BucketRequest;
 import io.weir.decision.BucketState;
 import io.weir.decision.Check;
 import io.weir.decision.Decision;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Outcome;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -35,22 +37,25 @@ final class ScriptRunner implements AutoCloseable {
   private final RedisCommands<byte[], byte[]> redis;
   private final CheckEncoder encoder = new CheckEncoder();
   private final RedisScript script;
+  private final RedisScript correctScript;
 
   ScriptRunner(String uri) {
     this.client = RedisClient.create(uri);
     this.connection = client.connect(ByteArrayCodec.INSTANCE);
     this.redis = connection.sync();
-    this.script = underTestClock();
+    this.script = underTestClock(RedisScript.takeTokens());
+    this.correctScript = underTestClock(RedisScript.correctBuckets());
     redis.scriptLoad(script.body());
+    redis.scriptLoad(correctScript.body());
   }
 
-  /** The script, reading the test's clock. */
-  static RedisScript underTestClock() {
-    String body = RedisScript.takeTokens().body();
+  /** A script, reading the test's clock. */
+  static RedisScript underTestClock(RedisScript delivered) {
+    String body = delivered.body();
     if (!body.contains(CLOCK_LINE)) {
       throw new IllegalStateException("the script does not read its clock as expected");
     }
-    return RedisScript.of(body.replace(CLOCK_LINE, TEST_CLOCK_LINE));
+    return RedisScript.ofBody(body.replace(CLOCK_LINE, TEST_CLOCK_LINE));
   }
 
   RedisCommands<byte[], byte[]> redis() {
@@ -104,6 +109,18 @@ final class ScriptRunner implements AutoCloseable {
       throw new IllegalStateException("the reply has " + bytes.length + " bytes, not " + offset);
     }
     return decisions;
+  }
+
+  /** Applies several corrections in one call. */
+  List<Outcome> correct(List<Bounded> corrections) {
+    byte[][] keys = new byte[corrections.size()][];
+    byte[][] arguments = new byte[corrections.size()][];
+    for (int i = 0; i < keys.length; i++) {
+      keys[i] = bytes(corrections.get(i).correction().bucket());
+      arguments[i] = RedisBucketCorrector.pack(corrections.get(i));
+    }
+    byte[] reply = redis.evalsha(correctScript.sha1(), ScriptOutputType.VALUE, keys, arguments);
+    return RedisBucketCorrector.unpack(reply, keys.length);
   }
 
   /** The state kept under a key, null when there is none. */
