@@ -3,10 +3,15 @@ package io.weir.decision.redis;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.BucketCorrectorContract;
+import io.weir.decision.BucketReply;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.BucketCorrector.Bounded;
@@ -14,10 +19,17 @@ import io.weir.decision.correction.BucketCorrector.Kind;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.model.Correction;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -103,6 +115,70 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
     }
 
     assertEquals(Kind.CREATED, corrector.apply(List.of(correction("after-flush"))).get(0).kind());
+  }
+
+  @Test
+  void apply_twoCorrectorsInAnyOrderWhileCallsAreDecided_newestCountsOnceAndNoChargeIsLost()
+      throws Exception {
+    QuotaLimit quota = new QuotaLimit(1_000_000, nowEpochMicros() + 3_600_000_000L);
+    Check one = new Check(List.of(new BucketRequest("w1:{two}:quota", quota, true)), 1);
+    long epoch = charge(one).epoch();
+    ExecutorService threads = Executors.newFixedThreadPool(6);
+    try (RedisBucketCorrector second =
+        RedisBucketCorrector.start(RedisCacheConfig.of(redis.uri()))) {
+      List<Future<?>> runs = new ArrayList<>();
+      for (RedisBucketCorrector each : List.of(corrector, second)) {
+        List<Bounded> history = new ArrayList<>();
+        for (long version = 1; version <= 50; version++) {
+          Correction truth =
+              new Correction(
+                  "w1:{two}:quota",
+                  quota,
+                  epoch,
+                  version,
+                  1,
+                  quota.endsAtEpochMicros(),
+                  version * 10,
+                  0,
+                  Correction.Cause.UNSTAMPED,
+                  1,
+                  2);
+          history.addAll(List.of(new Bounded(truth, 10), new Bounded(truth, 10)));
+        }
+        Collections.shuffle(history, new Random(runs.size()));
+        runs.add(
+            threads.submit(
+                () -> {
+                  for (Bounded truth : history) {
+                    each.apply(List.of(truth));
+                  }
+                  return null;
+                }));
+      }
+      for (int i = 0; i < 4; i++) {
+        runs.add(
+            threads.submit(
+                () -> {
+                  for (int call = 0; call < 200; call++) {
+                    charge(one);
+                  }
+                }));
+      }
+      for (Future<?> run : runs) {
+        run.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+
+    BucketReply reply = charge(one);
+    assertEquals(50, reply.version());
+    assertEquals(802, reply.chargedTokens());
+    assertEquals(1_000_000 - 500 - 801, reply.remainingTokens());
+  }
+
+  private BucketReply charge(Check check) {
+    return assertInstanceOf(Decision.Allowed.class, cache.take(check)).buckets().get(0);
   }
 
   @Test

@@ -283,6 +283,7 @@ class RedisCacheLifeIT {
     }
     try (RedisDecisionCache blind = node(redis);
         CacheLife blindLife = RedisCacheLife.of(blind)) {
+      assertEquals("unknown", blind.link().life());
       restore(blindLife);
       assertEquals(Warmth.WARM, blindLife.look());
       assertDecides(blind, held());
