@@ -30,9 +30,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node: the check API, the decision cache's client and the call log, started and stopped
- * in order. A node starts without Redis (policy decides then) and, once its journal knows the
- * topic, without Kafka.
+ * One ingest node: the check API, the decision cache's client and what heals it, and the call log,
+ * started and stopped in order. A node starts without Redis (policy decides then) and, once its
+ * journal knows the topic, without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
@@ -50,11 +50,13 @@ public final class Ingest implements AutoCloseable {
 
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
+  private final CacheHealing healing;
   private final CheckApi api;
 
-  private Ingest(RedisDecisionCache cache, KafkaCallLog log, CheckApi api) {
+  private Ingest(RedisDecisionCache cache, KafkaCallLog log, CacheHealing healing, CheckApi api) {
     this.cache = cache;
     this.log = log;
+    this.healing = healing;
     this.api = api;
   }
 
@@ -69,6 +71,7 @@ public final class Ingest implements AutoCloseable {
     PolicySet policies = policies(config.policies());
     RedisDecisionCache cache = RedisDecisionCache.start(config.redis());
     KafkaCallLog log = null;
+    CacheHealing healing = null;
     try {
       refuseEviction(config, cache);
       warmUp(cache);
@@ -79,17 +82,21 @@ public final class Ingest implements AutoCloseable {
           new CheckGate(
               PolicyMatcher.of(policies), cache, local, log, new UuidV7(Clock.systemUTC())::next);
       IngestMetrics metrics = new IngestMetrics(gate.statistics(), cache, log.statistics());
+      healing = CacheHealing.start(config, cache, () -> policies, metrics.corrections());
       HttpSettings http =
           new HttpSettings(
               config.httpHost(),
               config.httpPort(),
               Runtime.version().feature() >= VIRTUAL_THREADS_SINCE);
-      CheckApi api = CheckApi.start(gate, cache, log, metrics::scrape, http);
+      CheckApi api = CheckApi.start(gate, cache, log, healing::check, metrics::scrape, http);
       LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
-      return new Ingest(cache, log, api);
+      return new Ingest(cache, log, healing, api);
     } catch (RuntimeException failed) {
       if (log != null) {
         log.close();
+      }
+      if (healing != null) {
+        healing.close();
       }
       cache.close();
       throw explained(config, failed);
@@ -187,7 +194,8 @@ public final class Ingest implements AutoCloseable {
 
   /**
    * Stops in order: new calls are turned away, those under way are answered, the journal is drained
-   * to Kafka, and the node says goodbye so that no window waits for it.
+   * to Kafka, and the node says goodbye so that no window waits for it; corrections go on until
+   * then.
    */
   @Override
   public void close() {
@@ -195,6 +203,7 @@ public final class Ingest implements AutoCloseable {
     api.beginStop();
     api.close();
     log.close();
+    healing.close();
     cache.close();
     LOG.info("ingest stopped");
   }

@@ -2,6 +2,7 @@
 package io.weir.ingest;
 
 import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.record.WhenFull;
@@ -28,6 +29,7 @@ import java.util.Map;
  * @param maxJournalBytes bound on calls that Kafka does not have yet
  * @param fsync whether an append waits for the disk
  * @param drainTimeout how long a stop waits for Kafka
+ * @param correctionsMaxRate most corrections a second that the node gives to the cache
  */
 public record IngestConfig(
     String node,
@@ -42,7 +44,8 @@ public record IngestConfig(
     WhenFull whenFull,
     long maxJournalBytes,
     boolean fsync,
-    Duration drainTimeout) {
+    Duration drainTimeout,
+    int correctionsMaxRate) {
 
   private static final long DEFAULT_JOURNAL_BYTES = 4L << 30;
   private static final long MIN_JOURNAL_BYTES = 1L << 20;
@@ -81,7 +84,13 @@ public record IngestConfig(
             "WEIR_JOURNAL_MAX_BYTES", DEFAULT_JOURNAL_BYTES, MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES),
         settings.choice("WEIR_JOURNAL_FSYNC", Switch.OFF) == Switch.ON,
         settings.duration(
-            "WEIR_DRAIN_TIMEOUT", Duration.ofSeconds(20), Duration.ZERO, Duration.ofHours(1)));
+            "WEIR_DRAIN_TIMEOUT", Duration.ofSeconds(20), Duration.ZERO, Duration.ofHours(1)),
+        (int)
+            settings.integer(
+                "WEIR_CORRECTIONS_MAX_RATE",
+                CorrectionSettings.DEFAULT_RATE,
+                1,
+                CorrectionSettings.MAX_RATE));
   }
 
   private static RedisCacheConfig redis(Settings settings) {
@@ -131,6 +140,8 @@ public record IngestConfig(
         + " fsync="
         + fsync
         + " drain_timeout="
-        + drainTimeout;
+        + drainTimeout
+        + " corrections_max_rate="
+        + correctionsMaxRate;
   }
 }

@@ -24,6 +24,7 @@ final class IngestConfigTest {
     assertEquals(1, config.nodes());
     assertEquals(Durability.JOURNALED, config.durability());
     assertEquals(20, config.redis().deadline().toMillis());
+    assertEquals(20_000, config.correctionsMaxRate());
   }
 
   @Test
@@ -39,6 +40,7 @@ final class IngestConfigTest {
                 Map.entry("WEIR_WHEN_FULL", "wait"),
                 Map.entry("WEIR_DECISION_DEADLINE", "20ms"),
                 Map.entry("WEIR_JOURNAL_MAX_BYTES", "4 GiB"),
+                Map.entry("WEIR_CORRECTIONS_MAX_RATE", "0"),
                 Map.entry("WEIR_REDIS_EVICTION", "ignore"))
             .entrySet()) {
       Map<String, String> environment = new HashMap<>(LEAST);
