@@ -34,8 +34,7 @@ final class BucketLevelsTest {
 
   @Test
   void level_ofLargestNumbers_isClamped() {
-    TokenBucketLimit fast =
-        new TokenBucketLimit(1_000, 1L << 50, 1);
+    TokenBucketLimit fast = new TokenBucketLimit(1_000, 1L << 50, 1);
 
     assertEquals(-TokenBucketLimit.EXACT_BELOW, BucketLevels.level(fast, Long.MAX_VALUE / 2, 0));
   }
