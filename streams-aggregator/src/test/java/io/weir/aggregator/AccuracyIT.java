@@ -33,23 +33,23 @@ final class AccuracyIT {
       assertTrue(nothing.path("fleet").path("wrong_percent").isNull());
       assertTrue(nothing.path("correction_delay_ms").path("p50").isNull());
 
-      for (int partition = 0; partition < PARTITIONS; partition++) {
-        broker.sendState(
-            partition,
-            PartitionAccuracyCodec.TYPE,
-            PartitionAccuracyCodec.key(partition),
-            PartitionAccuracyCodec.encode(accuracy(partition)));
-      }
-      broker.flush();
       for (Aggregator aggregator : reports.both()) {
+        List<JsonNode> told = new ArrayList<>();
         Await.until(
             "all partitions are told",
-            () ->
-                Reports.document(aggregator, "/v1/accuracy").path("fleet").path("decided").asLong()
-                    == 400_000);
-        assertDocument(Reports.document(aggregator, "/v1/accuracy"));
+            () -> {
+              send(broker);
+              told.add(0, Reports.document(aggregator, "/v1/accuracy"));
+              return told.get(0).path("fleet").path("decided").asLong() == 400_000;
+            });
+        assertDocument(told.get(0));
       }
-      assertEquals(400_000, judged(reports.one) + judged(reports.two));
+      Await.until(
+          "each tells its own in its metrics",
+          () -> {
+            send(broker);
+            return judged(reports.one) + judged(reports.two) == 400_000;
+          });
       assertEquals(400, Reports.get(reports.one, "/v1/accuracy?scope=local").statusCode());
 
       reports.two.close();
@@ -58,10 +58,22 @@ final class AccuracyIT {
           () ->
               Reports.document(reports.one, "/v1/accuracy").path("missing_partitions").size() > 0);
       JsonNode half = Reports.document(reports.one, "/v1/accuracy");
-      assertEquals(
-          400_000 - 100_000L * half.path("missing_partitions").size(),
-          half.path("fleet").path("decided").asLong());
+      int answered = PARTITIONS - half.path("missing_partitions").size();
+      assertTrue(answered < PARTITIONS, half.toString());
+      assertEquals(100_000L * answered, half.path("fleet").path("decided").asLong());
     }
+  }
+
+  /** Again and again, since the counting publishes records of its own, that nothing was judged. */
+  private static void send(Broker broker) {
+    for (int partition = 0; partition < PARTITIONS; partition++) {
+      broker.sendState(
+          partition,
+          PartitionAccuracyCodec.TYPE,
+          PartitionAccuracyCodec.key(partition),
+          PartitionAccuracyCodec.encode(accuracy(partition)));
+    }
+    broker.flush();
   }
 
   private static void assertDocument(JsonNode document) {
@@ -69,7 +81,7 @@ final class AccuracyIT {
     assertEquals(8, fleet.path("wrongly_admitted").asLong(), document.toString());
     assertEquals(4, fleet.path("wrongly_denied").asLong());
     assertEquals(12, fleet.path("wrong").asLong());
-    assertEquals("0.003000", fleet.path("wrong_percent").asText().concat("000").substring(0, 8));
+    assertEquals(0.003, fleet.path("wrong_percent").asDouble(), 1e-9);
     JsonNode policy = document.path("policies").path(0);
     assertEquals("burst", policy.path("policy").asText());
     assertEquals(400_000, policy.path("decided").asLong());

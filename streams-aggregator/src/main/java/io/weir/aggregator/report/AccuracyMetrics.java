@@ -23,8 +23,8 @@ final class AccuracyMetrics {
   /** A policy file has at most this many; renamed and removed ones stay in the records. */
   static final int MAX_POLICIES = 1_000;
 
-  /** The label of the policies above the bound; not the name of a policy in a usual file. */
-  static final String OTHERS = "(others)";
+  /** The label of the policies above the bound, as in the records. */
+  static final String OTHER = "(other)";
 
   private final MeterRegistry registry;
   private final Set<String> registered = new HashSet<>();
@@ -56,7 +56,7 @@ final class AccuracyMetrics {
     if (registered.contains(policy)) {
       return policy;
     }
-    String label = registered.size() < MAX_POLICIES ? policy : OTHERS;
+    String label = registered.size() < MAX_POLICIES ? policy : OTHER;
     if (registered.add(label)) {
       counter(label, "weir.decisions.judged", Figures::decided);
       counter(label, "weir.wrongly.admitted", Figures::wronglyAdmitted);

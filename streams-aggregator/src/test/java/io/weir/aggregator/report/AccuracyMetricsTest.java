@@ -48,7 +48,7 @@ final class AccuracyMetricsTest {
     metrics.update(List.of(partition(0, many)));
 
     String text = registry.scrape();
-    assertHolds(text, "weir_decisions_judged_total{policy=\"(others)\"} 5.0");
+    assertHolds(text, "weir_decisions_judged_total{policy=\"(other)\"} 5.0");
     assertEquals(
         AccuracyMetrics.MAX_POLICIES + 1,
         text.lines().filter(line -> line.startsWith("weir_decisions_judged_total{")).count());
