@@ -34,15 +34,15 @@ final class AccuracyIT {
       assertTrue(nothing.path("correction_delay_ms").path("p50").isNull());
 
       for (Aggregator aggregator : reports.both()) {
-        JsonNode[] told = {nothing};
+        List<JsonNode> told = new ArrayList<>();
         Await.until(
             "all partitions are told",
             () -> {
               send(broker);
-              told[0] = Reports.document(aggregator, "/v1/accuracy");
-              return told[0].path("fleet").path("decided").asLong() == 400_000;
+              told.add(0, Reports.document(aggregator, "/v1/accuracy"));
+              return told.get(0).path("fleet").path("decided").asLong() == 400_000;
             });
-        assertDocument(told[0]);
+        assertDocument(told.get(0));
       }
       Await.until(
           "each tells its own in its metrics",
