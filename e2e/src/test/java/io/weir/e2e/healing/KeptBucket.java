@@ -13,31 +13,46 @@ import org.jspecify.annotations.Nullable;
  * @param bucket its key
  * @param atEpochMicros when it was read
  * @param epoch this life of the bucket, 0 when nothing is kept
+ * @param version version of the last correction applied
  * @param chargedTokens tokens taken in this epoch
  * @param levelTokens tokens it holds, refill up to the moment of reading included
  */
 record KeptBucket(
-    String bucket, long atEpochMicros, long epoch, long chargedTokens, double levelTokens) {
-  /** What is kept is not written anew by time, so it is read with the refill since. */
+    String bucket,
+    long atEpochMicros,
+    long epoch,
+    long version,
+    long chargedTokens,
+    double levelTokens) {
+  /** Form of the state that is read here, see {@code bucket.lua}. */
+  private static final int FORM = 2;
+
   static KeptBucket of(Place place, long atEpochMicros, byte @Nullable [] state) {
     double capacity = (double) place.limit().capacityTokens();
     if (state == null) {
-      return new KeptBucket(place.key(), atEpochMicros, 0, 0, capacity);
+      return new KeptBucket(place.key(), atEpochMicros, 0, 0, 0, capacity);
     }
     ByteBuffer fields = ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN);
-    fields.get();
+    byte form = fields.get();
+    if (form != FORM) {
+      throw new IllegalStateException("a bucket's state has form " + form + ", not " + FORM);
+    }
     double units = (double) fields.getLong();
     double unitsPerToken = (double) fields.getLong();
-    long last = fields.getLong();
+    long lastEpochMicros = fields.getLong();
     long epoch = fields.getLong();
+    long version = fields.getLong();
     long charged = fields.getLong();
-    double refill =
+    // a quota keeps what was used, as a negative number; a bucket what it held when last written
+    double level =
         place.limit() instanceof TokenBucketLimit bucket
-            ? Math.max(0, atEpochMicros - last)
-                * (double) bucket.refillTokens()
-                / bucket.refillPeriodMicros()
-            : 0;
-    double level = Math.min(capacity, units / unitsPerToken + refill);
-    return new KeptBucket(place.key(), atEpochMicros, epoch, charged, level);
+            ? units / unitsPerToken + refillTokens(bucket, atEpochMicros - lastEpochMicros)
+            : capacity + units;
+    return new KeptBucket(
+        place.key(), atEpochMicros, epoch, version, charged, Math.min(capacity, level));
+  }
+
+  private static double refillTokens(TokenBucketLimit bucket, long micros) {
+    return (double) Math.max(0, micros) * bucket.refillTokens() / bucket.refillPeriodMicros();
   }
 }

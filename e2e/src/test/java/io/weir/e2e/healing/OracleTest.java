@@ -67,8 +67,8 @@ final class OracleTest {
     Oracle oracle =
         new Oracle(List.of(BURST), List.of(call(T, 2, true, 9, 4), call(T, 2, true, 9, 2)));
 
-    assertEquals(8, oracle.levelAt(new KeptBucket(KEY, T * 1_000, 9, 2, 0)), 1e-3);
-    assertEquals(6, oracle.levelAt(new KeptBucket(KEY, T * 1_000, 9, 4, 0)), 1e-3);
+    assertEquals(8, oracle.levelAt(new KeptBucket(KEY, T * 1_000, 9, 0, 2, 0)), 1e-3);
+    assertEquals(6, oracle.levelAt(new KeptBucket(KEY, T * 1_000, 9, 0, 4, 0)), 1e-3);
   }
 
   @Test
@@ -89,9 +89,9 @@ final class OracleTest {
             List.of(BURST), List.of(call(T, 10, true, 9, 10), call(T + 100, 1, true, 10, 1)));
     List<KeptBucket> seen =
         List.of(
-            new KeptBucket(KEY, (T + 50) * 1_000, 0, 0, 10),
-            new KeptBucket(KEY, (T + 150) * 1_000, 10, 1, 9),
-            new KeptBucket(KEY, (T + 250) * 1_000, 10, 1, -0.7));
+            new KeptBucket(KEY, (T + 50) * 1_000, 0, 0, 0, 10),
+            new KeptBucket(KEY, (T + 150) * 1_000, 10, 0, 1, 9),
+            new KeptBucket(KEY, (T + 250) * 1_000, 10, 0, 1, -0.7));
 
     HealTimes times = HealTimes.of(oracle, seen, (T + 10) * 1_000);
 
