@@ -9,6 +9,10 @@ import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.RedisServer;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -49,6 +53,8 @@ final class Fleet implements AutoCloseable {
     this.kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(PARTITIONS, Optional.empty());
+      Await.until(
+          READY_PATIENCE, () -> topics.differences().isEmpty(), () -> "the topics do not appear");
     }
     this.redis = RedisServer.start(folder.resolve("redis"), 0, redisOptions);
     this.route = RedisRoute.to(redis.port());
@@ -68,6 +74,12 @@ final class Fleet implements AutoCloseable {
     Fleet fleet = new Fleet(folder, rules, redisOptions);
     try {
       fleet.startNodes(nodes);
+      for (Rule rule : rules) {
+        if (rule.hold()) {
+          Await.until(
+              READY_PATIENCE, () -> fleet.decides(rule), () -> "a new cache does not become warm");
+        }
+      }
       return fleet;
     } catch (Throwable failed) {
       fleet.close();
@@ -82,6 +94,21 @@ final class Fleet implements AutoCloseable {
     for (int i = 0; i < count; i++) {
       nodes.add(Ingest.start(IngestConfig.of(nodeEnvironment("node-" + i))));
     }
+  }
+
+  /** Whether a call under the rule is decided by the cache; nothing is consumed. */
+  private boolean decides(Rule rule) throws IOException, InterruptedException {
+    String endpoint = rule.endpoint().replace("*", "x");
+    return HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create(nodeUrls().get(0) + "/v1/check?peek=true"))
+                    .POST(
+                        HttpRequest.BodyPublishers.ofString(
+                            "{\"client\":\"nobody\",\"endpoint\":\"" + endpoint + "\"}"))
+                    .build(),
+                HttpResponse.BodyHandlers.discarding())
+            .statusCode()
+        == 200;
   }
 
   /** Stops all ingest nodes in order. */
