@@ -4,25 +4,55 @@ package io.weir.decision;
 import io.weir.topics.model.TokenBucketLimit;
 
 /**
- * What is kept of one bucket. A bucket that is not kept is full and has no epoch.
+ * What is kept of one bucket. A bucket that is not kept is full and has no epoch. Made by the
+ * {@link BucketArithmetic} of its limit.
  *
- * @param units content, in units of which {@code unitsPerToken} make a token; 0 to 2^53 − 1
+ * @param units content of a token bucket, in units of which {@code unitsPerToken} make a token;
+ *     negative when it is in debt. Of a quota minus the tokens used, so that a changed capacity
+ *     comes right. −2^53 + 1 to 2^53 − 1
  * @param unitsPerToken worth of a token when the content was written; a limit that has changed
- *     since is recognised by it
+ *     since is recognised by it. 0 for a quota
  * @param lastEpochMicros up to when refill has been added, in microseconds since 1970 by the
- *     cache's clock; advances by whole ticks, so that the part of a tick is carried
+ *     cache's clock; advances by whole ticks, so that the part of a tick is carried. Of a quota
+ *     when its state was begun
  * @param epoch this life of the bucket: microseconds since 1970 by the cache's clock when it was
  *     first charged; 0 for a bucket that never was
- * @param chargedTokens tokens taken in this epoch
+ * @param version of the last correction applied in this epoch; 0 when none was
+ * @param chargedTokens tokens taken in this epoch; 0 when a correction has made the bucket anew
  */
 public record BucketState(
-    long units, long unitsPerToken, long lastEpochMicros, long epoch, long chargedTokens) {
+    long units,
+    long unitsPerToken,
+    long lastEpochMicros,
+    long epoch,
+    long version,
+    long chargedTokens) {
   public BucketState {
-    requireRange("units", units, 0);
-    requireRange("unitsPerToken", unitsPerToken, 1);
+    requireRange("units", units, 1 - TokenBucketLimit.EXACT_BELOW);
+    requireRange("unitsPerToken", unitsPerToken, 0);
     requireRange("lastEpochMicros", lastEpochMicros, 0);
     requireRange("epoch", epoch, 0);
+    requireRange("version", version, 0);
     requireRange("chargedTokens", chargedTokens, 0);
+  }
+
+  /** True for the state of a quota, whose units are minus the tokens used. */
+  boolean isOfQuota() {
+    return unitsPerToken == 0;
+  }
+
+  /** The state after a charge; counts it, in a new epoch when this is the first or one too many. */
+  BucketState charged(
+      long unitsAfter, long lastAfterEpochMicros, long costTokens, long nowEpochMicros) {
+    long chargedAfterTokens = chargedTokens + costTokens;
+    boolean newEpoch = epoch == 0 || chargedAfterTokens >= TokenBucketLimit.EXACT_BELOW;
+    return new BucketState(
+        unitsAfter,
+        unitsPerToken,
+        lastAfterEpochMicros,
+        newEpoch ? Math.max(nowEpochMicros, epoch + 1) : epoch,
+        newEpoch ? 0 : version,
+        newEpoch ? costTokens : chargedAfterTokens);
   }
 
   private static void requireRange(String field, long value, long min) {

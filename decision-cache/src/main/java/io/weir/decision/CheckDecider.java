@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.decision.Decision.Cause;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -9,10 +9,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides a check over several buckets: all are looked at, then all are charged or none. A shadow
- * bucket never refuses; it is charged when the call is allowed and it holds the cost.
+ * bucket never refuses; it is charged when the call is allowed and it holds the cost. While the
+ * cache is cold, a check with a held bucket that is enforced is not decided.
  */
 public final class CheckDecider {
+  /** Detail of {@link Cause#COLD}. */
+  public static final String COLD_DETAIL =
+      "the cache has lost its state, and a bucket of the check waits for its restoration";
+
   private CheckDecider() {}
+
+  /** Whether a cold cache must not decide for this bucket. A shadow bucket never refuses. */
+  public static boolean isHeldBack(BucketRequest request) {
+    return request.held() && request.enforced();
+  }
 
   /**
    * A bucket to be written.
@@ -27,33 +37,38 @@ public final class CheckDecider {
    * A decision and what follows from it.
    *
    * @param decision the answer
-   * @param writes the buckets charged; empty for a deny and for a peek
+   * @param writes the buckets charged; empty for a deny, a peek and a check that is not decided
    */
-  public record Outcome(Decision.Decided decision, List<Write> writes) {
+  public record Outcome(Decision decision, List<Write> writes) {
     public Outcome {
       writes = List.copyOf(writes);
     }
   }
 
   /** A bucket as it is looked at. */
-  private record View(BucketRequest request, TokenBucket arithmetic, BucketState state) {}
+  private record View(BucketRequest request, BucketArithmetic arithmetic, BucketState state) {}
 
   /**
    * Decides.
    *
    * @param check what is asked
    * @param peek true to charge nothing
+   * @param warm false when the cache has lost its state and is not restored yet
    * @param nowEpochMicros the cache's clock
    * @param kept gives the state kept under a key, null when there is none
    */
   public static Outcome decide(
       Check check,
       boolean peek,
+      boolean warm,
       long nowEpochMicros,
       Function<String, @Nullable BucketState> kept) {
+    if (!warm && check.buckets().stream().anyMatch(CheckDecider::isHeldBack)) {
+      return new Outcome(new Decision.Undecided(Cause.COLD, COLD_DETAIL), List.of());
+    }
     List<View> views = new ArrayList<>(check.buckets().size());
     for (BucketRequest request : check.buckets()) {
-      TokenBucket arithmetic = TokenBucket.of((TokenBucketLimit) request.limit());
+      BucketArithmetic arithmetic = BucketArithmetic.of(request.limit());
       views.add(
           new View(
               request,
@@ -76,7 +91,7 @@ public final class CheckDecider {
               view.arithmetic.resetMicros(after, nowEpochMicros),
               view.arithmetic.retryAfterMicros(view.state, check.cost(), nowEpochMicros),
               after.epoch(),
-              0,
+              after.version(),
               after.chargedTokens(),
               charged));
       if (charged) {

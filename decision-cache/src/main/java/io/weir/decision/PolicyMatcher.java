@@ -15,19 +15,24 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A policy set, compiled for the hot path. Immutable. Policies that are off are left out. A client
- * that some policy names in full is found by a hash look-up; the patterns of clients are tried for
- * the others only.
+ * A policy set, compiled for the hot path. Safe for threads. Policies that are off are left out. A
+ * client that some policy names in full is found by a hash look-up; the patterns of clients are
+ * tried for the others only. The running period of a quota is remembered for each calendar, and
+ * reckoned anew when the time has left it.
  */
 public final class PolicyMatcher {
   private static final long MICROS_PER_SECOND = 1_000_000;
+  private static final long MILLIS_PER_SECOND = 1_000;
 
   private final long version;
-  private final Map<String, ClientCalendar> calendars;
   private final List<CompiledPolicy> forUnnamedClients;
   private final Map<String, List<CompiledPolicy>> forNamedClients;
+  private final Map<CalendarQuota, Integer> quotas;
+  private final RunningPeriods periodsOfPolicies;
+  private final Map<String, RunningPeriods> periodsOfClients;
 
   private PolicyMatcher(PolicySet set) {
     this.version = set.version();
@@ -36,7 +41,14 @@ public final class PolicyMatcher {
             .filter(policy -> policy.mode() != PolicyMode.OFF)
             .map(CompiledPolicy::of)
             .toList();
-    this.calendars = set.calendars();
+    this.quotas = new HashMap<>();
+    for (CompiledPolicy policy : all) {
+      if (policy.policy.limit() instanceof CalendarQuota quota) {
+        quotas.putIfAbsent(quota, quotas.size());
+      }
+    }
+    this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, quotas.size());
+    this.periodsOfClients = periodsOfClients(set.calendars(), quotas.size());
     this.forUnnamedClients = all.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
     this.forNamedClients = new HashMap<>();
     for (CompiledPolicy policy : all) {
@@ -115,15 +127,36 @@ public final class PolicyMatcher {
   private BucketRequest request(
       CompiledPolicy match, String bucket, String client, long nowEpochMillis) {
     if (match.policy.limit() instanceof CalendarQuota quota) {
-      ClientCalendar calendar = calendars.getOrDefault(client, ClientCalendar.OF_POLICY);
-      long end = quota.at(nowEpochMillis, calendar).endEpochSecond();
+      long end = period(quota, client, nowEpochMillis).endEpochSecond();
       return new BucketRequest(
           BucketKeys.ofPeriod(bucket, end),
           new QuotaLimit(quota.capacityTokens(), end * MICROS_PER_SECOND),
           match.enforced,
-          match.policy.onColdCache() == ColdCacheMode.HOLD);
+          match.held);
     }
     return new BucketRequest(bucket, (TokenBucketLimit) match.policy.limit(), match.enforced);
+  }
+
+  /** The period of a quota of this set that holds a moment, by the client's calendar. */
+  public CalendarQuota.Span period(CalendarQuota quota, String client, long epochMillis) {
+    RunningPeriods periods = periodsOfClients.getOrDefault(client, periodsOfPolicies);
+    Integer index = quotas.get(quota);
+    return index == null
+        ? quota.at(epochMillis, periods.calendar)
+        : periods.at(quota, index, epochMillis);
+  }
+
+  /** Clients with equal calendars share what is remembered. */
+  private static Map<String, RunningPeriods> periodsOfClients(
+      Map<String, ClientCalendar> calendars, int quotas) {
+    Map<ClientCalendar, RunningPeriods> distinct = new HashMap<>();
+    Map<String, RunningPeriods> periods = new HashMap<>();
+    calendars.forEach(
+        (client, calendar) ->
+            periods.put(
+                client,
+                distinct.computeIfAbsent(calendar, each -> new RunningPeriods(each, quotas))));
+    return periods;
   }
 
   private static boolean fits(List<NamePattern> patterns, String name) {
@@ -138,6 +171,39 @@ public final class PolicyMatcher {
     return false;
   }
 
+  /**
+   * The running period of each quota by one calendar. Written without a guard: a span is immutable,
+   * so another thread sees it whole or reckons it once more.
+   */
+  private static final class RunningPeriods {
+    private final ClientCalendar calendar;
+    private final int quotas;
+    private CalendarQuota.@Nullable Span @Nullable [] spans;
+
+    RunningPeriods(ClientCalendar calendar, int quotas) {
+      this.calendar = calendar;
+      this.quotas = quotas;
+    }
+
+    CalendarQuota.Span at(CalendarQuota quota, int index, long epochMillis) {
+      CalendarQuota.@Nullable Span[] kept = spans;
+      if (kept == null) {
+        kept = new CalendarQuota.Span[quotas];
+        spans = kept;
+      }
+      CalendarQuota.Span known = kept[index];
+      long epochSecond = Math.floorDiv(epochMillis, MILLIS_PER_SECOND);
+      if (known != null
+          && known.startEpochSecond() <= epochSecond
+          && epochSecond < known.endEpochSecond()) {
+        return known;
+      }
+      CalendarQuota.Span span = quota.at(epochMillis, calendar);
+      kept[index] = span;
+      return span;
+    }
+  }
+
   private record CompiledPolicy(
       Policy policy,
       List<NamePattern> client,
@@ -145,9 +211,11 @@ public final class PolicyMatcher {
       List<NamePattern> meter,
       String keyPart,
       boolean perEndpoint,
-      boolean enforced) {
+      boolean enforced,
+      boolean held) {
 
     static CompiledPolicy of(Policy policy) {
+      boolean enforced = policy.mode() == PolicyMode.ENFORCE;
       return new CompiledPolicy(
           policy,
           compile(policy.match().client()),
@@ -155,7 +223,9 @@ public final class PolicyMatcher {
           compile(policy.match().meter()),
           BucketKeys.part(policy.name()),
           policy.key().contains(KeyPart.ENDPOINT),
-          policy.mode() == PolicyMode.ENFORCE);
+          enforced,
+          // a shadow policy must not keep enforced ones from being decided
+          enforced && policy.onColdCache() == ColdCacheMode.HOLD);
     }
 
     private static List<NamePattern> compile(List<String> patterns) {

@@ -6,9 +6,7 @@ import io.weir.topics.model.TokenBucketLimit.Scale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of a token bucket with one limit: the reference that every cache answers to.
- * Immutable; the state comes in and goes out. Times are microseconds since 1970 by the clock of the
- * cache, 1 to 2^53 − 1.
+ * The arithmetic of a token bucket with one limit.
  *
  * <p>Example: capacity 10, one token per 100 ms, 4 left, cost 6: not held, retry after 200 ms; a
  * try at 199.999 ms fails, the one at 200 ms succeeds.
@@ -25,20 +23,7 @@ import org.jspecify.annotations.Nullable;
  * would lift the level above capacity drops that part of the tick (see charge), so no charge ever
  * finds a level above capacity.
  */
-public final class TokenBucket {
-  /**
-   * Longest time that is reported, 2^52 µs (142 years): added to a time of our days it stays below
-   * 2^53. A bucket that takes longer to fill reports this.
-   */
-  public static final long MAX_WAIT_MICROS = 1L << 52;
-
-  /**
-   * How much longer than its time to full a bucket is kept. Covers rounding and lets the epoch of a
-   * client that keeps calling live on; a bucket that is gone is full, so the length is no matter of
-   * correctness.
-   */
-  public static final long TTL_MARGIN_MILLIS = 10_000;
-
+public final class TokenBucket implements BucketArithmetic {
   private final Scale scale;
   private final long capacityTokens;
   private final long fillMicros;
@@ -54,20 +39,49 @@ public final class TokenBucket {
     return new TokenBucket(limit);
   }
 
+  @Override
+  public long capacityTokens() {
+    return capacityTokens;
+  }
+
+  @Override
+  public long capacityUnits() {
+    return scale.capacityUnits();
+  }
+
+  @Override
+  public long unitsPerToken() {
+    return scale.unitsPerToken();
+  }
+
+  @Override
+  public long levelUnits(BucketState refilled) {
+    return refilled.units();
+  }
+
+  @Override
+  public BucketState atLevel(
+      long levelUnits, long nowEpochMicros, long epoch, long version, long chargedTokens) {
+    return new BucketState(
+        levelUnits, scale.unitsPerToken(), nowEpochMicros, epoch, version, chargedTokens);
+  }
+
   /**
    * The bucket as it stands now.
    *
    * <ul>
-   *   <li>Nothing kept: full, epoch 0.
+   *   <li>Nothing kept, or the state of a quota: full, epoch 0.
    *   <li>The clock stepped back: nothing is refilled until it has caught up, unless {@code last}
    *       is further ahead than an empty bucket takes to fill; then it is pulled back to now.
    *   <li>The limit changed: whole tokens are carried over, a part of a token is dropped, content
-   *       above the new capacity is dropped. Time since {@code last} refills at the new speed.
+   *       above the new capacity is dropped. A debt is rounded up to a whole token. Time since
+   *       {@code last} refills at the new speed.
    * </ul>
    */
+  @Override
   public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
-    if (kept == null) {
-      return new BucketState(scale.capacityUnits(), scale.unitsPerToken(), nowEpochMicros, 0, 0);
+    if (kept == null || kept.isOfQuota()) {
+      return atLevel(scale.capacityUnits(), nowEpochMicros, 0, 0, 0);
     }
     long units = inThisScale(kept);
     long last = kept.lastEpochMicros();
@@ -79,32 +93,24 @@ public final class TokenBucket {
       units = full ? scale.capacityUnits() : units + ticks * scale.unitsPerTick();
       last += ticks * scale.tickMicros();
     }
-    return new BucketState(units, scale.unitsPerToken(), last, kept.epoch(), kept.chargedTokens());
+    return atLevel(units, last, kept.epoch(), kept.version(), kept.chargedTokens());
   }
 
   private long inThisScale(BucketState kept) {
-    if (kept.unitsPerToken() == scale.unitsPerToken()) {
-      return Math.min(kept.units(), scale.capacityUnits());
+    long leastUnits = scale.capacityUnits() - (TokenBucketLimit.EXACT_BELOW - 1);
+    long units = kept.units();
+    if (kept.unitsPerToken() != scale.unitsPerToken()) {
+      long tokens = Math.floorDiv(units, kept.unitsPerToken());
+      if (tokens >= capacityTokens) {
+        return scale.capacityUnits();
+      }
+      boolean tooDeep = tokens < -TokenBucketLimit.EXACT_BELOW / scale.unitsPerToken();
+      units = tooDeep ? leastUnits : tokens * scale.unitsPerToken();
     }
-    long tokens = kept.units() / kept.unitsPerToken();
-    return tokens < capacityTokens ? tokens * scale.unitsPerToken() : scale.capacityUnits();
+    return Math.max(leastUnits, Math.min(units, scale.capacityUnits()));
   }
 
-  /** Whether a bucket of this limit can ever hold the cost. */
-  public boolean canHold(long costTokens) {
-    return costTokens <= capacityTokens;
-  }
-
-  /** Whether a refilled bucket holds the cost. */
-  public boolean holds(BucketState refilled, long costTokens) {
-    return canHold(costTokens) && refilled.units() >= costTokens * scale.unitsPerToken();
-  }
-
-  /**
-   * Takes the cost.
-   *
-   * @param refilled the bucket as {@link #refill} gave it for this time; must hold the cost
-   */
+  @Override
   public BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros) {
     if (!holds(refilled, costTokens)) {
       throw new IllegalArgumentException(
@@ -112,22 +118,15 @@ public final class TokenBucket {
     }
     boolean tickWouldOverflow = refilled.units() + scale.unitsPerTick() > scale.capacityUnits();
     long last = refilled.lastEpochMicros();
-    long chargedTokens = refilled.chargedTokens() + costTokens;
-    boolean newEpoch = refilled.epoch() == 0 || chargedTokens >= TokenBucketLimit.EXACT_BELOW;
-    return new BucketState(
+    return refilled.charged(
         refilled.units() - costTokens * scale.unitsPerToken(),
-        scale.unitsPerToken(),
         tickWouldOverflow ? Math.max(last, nowEpochMicros) : last,
-        newEpoch ? Math.max(nowEpochMicros, refilled.epoch() + 1) : refilled.epoch(),
-        newEpoch ? costTokens : chargedTokens);
-  }
-
-  /** Whole tokens in a refilled bucket. */
-  public long remainingTokens(BucketState refilled) {
-    return refilled.units() / scale.unitsPerToken();
+        costTokens,
+        nowEpochMicros);
   }
 
   /** Time until a refilled bucket is full if nothing is taken meanwhile; 0 when it is. */
+  @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
     return waitMicros(scale.capacityUnits() - refilled.units(), refilled, nowEpochMicros);
   }
@@ -136,16 +135,12 @@ public final class TokenBucket {
    * Time until a refilled bucket holds the cost: rounded up, counting the part of the tick that has
    * passed and a {@code last} that is ahead. 0 when it holds it, −1 when it never can.
    */
+  @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
     return canHold(costTokens)
         ? waitMicros(
             costTokens * scale.unitsPerToken() - refilled.units(), refilled, nowEpochMicros)
         : -1;
-  }
-
-  /** How long a cache must keep a bucket it has written: time to full and a margin, rounded up. */
-  public long ttlMillis(BucketState written, long nowEpochMicros) {
-    return (resetMicros(written, nowEpochMicros) + 999) / 1_000 + TTL_MARGIN_MILLIS;
   }
 
   private long waitMicros(long missingUnits, BucketState refilled, long nowEpochMicros) {

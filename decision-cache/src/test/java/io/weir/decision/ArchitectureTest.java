@@ -52,7 +52,24 @@ class ArchitectureTest {
             "org.jspecify..",
             "io.weir.topics.model",
             "io.weir.decision",
+            "io.weir.decision.correction",
             "io.weir.decision.memory")
+        .check(CLASSES);
+  }
+
+  @Test
+  void correction_dependsOnTheModelAndTheArithmeticAlone() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.decision.correction")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(
+            "java..",
+            "org.jspecify..",
+            "io.weir.topics.model",
+            "io.weir.decision",
+            "io.weir.decision.correction")
         .check(CLASSES);
   }
 

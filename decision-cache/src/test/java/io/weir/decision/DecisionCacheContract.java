@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,6 +15,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -26,8 +28,21 @@ public abstract class DecisionCacheContract {
   /** Buckets of this test alone. */
   private final String prefix = "w1:{" + UUID.randomUUID() + "}:";
 
+  private long endsAt;
+
+  @BeforeEach
+  void endThePeriodInAnHour() {
+    endsAt = nowEpochMicros() + HOUR_MICROS;
+  }
+
   /** The cache under test. */
   protected abstract DecisionCache cache();
+
+  /** Makes the cache warm or cold. */
+  protected abstract void setWarm(boolean warm);
+
+  /** Microseconds since 1970 by the cache's clock, or a little before. */
+  protected abstract long nowEpochMicros();
 
   private static TokenBucketLimit hourly(long capacityTokens) {
     return new TokenBucketLimit(capacityTokens, 1, HOUR_MICROS);
@@ -39,6 +54,14 @@ public abstract class DecisionCacheContract {
 
   private BucketRequest shadow(String name, long capacityTokens) {
     return new BucketRequest(prefix + name, hourly(capacityTokens), false);
+  }
+
+  private BucketRequest quota(String name, long capacityTokens) {
+    return quota(name, capacityTokens, false);
+  }
+
+  private BucketRequest quota(String name, long capacityTokens, boolean held) {
+    return new BucketRequest(prefix + name, new QuotaLimit(capacityTokens, endsAt), true, held);
   }
 
   private static Check check(long cost, BucketRequest... buckets) {
@@ -211,6 +234,81 @@ public abstract class DecisionCacheContract {
     for (int i = 0; i < buckets.length; i++) {
       assertEquals(9 + i, decision.buckets().get(i).remainingTokens());
     }
+  }
+
+  @Test
+  void take_newQuota_isFullUntilThePeriodEnds() {
+    Decision.Allowed decision = allowed(check(3, quota("q", 10)));
+
+    long untilEndMicros = endsAt - decision.decidedAtEpochMicros();
+    assertEquals(
+        new BucketReply(true, 7, untilEndMicros, 0, decision.decidedAtEpochMicros(), 0, 3, true),
+        decision.buckets().get(0));
+  }
+
+  @Test
+  void take_quotaIsShort_isDeniedUntilThePeriodEnds() {
+    allowed(check(8, quota("q", 10)));
+
+    Decision.Denied decision = denied(check(3, quota("q", 10)));
+    assertFalse(decision.costExceedsCapacity());
+    assertEquals(
+        endsAt - decision.decidedAtEpochMicros(), decision.buckets().get(0).retryAfterMicros());
+    assertTrue(denied(check(11, quota("q", 10))).costExceedsCapacity());
+  }
+
+  @Test
+  void take_quotaAndBucket_areChargedTogetherOrNotAtAll() {
+    allowed(check(4, quota("q", 5), enforced("a", 10)));
+
+    Decision.Denied decision = denied(check(2, enforced("a", 10), quota("q", 5)));
+    assertEquals(1, decision.decidingBucket());
+    assertEquals(6, decision.buckets().get(0).remainingTokens());
+    allowed(check(6, enforced("a", 10)));
+    assertEquals(0, denied(check(1, enforced("a", 10), quota("q", 5))).decidingBucket());
+    assertEquals(1, allowed(check(1, quota("q", 5))).buckets().get(0).chargedTokens() - 4);
+  }
+
+  @Test
+  void take_quotaChangesWhileItRuns_countsWhatWasUsed() {
+    allowed(check(70, quota("q", 100)));
+
+    assertEquals(49, allowed(check(1, quota("q", 120))).buckets().get(0).remainingTokens());
+    BucketReply owing = denied(check(1, quota("q", 60))).buckets().get(0);
+    assertEquals(0, owing.remainingTokens());
+    assertEquals(71, owing.chargedTokens());
+    assertEquals(28, allowed(check(1, quota("q", 100))).buckets().get(0).remainingTokens());
+  }
+
+  @Test
+  void take_quotaWhosePeriodIsOver_goesOnAsItWas() {
+    endsAt = nowEpochMicros() - HOUR_MICROS;
+    allowed(check(3, quota("q", 4)));
+
+    BucketReply reply = denied(check(2, quota("q", 4))).buckets().get(0);
+    assertEquals(1, reply.remainingTokens());
+    assertEquals(1, reply.retryAfterMicros());
+    assertEquals(4, allowed(check(1, quota("q", 4))).buckets().get(0).chargedTokens());
+  }
+
+  @Test
+  void take_coldCache_holdsHeldBucketsBackAndDecidesOthers() {
+    setWarm(true);
+    allowed(check(1, quota("q", 10, true), enforced("a", 10)));
+    setWarm(false);
+
+    Check held = check(1, enforced("a", 10), quota("q", 10, true));
+    for (Decision decision : List.of(cache().take(held), cache().peek(held))) {
+      assertEquals(
+          Decision.Cause.COLD, assertInstanceOf(Decision.Undecided.class, decision).cause());
+    }
+    assertEquals(8, allowed(check(1, quota("q", 10))).buckets().get(0).remainingTokens());
+    BucketRequest shadow = new BucketRequest(prefix + "q", new QuotaLimit(10, endsAt), false, true);
+    assertEquals(7, allowed(check(1, shadow)).buckets().get(0).remainingTokens());
+    setWarm(true);
+    Decision.Allowed later = allowed(held);
+    assertEquals(8, later.buckets().get(0).remainingTokens());
+    assertEquals(6, later.buckets().get(1).remainingTokens());
   }
 
   @Test

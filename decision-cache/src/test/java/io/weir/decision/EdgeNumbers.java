@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /** Seeded numbers that lie at the edges more often than chance would have it. */
 public final class EdgeNumbers {
@@ -57,14 +61,55 @@ public final class EdgeNumbers {
     }
   }
 
+  /** A quota of any size; most periods still run. */
+  public QuotaLimit quota(long nowEpochMicros) {
+    long endsAt =
+        nowEpochMicros + (random.nextInt(4) == 0 ? -upTo(YEAR_MICROS) : upTo(YEAR_MICROS));
+    return new QuotaLimit(
+        upTo(random.nextInt(3) == 0 ? TokenBucketLimit.EXACT_BELOW - 1 : 1_000_000),
+        random.nextInt(8) == 0 ? upTo(TokenBucketLimit.EXACT_BELOW - 1) : Math.max(1, endsAt));
+  }
+
   /** A cost: mostly payable, sometimes above capacity, sometimes the largest there is. */
-  public long cost(TokenBucketLimit limit) {
+  public long cost(BucketLimit limit) {
     return switch (random.nextInt(8)) {
       case 0 -> Long.MAX_VALUE - random.nextInt(2);
       case 1 -> limit.capacityTokens() + 1 + random.nextInt(2);
       case 2 -> limit.capacityTokens();
       case 3 -> upTo(limit.capacityTokens());
       default -> upTo(Math.max(1, limit.capacityTokens() / 3));
+    };
+  }
+
+  /** A correction of a bucket of which this is kept; mostly one that is applied. */
+  public Correction correction(
+      String bucket, BucketLimit limit, @Nullable BucketState kept, long nowEpochMicros) {
+    long epoch = kept == null ? nowEpochMicros : kept.epoch();
+    long version = kept == null ? 1 : kept.version();
+    long charged = kept == null ? upTo(100) : kept.chargedTokens();
+    long capacity = limit.capacityTokens();
+    return new Correction(
+        bucket,
+        limit,
+        near(epoch, 1),
+        near(version, 1),
+        near(charged, 0),
+        near(random.nextInt(3) == 0 ? nowEpochMicros : nowEpochMicros + upTo(2 * YEAR_MICROS), 0),
+        random.nextInt(5) == 0 ? -upTo(Long.MAX_VALUE) : near(upTo(capacity), 0),
+        0,
+        Correction.Cause.GAP,
+        1,
+        2);
+  }
+
+  private long near(long number, long least) {
+    return switch (random.nextInt(6)) {
+      case 0 -> upTo(Long.MAX_VALUE);
+      case 1 -> Math.max(least, number - upTo(10));
+      case 2 -> number + upTo(10);
+      case 3 -> number + 1;
+      case 4 -> Math.max(least, number - upTo(Math.max(1, number)));
+      default -> Math.max(least, number);
     };
   }
 
@@ -83,14 +128,17 @@ public final class EdgeNumbers {
     };
   }
 
-  /** A state as some limit may have left it, within reach of a clock. */
+  /** A state as some limit may have left it, within reach of a clock; often in debt. */
   public BucketState state(long nowEpochMicros) {
     long last = Math.max(1, nowEpochMicros + stepMicros(limit()));
+    long units = upTo(TokenBucketLimit.EXACT_BELOW) - 1;
+    boolean quota = random.nextInt(3) == 0;
     return new BucketState(
-        upTo(TokenBucketLimit.EXACT_BELOW) - 1,
-        upTo(TokenBucketLimit.EXACT_BELOW - 1),
+        quota || random.nextInt(2) == 0 ? -units : units,
+        quota ? 0 : upTo(TokenBucketLimit.EXACT_BELOW - 1),
         Math.min(last, TokenBucketLimit.EXACT_BELOW - 1),
         upTo(nowEpochMicros),
-        upTo(TokenBucketLimit.EXACT_BELOW - 1));
+        upTo(TokenBucketLimit.EXACT_BELOW) - 1,
+        upTo(TokenBucketLimit.EXACT_BELOW) - 1);
   }
 }

@@ -2,19 +2,32 @@
 package io.weir.decision;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.CalendarPeriod;
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.ClientCalendar;
+import io.weir.topics.model.ColdCacheMode;
 import io.weir.topics.model.FailureMode;
 import io.weir.topics.model.KeyPart;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicyMatch;
 import io.weir.topics.model.PolicyMode;
 import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -130,6 +143,102 @@ class PolicyMatcherTest {
     assertEquals(8, matched.leftOut().size());
     assertTrue(matched.leftOut().stream().allMatch(p -> p.mode() == PolicyMode.SHADOW));
     assertEquals(Check.MAX_BUCKETS, matched.check(1).buckets().size());
+  }
+
+  private static Policy quota(String name, CalendarPeriod period, PolicyMode mode) {
+    return new Policy(
+        name,
+        PolicyMatch.ANY,
+        List.of(KeyPart.CLIENT),
+        new CalendarQuota(1_000, period, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
+        mode,
+        FailureMode.OPEN,
+        ColdCacheMode.HOLD,
+        1_000);
+  }
+
+  private static BucketRequest bucket(PolicyMatcher matcher, String client, String time) {
+    return matcher.match(client, "-", "calls", Instant.parse(time).toEpochMilli()).buckets().get(0);
+  }
+
+  private static BucketRequest ending(String policy, String client, String end) {
+    long endEpochSecond = Instant.parse(end).getEpochSecond();
+    return new BucketRequest(
+        BucketKeys.ofPeriod(BucketKeys.ofClient(policy, client), endEpochSecond),
+        new QuotaLimit(1_000, endEpochSecond * 1_000_000),
+        true,
+        true);
+  }
+
+  @Test
+  void match_quota_bucketChangesExactlyAtThePeriodsEnd_backAndForth() {
+    PolicyMatcher matcher = matcher(quota("daily", CalendarPeriod.DAY, PolicyMode.ENFORCE));
+    BucketRequest first = ending("daily", "acme", "2026-11-21T00:00:00Z");
+    BucketRequest second = ending("daily", "acme", "2026-11-22T00:00:00Z");
+
+    assertEquals(first, bucket(matcher, "acme", "2026-11-20T00:00:00Z"));
+    assertEquals(first, bucket(matcher, "acme", "2026-11-20T23:59:59.999Z"));
+    assertEquals(second, bucket(matcher, "acme", "2026-11-21T00:00:00Z"));
+    assertEquals(first, bucket(matcher, "acme", "2026-11-20T23:59:59.999Z"));
+    assertEquals(second, bucket(matcher, "acme", "2026-11-21T00:00:00.001Z"));
+  }
+
+  @Test
+  void match_clientsWithCalendars_runByTheirOwn() {
+    PolicyMatcher matcher =
+        PolicyMatcher.of(
+            new PolicySet(
+                1,
+                List.of(quota("billed", CalendarPeriod.BILLING, PolicyMode.ENFORCE)),
+                Map.of(
+                    "paris", new ClientCalendar(ZoneId.of("Europe/Paris"), null),
+                    "anchored", new ClientCalendar(null, LocalDate.of(2025, 1, 17)))));
+    String time = "2026-11-20T12:00:00Z";
+
+    for (int i = 0; i < 2; i++) {
+      assertEquals(
+          ending("billed", "paris", "2026-11-30T23:00:00Z"), bucket(matcher, "paris", time));
+      assertEquals(
+          ending("billed", "anchored", "2026-12-17T00:00:00Z"), bucket(matcher, "anchored", time));
+      assertEquals(ending("billed", "zoo", "2026-12-01T00:00:00Z"), bucket(matcher, "zoo", time));
+    }
+  }
+
+  @Test
+  void match_shadowQuota_isNeverHeld() {
+    PolicyMatcher matcher = matcher(quota("tried", CalendarPeriod.DAY, PolicyMode.SHADOW));
+
+    assertFalse(bucket(matcher, "acme", "2026-11-20T12:00:00Z").held());
+  }
+
+  @Test
+  void period_manyThreadsAroundABoundary_agreeWithTheCalendar() throws Exception {
+    Policy daily = quota("daily", CalendarPeriod.DAY, PolicyMode.ENFORCE);
+    CalendarQuota quota = (CalendarQuota) daily.limit();
+    PolicyMatcher matcher = matcher(daily);
+    long boundary = Instant.parse("2026-11-20T00:00:00Z").toEpochMilli();
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<?>> all = new ArrayList<>();
+      for (int thread = 0; thread < 4; thread++) {
+        Random random = new Random(thread);
+        all.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 10_000; i++) {
+                    long now = boundary + random.nextInt(-3, 3);
+                    assertEquals(
+                        quota.at(now, ClientCalendar.OF_POLICY),
+                        matcher.period(quota, "acme", now));
+                  }
+                }));
+      }
+      for (Future<?> one : all) {
+        one.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
+import static io.weir.topics.model.TokenBucketLimit.EXACT_BELOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -40,12 +41,21 @@ class TokenBucketModelTest {
       long cost = numbers.cost(limit);
       String where = "weir.test.seed=" + seed + " step " + step + ": " + limit + " cost " + cost;
 
+      if (numbers.random().nextInt(10) == 0) {
+        // a correction leaves any level, in debt too
+        long levelUnits = limit.scale().capacityUnits() - numbers.upTo(EXACT_BELOW) + 1;
+        kept = bucket.atLevel(levelUnits, now, now, 1, 0);
+        ideal.set(levelUnits, now);
+      }
       BucketState refilled = bucket.refill(kept, now);
       ideal.advance(now);
       boolean holds = bucket.holds(refilled, cost);
       if (exact) {
         assertEquals(ideal.holds(cost), holds, where);
-        assertEquals(ideal.level.floor(), BigInteger.valueOf(bucket.remainingTokens(refilled)));
+        assertEquals(
+            ideal.level.floor().max(BigInteger.ZERO),
+            BigInteger.valueOf(bucket.remainingTokens(refilled)),
+            where);
         assertEquals(
             ideal.waitFor(BigInteger.valueOf(limit.capacityTokens())),
             bucket.resetMicros(refilled, now),
@@ -135,6 +145,7 @@ class TokenBucketModelTest {
 
   /** A bucket in fractions; only a charge is kept, as a deny writes nothing. */
   private static final class Ideal {
+    private final TokenBucketLimit limit;
     private final Fraction capacity;
     private final Fraction tokensPerMicro;
     private final long fillMicros;
@@ -147,6 +158,7 @@ class TokenBucketModelTest {
     private int pulledBack;
 
     Ideal(TokenBucketLimit limit) {
+      this.limit = limit;
       this.capacity = Fraction.of(limit.capacityTokens());
       this.tokensPerMicro =
           new Fraction(
@@ -180,6 +192,14 @@ class TokenBucketModelTest {
 
     boolean holds(long cost) {
       return Fraction.of(cost).compareTo(level) <= 0;
+    }
+
+    void set(long levelUnits, long at) {
+      keptLevel =
+          new Fraction(
+              BigInteger.valueOf(levelUnits), BigInteger.valueOf(limit.scale().unitsPerToken()));
+      keptLast = at;
+      keptPulledBack = 0;
     }
 
     void take(long cost) {

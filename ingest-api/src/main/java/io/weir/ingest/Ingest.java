@@ -9,6 +9,7 @@ import io.weir.decision.redis.EvictionCheck;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.CheckApi;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.policy.PolicyFile;
@@ -29,9 +30,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node: the check API, the decision cache's client and the call log, started and stopped
- * in order. A node starts without Redis (policy decides then) and, once its journal knows the
- * topic, without Kafka.
+ * One ingest node: the check API, the decision cache's client and what heals it, and the call log,
+ * started and stopped in order. A node starts without Redis (policy decides then) and, once its
+ * journal knows the topic, without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
@@ -44,15 +45,18 @@ public final class Ingest implements AutoCloseable {
    */
   private static final int WARM_UP_ANSWERS = 200;
 
+  private static final long MICROS_PER_MILLI = 1_000;
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
 
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
+  private final CacheHealing healing;
   private final CheckApi api;
 
-  private Ingest(RedisDecisionCache cache, KafkaCallLog log, CheckApi api) {
+  private Ingest(RedisDecisionCache cache, KafkaCallLog log, CacheHealing healing, CheckApi api) {
     this.cache = cache;
     this.log = log;
+    this.healing = healing;
     this.api = api;
   }
 
@@ -67,26 +71,32 @@ public final class Ingest implements AutoCloseable {
     PolicySet policies = policies(config.policies());
     RedisDecisionCache cache = RedisDecisionCache.start(config.redis());
     KafkaCallLog log = null;
+    CacheHealing healing = null;
     try {
       refuseEviction(config, cache);
       warmUp(cache);
       DecisionClock clock = DecisionClock.ofSystem();
       log = KafkaCallLog.open(recordConfig(config), clock);
+      LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       CheckGate gate =
           new CheckGate(
-              PolicyMatcher.of(policies), cache, log, new UuidV7(Clock.systemUTC())::next);
+              PolicyMatcher.of(policies), cache, local, log, new UuidV7(Clock.systemUTC())::next);
       IngestMetrics metrics = new IngestMetrics(gate.statistics(), cache, log.statistics());
+      healing = CacheHealing.start(config, cache, () -> policies, metrics.corrections());
       HttpSettings http =
           new HttpSettings(
               config.httpHost(),
               config.httpPort(),
               Runtime.version().feature() >= VIRTUAL_THREADS_SINCE);
-      CheckApi api = CheckApi.start(gate, cache, log, metrics::scrape, http);
+      CheckApi api = CheckApi.start(gate, cache, log, healing::check, metrics::scrape, http);
       LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
-      return new Ingest(cache, log, api);
+      return new Ingest(cache, log, healing, api);
     } catch (RuntimeException failed) {
       if (log != null) {
         log.close();
+      }
+      if (healing != null) {
+        healing.close();
       }
       cache.close();
       throw explained(config, failed);
@@ -147,6 +157,10 @@ public final class Ingest implements AutoCloseable {
     }
   }
 
+  private static long epochMicros(DecisionClock clock) {
+    return Math.max(1, clock.nowEpochMillis()) * MICROS_PER_MILLI;
+  }
+
   private static RecordConfig recordConfig(IngestConfig config) {
     return RecordConfig.builder(
             config.node(), config.kafka(), config.dataFolder().resolve("journal"))
@@ -180,7 +194,8 @@ public final class Ingest implements AutoCloseable {
 
   /**
    * Stops in order: new calls are turned away, those under way are answered, the journal is drained
-   * to Kafka, and the node says goodbye so that no window waits for it.
+   * to Kafka, and the node says goodbye so that no window waits for it; corrections go on until
+   * then.
    */
   @Override
   public void close() {
@@ -188,6 +203,7 @@ public final class Ingest implements AutoCloseable {
     api.beginStop();
     api.close();
     log.close();
+    healing.close();
     cache.close();
     LOG.info("ingest stopped");
   }

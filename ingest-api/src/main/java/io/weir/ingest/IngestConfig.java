@@ -2,7 +2,9 @@
 package io.weir.ingest;
 
 import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
+import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.record.WhenFull;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
@@ -14,6 +16,8 @@ import java.util.Map;
  * The settings of one ingest node, validated whole.
  *
  * @param node name of the node, unique among ingest nodes and the same after a restart
+ * @param nodes how many ingest nodes share the traffic; this one decides by 1 / nodes of a limit
+ *     while Redis does not answer, where policy says local
  * @param kafka bootstrap servers
  * @param redis the decision cache's server and limits
  * @param httpHost address to bind
@@ -25,9 +29,11 @@ import java.util.Map;
  * @param maxJournalBytes bound on calls that Kafka does not have yet
  * @param fsync whether an append waits for the disk
  * @param drainTimeout how long a stop waits for Kafka
+ * @param correctionsMaxRate most corrections a second that the node gives to the cache
  */
 public record IngestConfig(
     String node,
+    int nodes,
     String kafka,
     RedisCacheConfig redis,
     String httpHost,
@@ -38,7 +44,8 @@ public record IngestConfig(
     WhenFull whenFull,
     long maxJournalBytes,
     boolean fsync,
-    Duration drainTimeout) {
+    Duration drainTimeout,
+    int correctionsMaxRate) {
 
   private static final long DEFAULT_JOURNAL_BYTES = 4L << 30;
   private static final long MIN_JOURNAL_BYTES = 1L << 20;
@@ -64,6 +71,7 @@ public record IngestConfig(
     }
     return new IngestConfig(
         node,
+        (int) settings.integer("WEIR_NODES", 1, 1, LocalDecider.MAX_NODES),
         settings.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"),
         redis(settings),
         settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
@@ -76,7 +84,13 @@ public record IngestConfig(
             "WEIR_JOURNAL_MAX_BYTES", DEFAULT_JOURNAL_BYTES, MIN_JOURNAL_BYTES, MAX_JOURNAL_BYTES),
         settings.choice("WEIR_JOURNAL_FSYNC", Switch.OFF) == Switch.ON,
         settings.duration(
-            "WEIR_DRAIN_TIMEOUT", Duration.ofSeconds(20), Duration.ZERO, Duration.ofHours(1)));
+            "WEIR_DRAIN_TIMEOUT", Duration.ofSeconds(20), Duration.ZERO, Duration.ofHours(1)),
+        (int)
+            settings.integer(
+                "WEIR_CORRECTIONS_MAX_RATE",
+                CorrectionSettings.DEFAULT_RATE,
+                1,
+                CorrectionSettings.MAX_RATE));
   }
 
   private static RedisCacheConfig redis(Settings settings) {
@@ -102,6 +116,8 @@ public record IngestConfig(
   public String toString() {
     return "node="
         + node
+        + " nodes="
+        + nodes
         + " kafka="
         + kafka
         + " redis=["
@@ -124,6 +140,8 @@ public record IngestConfig(
         + " fsync="
         + fsync
         + " drain_timeout="
-        + drainTimeout;
+        + drainTimeout
+        + " corrections_max_rate="
+        + correctionsMaxRate;
   }
 }

@@ -13,6 +13,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.decision.Decision;
 import io.weir.decision.redis.CacheStatistics;
 import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.gate.GateStatistics;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.record.RecordStatistics;
@@ -24,6 +25,7 @@ import java.util.function.ToDoubleFunction;
 final class IngestMetrics {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final CorrectionStatistics corrections = CorrectionMetrics.register(registry);
 
   IngestMetrics(GateStatistics gate, RedisDecisionCache cache, RecordStatistics log) {
     bindJvm(registry);
@@ -163,6 +165,11 @@ final class IngestMetrics {
 
   private static String word(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Where the applier of corrections counts. */
+  CorrectionStatistics corrections() {
+    return corrections;
   }
 
   /** The Prometheus text. */

@@ -30,6 +30,8 @@ final class ArchitectureTest {
             "org.jspecify..",
             "io.weir.topics.model",
             "io.weir.decision",
+            // as pure as its port: its clock is an argument
+            "io.weir.decision.memory",
             "io.weir.ingest.gate")
         .check(CLASSES);
   }
@@ -46,13 +48,24 @@ final class ArchitectureTest {
   }
 
   @Test
-  void kafkaAndRocks_areKnownTo_recordOnly() {
+  void kafka_isKnownTo_recordAndCorrectOnly() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackages("io.weir.ingest.record", "io.weir.ingest.correct")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("org.apache.kafka..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void rocks_isKnownTo_recordOnly() {
     noClasses()
         .that()
         .resideOutsideOfPackage("io.weir.ingest.record")
         .should()
         .dependOnClassesThat()
-        .resideInAnyPackage("org.apache.kafka..", "org.rocksdb..")
+        .resideInAnyPackage("org.rocksdb..")
         .check(CLASSES);
   }
 

@@ -21,23 +21,27 @@ final class IngestConfigTest {
     IngestConfig config = IngestConfig.of(LEAST);
 
     assertEquals(8080, config.httpPort());
+    assertEquals(1, config.nodes());
     assertEquals(Durability.JOURNALED, config.durability());
     assertEquals(20, config.redis().deadline().toMillis());
+    assertEquals(20_000, config.correctionsMaxRate());
   }
 
   @Test
   void of_wrongVariable_isNamed() {
     for (Map.Entry<String, String> wrong :
-        Map.of(
-                "WEIR_KAFKA", "",
-                "WEIR_REDIS", "127.0.0.1:6379",
-                "WEIR_HTTP_PORT", "70000",
-                "WEIR_NODE", "a b",
-                "WEIR_DURABILITY", "hoped",
-                "WEIR_WHEN_FULL", "wait",
-                "WEIR_DECISION_DEADLINE", "20ms",
-                "WEIR_JOURNAL_MAX_BYTES", "4 GiB",
-                "WEIR_REDIS_EVICTION", "ignore")
+        Map.ofEntries(
+                Map.entry("WEIR_KAFKA", ""),
+                Map.entry("WEIR_REDIS", "127.0.0.1:6379"),
+                Map.entry("WEIR_HTTP_PORT", "70000"),
+                Map.entry("WEIR_NODE", "a b"),
+                Map.entry("WEIR_NODES", "0"),
+                Map.entry("WEIR_DURABILITY", "hoped"),
+                Map.entry("WEIR_WHEN_FULL", "wait"),
+                Map.entry("WEIR_DECISION_DEADLINE", "20ms"),
+                Map.entry("WEIR_JOURNAL_MAX_BYTES", "4 GiB"),
+                Map.entry("WEIR_CORRECTIONS_MAX_RATE", "0"),
+                Map.entry("WEIR_REDIS_EVICTION", "ignore"))
             .entrySet()) {
       Map<String, String> environment = new HashMap<>(LEAST);
       environment.put(wrong.getKey(), wrong.getValue());
@@ -46,6 +50,17 @@ final class IngestConfigTest {
       assertTrue(
           String.valueOf(refused.getMessage()).startsWith(wrong.getKey()), refused.getMessage());
     }
+  }
+
+  @Test
+  void of_nodes_isReadAndShown() {
+    Map<String, String> environment = new HashMap<>(LEAST);
+    environment.put("WEIR_NODES", "1000");
+
+    assertEquals(1_000, IngestConfig.of(environment).nodes());
+    assertTrue(IngestConfig.of(environment).toString().contains(" nodes=1000 "));
+    environment.put("WEIR_NODES", "1001");
+    assertThrows(InvalidSettingException.class, () -> IngestConfig.of(environment));
   }
 
   @Test

@@ -3,8 +3,10 @@ package io.weir.launcher;
 
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.ColdCacheMode;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicyLimit;
+import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -48,26 +50,47 @@ final class PoliciesCommand implements Runnable {
       out.flush();
       return 1;
     }
-    List<Policy> policies = ((PolicyFile.Content.Valid) content).policies().policies();
-    for (Policy policy : policies) {
-      out.printf(
-          "%-20s %s, %s, key %s, on cache failure %s%n",
-          policy.name(),
-          lower(policy.mode()),
-          describe(policy.limit()),
-          policy.key().stream().map(PoliciesCommand::lower).toList(),
-          lower(policy.onCacheFailure()));
+    PolicySet set = ((PolicyFile.Content.Valid) content).policies();
+    for (Policy policy : set.policies()) {
+      out.printf("%-20s %s%n", policy.name(), describe(policy));
     }
-    out.printf("%s is valid: %d policies%n", file, policies.size());
+    out.printf(
+        "%s is valid: %d policies%s%n",
+        file,
+        set.policies().size(),
+        set.calendars().isEmpty()
+            ? ""
+            : ", clients with a calendar of their own: " + set.calendars().size());
     out.flush();
     return 0;
+  }
+
+  /**
+   * A policy in one line; what may be left out of a file is told only where it is not the default.
+   */
+  private static String describe(Policy policy) {
+    StringBuilder line =
+        new StringBuilder()
+            .append(lower(policy.mode()))
+            .append(", ")
+            .append(describe(policy.limit()))
+            .append(", key ")
+            .append(policy.key().stream().map(PoliciesCommand::lower).toList())
+            .append(", on cache failure ")
+            .append(lower(policy.onCacheFailure()));
+    if (policy.onColdCache() != ColdCacheMode.ALLOW) {
+      line.append(", on cold cache ").append(lower(policy.onColdCache()));
+    }
+    if (policy.debtCapTokens() != policy.limit().capacityTokens()) {
+      line.append(", debt cap ").append(policy.debtCapTokens());
+    }
+    return line.toString();
   }
 
   private static String describe(PolicyLimit limit) {
     if (limit instanceof CalendarQuota quota) {
       return String.format(
-          "quota of %d a %s in %s",
-          quota.capacityTokens(), lower(quota.period()), quota.timeZone().getId());
+          "quota of %d tokens a %s in %s", quota.capacityTokens(), period(quota), quota.timeZone());
     }
     TokenBucketLimit bucket = (TokenBucketLimit) limit;
     return String.format(
@@ -75,6 +98,15 @@ final class PoliciesCommand implements Runnable {
         bucket.capacityTokens(),
         bucket.refillTokens(),
         Duration.of(bucket.refillPeriodMicros(), ChronoUnit.MICROS));
+  }
+
+  private static String period(CalendarQuota quota) {
+    return switch (quota.period()) {
+      case DAY -> "day";
+      case WEEK -> "week (from Monday)";
+      case MONTH -> "month";
+      case BILLING -> "billing month (anchor " + quota.billingAnchor() + ")";
+    };
   }
 
   private static String lower(Enum<?> word) {

@@ -82,7 +82,12 @@ public final class Aggregator implements AutoCloseable {
         usageView,
         HostInfo.buildFromEndpoint(self),
         signal,
-        new ReportSettings(partitions, config.window(), config.lateness(), POSITION_WAIT),
+        new ReportSettings(
+            config.bootstrapServers(),
+            partitions,
+            config.window(),
+            config.lateness(),
+            POSITION_WAIT),
         written);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     return new Aggregator(meterCore, usageView, reports);

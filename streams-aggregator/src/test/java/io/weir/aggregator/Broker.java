@@ -6,6 +6,7 @@ import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -51,6 +52,15 @@ final class Broker implements AutoCloseable {
     ProducerRecord<byte[], byte[]> record =
         new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
     BatchHeaderCodec.encode(header).forEach(record.headers()::add);
+    var unused = producer.send(record);
+  }
+
+  /** Sends a record of the state topic, as the counting writes it. */
+  void sendState(int partition, String type, String key, byte[] value) {
+    ProducerRecord<byte[], byte[]> record =
+        new ProducerRecord<>(
+            Topics.STATE.name(), partition, key.getBytes(StandardCharsets.UTF_8), value);
+    record.headers().add(BatchHeaderCodec.TYPE_HEADER, type.getBytes(StandardCharsets.UTF_8));
     var unused = producer.send(record);
   }
 

@@ -23,6 +23,12 @@ public final class Calls {
     return call(id, false, client, "GET /items", cost, false, decidedAtEpochMillis);
   }
 
+  /** A denied call of an endpoint. */
+  public static CallEvent denied(
+      String id, String client, long cost, long decidedAtEpochMillis, String endpoint) {
+    return call(id, false, client, endpoint, cost, false, decidedAtEpochMillis);
+  }
+
   /** Any call of the default meter. */
   public static CallEvent call(
       String id,

@@ -17,6 +17,7 @@ public interface BucketCorrector extends AutoCloseable {
    *
    * @param corrections 1 to {@value #MAX_BATCH}
    * @return one outcome each, in order
+   * @throws IllegalArgumentException when there are none or too many
    * @throws CacheUnavailableException when the cache did not answer: some, all or none may have
    *     been applied, and all may be given again
    */
@@ -24,6 +25,15 @@ public interface BucketCorrector extends AutoCloseable {
 
   @Override
   void close();
+
+  /** Gives the corrections back when there are as many as one call takes. */
+  static List<Bounded> requireBatch(List<Bounded> corrections) {
+    if (corrections.isEmpty() || corrections.size() > MAX_BATCH) {
+      throw new IllegalArgumentException(
+          "a call takes 1 to " + MAX_BATCH + " corrections, not " + corrections.size());
+    }
+    return corrections;
+  }
 
   /**
    * A correction and how far below zero it may take the bucket.

@@ -4,12 +4,17 @@ package io.weir.decision.memory;
 import io.weir.decision.BucketState;
 import io.weir.decision.Check;
 import io.weir.decision.CheckDecider;
-import io.weir.decision.CheckDecider.Outcome;
 import io.weir.decision.CheckDecider.Write;
 import io.weir.decision.Decision;
 import io.weir.decision.Decision.Cause;
 import io.weir.decision.DecisionCache;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Outcome;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.correction.CorrectionRule;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -23,16 +28,19 @@ public final class MemoryDecisionCache implements DecisionCache {
   /** Buckets below which nothing is swept out. */
   private static final int MIN_SWEEP_BUCKETS = 1_024;
 
+  private static final String CLOSED = "the cache is closed";
+
   private final LongSupplier clockEpochMicros;
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Kept> buckets = new HashMap<>();
   private int sweepAboveBuckets = MIN_SWEEP_BUCKETS;
+  private boolean warm = true;
   private boolean closed;
 
   private record Kept(BucketState state, long expiresEpochMicros) {}
 
   /**
-   * An empty cache.
+   * An empty cache; it is warm.
    *
    * @param clockEpochMicros gives microseconds since 1970, ≥ 1; it may step back
    */
@@ -54,17 +62,56 @@ public final class MemoryDecisionCache implements DecisionCache {
     lock.lock();
     try {
       if (closed) {
-        return new Decision.Undecided(Cause.UNAVAILABLE, "the cache is closed");
+        return new Decision.Undecided(Cause.UNAVAILABLE, CLOSED);
       }
       long nowEpochMicros = clockEpochMicros.getAsLong();
-      Outcome outcome =
-          CheckDecider.decide(check, peek, nowEpochMicros, bucket -> kept(bucket, nowEpochMicros));
+      CheckDecider.Outcome outcome =
+          CheckDecider.decide(
+              check, peek, warm, nowEpochMicros, bucket -> kept(bucket, nowEpochMicros));
       for (Write write : outcome.writes()) {
-        long expiresEpochMicros = nowEpochMicros + write.ttlMillis() * 1_000;
-        buckets.put(write.bucket(), new Kept(write.state(), expiresEpochMicros));
+        keep(write.bucket(), write.state(), write.ttlMillis(), nowEpochMicros);
       }
       sweep(nowEpochMicros);
       return outcome.decision();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Applies corrections one after another. */
+  List<Outcome> correct(List<Bounded> corrections) throws CacheUnavailableException {
+    lock.lock();
+    try {
+      if (closed) {
+        throw new CacheUnavailableException(CLOSED);
+      }
+      long nowEpochMicros = clockEpochMicros.getAsLong();
+      List<Outcome> outcomes = new ArrayList<>(corrections.size());
+      for (Bounded correction : corrections) {
+        String bucket = correction.correction().bucket();
+        CorrectionRule.Result result =
+            CorrectionRule.apply(correction, kept(bucket, nowEpochMicros), nowEpochMicros);
+        if (result.state() != null) {
+          keep(bucket, result.state(), result.ttlMillis(), nowEpochMicros);
+        }
+        outcomes.add(result.outcome());
+      }
+      sweep(nowEpochMicros);
+      return outcomes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void keep(String bucket, BucketState state, long ttlMillis, long nowEpochMicros) {
+    buckets.put(bucket, new Kept(state, nowEpochMicros + ttlMillis * 1_000));
+  }
+
+  /** Says whether the cache's state can be trusted; while it cannot, held buckets wait. */
+  public void setWarm(boolean warm) {
+    lock.lock();
+    try {
+      this.warm = warm;
     } finally {
       lock.unlock();
     }
@@ -83,6 +130,16 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
+  /** The state kept under a bucket, null when there is none. */
+  @Nullable BucketState state(String bucket) {
+    lock.lock();
+    try {
+      return kept(bucket, clockEpochMicros.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Buckets kept, expired ones that have not been swept out included. */
   public int bucketCount() {
     lock.lock();
@@ -97,9 +154,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   public Health check() {
     lock.lock();
     try {
-      return closed
-          ? new Health(false, "the cache is closed")
-          : new Health(true, "in this process");
+      return closed ? new Health(false, CLOSED) : new Health(true, "in this process");
     } finally {
       lock.unlock();
     }

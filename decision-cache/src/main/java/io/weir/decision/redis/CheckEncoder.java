@@ -3,6 +3,9 @@ package io.weir.decision.redis;
 
 import io.weir.decision.BucketRequest;
 import io.weir.decision.Check;
+import io.weir.decision.CheckDecider;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -12,12 +15,16 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Packs a check as {@code take_tokens.lua} reads it. Safe for threads. */
 final class CheckEncoder {
   private static final int HEAD_BYTES = 1 + 1 + 8;
-  private static final int LIMIT_BYTES = 4 * 8;
+  static final int LIMIT_BYTES = 4 * 8;
+
+  private static final byte MODE_SHADOW = 0;
+  private static final byte MODE_ENFORCED = 1;
+  private static final byte MODE_HELD = 2;
 
   /** Limits whose integers are remembered; above any policy set, and small. */
   private static final int MAX_LIMITS = 4_096;
 
-  private final Map<TokenBucketLimit, byte[]> limits = new ConcurrentHashMap<>();
+  private final Map<BucketLimit, byte[]> limits = new ConcurrentHashMap<>();
 
   byte[] encode(Check check, boolean peek) {
     ByteBuffer buffer =
@@ -27,14 +34,19 @@ final class CheckEncoder {
             .put((byte) check.buckets().size())
             .putLong(check.cost());
     for (BucketRequest request : check.buckets()) {
-      buffer
-          .put((byte) (request.enforced() ? 1 : 0))
-          .put(packed((TokenBucketLimit) request.limit()));
+      buffer.put(mode(request)).put(packed(request.limit()));
     }
     return buffer.array();
   }
 
-  private byte[] packed(TokenBucketLimit limit) {
+  private static byte mode(BucketRequest request) {
+    if (CheckDecider.isHeldBack(request)) {
+      return MODE_HELD;
+    }
+    return request.enforced() ? MODE_ENFORCED : MODE_SHADOW;
+  }
+
+  private byte[] packed(BucketLimit limit) {
     byte[] known = limits.get(limit);
     if (known != null) {
       return known;
@@ -42,18 +54,28 @@ final class CheckEncoder {
     if (limits.size() >= MAX_LIMITS) {
       limits.clear();
     }
-    byte[] packed = pack(limit.scale());
+    byte[] packed = pack(limit);
     limits.put(limit, packed);
     return packed;
   }
 
-  private static byte[] pack(TokenBucketLimit.Scale scale) {
-    return ByteBuffer.allocate(LIMIT_BYTES)
-        .order(ByteOrder.LITTLE_ENDIAN)
-        .putLong(scale.tickMicros())
-        .putLong(scale.unitsPerTick())
-        .putLong(scale.unitsPerToken())
-        .putLong(scale.capacityUnits())
-        .array();
+  /** The integers that the scripts know a limit by; see {@code bucket.lua}. */
+  static byte[] pack(BucketLimit limit) {
+    ByteBuffer buffer = ByteBuffer.allocate(LIMIT_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    if (limit instanceof QuotaLimit quota) {
+      buffer
+          .putLong(quota.endsAtEpochMicros())
+          .putLong(0)
+          .putLong(1)
+          .putLong(quota.capacityTokens());
+    } else {
+      TokenBucketLimit.Scale scale = ((TokenBucketLimit) limit).scale();
+      buffer
+          .putLong(scale.tickMicros())
+          .putLong(scale.unitsPerTick())
+          .putLong(scale.unitsPerToken())
+          .putLong(scale.capacityUnits());
+    }
+    return buffer.array();
   }
 }

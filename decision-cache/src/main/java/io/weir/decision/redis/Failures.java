@@ -7,6 +7,7 @@ import io.weir.decision.Decision;
 import io.weir.decision.Decision.Cause;
 import java.util.List;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 
 /** Gives an error of the client library or the server its category. */
 final class Failures {
@@ -33,9 +34,8 @@ final class Failures {
   private Failures() {}
 
   static Throwable unwrap(Throwable error) {
-    return error instanceof CompletionException && error.getCause() != null
-        ? error.getCause()
-        : error;
+    boolean wrapped = error instanceof CompletionException || error instanceof ExecutionException;
+    return wrapped && error.getCause() != null ? error.getCause() : error;
   }
 
   static boolean isNoScript(Throwable error) {

@@ -19,9 +19,10 @@ final class Flusher implements AutoCloseable {
   private static final long JOIN_MILLIS = 2_000;
 
   private final RedisCacheConfig config;
-  private final TakeTokensScript script;
+  private final RedisScript script;
   private final RedisLink link;
   private final CacheStatistics statistics;
+  private final Suspicion suspicion;
   private final BlockingQueue<WaitingCheck> queue;
   private final Semaphore inFlight;
   private final Thread thread;
@@ -29,13 +30,15 @@ final class Flusher implements AutoCloseable {
 
   Flusher(
       RedisCacheConfig config,
-      TakeTokensScript script,
+      RedisScript script,
       RedisLink link,
-      CacheStatistics statistics) {
+      CacheStatistics statistics,
+      Suspicion suspicion) {
     this.config = config;
     this.script = script;
     this.link = link;
     this.statistics = statistics;
+    this.suspicion = suspicion;
     this.queue = new ArrayBlockingQueue<>(config.queueCapacity());
     this.inFlight = new Semaphore(config.maxInFlight());
     this.thread = FlusherThread.of(this::run);
@@ -67,7 +70,8 @@ final class Flusher implements AutoCloseable {
           inFlight.release();
           batch.forEach(check -> check.fail(Failures.unavailable(link.reason())));
         } else {
-          new ScriptCall(script, link, statistics, batch, inFlight::release).send(connection);
+          new ScriptCall(script, link, statistics, suspicion, batch, inFlight::release)
+              .send(connection);
         }
         batch.clear();
       }

@@ -27,14 +27,15 @@ public final class RedisDecisionCache implements DecisionCache {
   private final long deadlineNanos;
   private final CacheStatistics statistics = new CacheStatistics();
   private final CheckEncoder encoder = new CheckEncoder();
+  private final Suspicion suspicion = new Suspicion();
   private final RedisLink link;
   private final Flusher flusher;
   private volatile boolean closed;
 
-  private RedisDecisionCache(RedisCacheConfig config, TakeTokensScript script) {
+  private RedisDecisionCache(RedisCacheConfig config, RedisScript script) {
     this.deadlineNanos = config.deadline().toNanos();
-    this.link = new RedisLink(config, script, statistics);
-    this.flusher = new Flusher(config, script, link, statistics);
+    this.link = new RedisLink(config, script, statistics::countConnection);
+    this.flusher = new Flusher(config, script, link, statistics, suspicion);
   }
 
   /**
@@ -44,14 +45,22 @@ public final class RedisDecisionCache implements DecisionCache {
    * @throws IllegalArgumentException when the URI is not one
    */
   public static RedisDecisionCache start(RedisCacheConfig config) {
-    return start(config, TakeTokensScript.load());
+    return start(config, RedisScript.takeTokens());
   }
 
-  static RedisDecisionCache start(RedisCacheConfig config, TakeTokensScript script) {
+  static RedisDecisionCache start(RedisCacheConfig config, RedisScript script) {
     RedisDecisionCache cache = new RedisDecisionCache(config, script);
     cache.link.start();
     cache.flusher.start();
     return cache;
+  }
+
+  RedisLink link() {
+    return link;
+  }
+
+  Suspicion suspicion() {
+    return suspicion;
   }
 
   @Override

@@ -22,6 +22,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,11 +45,16 @@ final class RedisLink implements AutoCloseable {
   /** Lettuce wants two threads of a kind at least; one connection uses one of them. */
   private static final int CLIENT_THREADS = 2;
 
+  /** Stands for the run_id of a server that does not tell it. */
+  private static final String UNKNOWN_LIFE = "unknown";
+
+  private static final Pattern RUN_ID = Pattern.compile("(?m)^run_id:([0-9a-zA-Z]+)\\s*$");
+
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
 
   private final RedisCacheConfig config;
-  private final TakeTokensScript script;
-  private final CacheStatistics statistics;
+  private final RedisScript script;
+  private final Runnable onConnected;
   private final RedisURI uri;
   private final ClientResources resources;
   private final RedisClient client;
@@ -56,12 +63,19 @@ final class RedisLink implements AutoCloseable {
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
   private volatile String reason = "not connected yet";
   private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
+  private volatile String life = "";
   private volatile boolean closed;
 
-  RedisLink(RedisCacheConfig config, TakeTokensScript script, CacheStatistics statistics) {
+  /**
+   * A link that is not started yet.
+   *
+   * @param script loaded before a connection is used
+   * @param onConnected run at every connection made
+   */
+  RedisLink(RedisCacheConfig config, RedisScript script, Runnable onConnected) {
     this.config = config;
     this.script = script;
-    this.statistics = statistics;
+    this.onConnected = onConnected;
     this.uri = RedisURI.create(config.uri());
     uri.setTimeout(config.connectTimeout());
     this.resources =
@@ -108,6 +122,14 @@ final class RedisLink implements AutoCloseable {
   /** Why there is no connection. */
   String reason() {
     return reason;
+  }
+
+  /**
+   * Names the life of the server that the last connection led to: its {@code run_id}, {@value
+   * #UNKNOWN_LIFE} when it does not tell, empty before the first connection.
+   */
+  String life() {
+    return life;
   }
 
   EvictionCheck evictionCheck() {
@@ -186,12 +208,16 @@ final class RedisLink implements AutoCloseable {
     }
   }
 
-  /** Loads the script, looks at the eviction policy, and puts the connection to use. */
+  /**
+   * Loads the script, looks at the eviction policy and the server's life, and puts the connection
+   * to use.
+   */
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException {
     try {
       await(connection.async().scriptLoad(script.body()));
       evictionCheck = checkEviction(connection);
+      life = askLife(connection);
     } catch (ExecutionException | TimeoutException failed) {
       unreachable(rootMessage(failed));
       return false;
@@ -210,7 +236,7 @@ final class RedisLink implements AutoCloseable {
             lost(connection, "the connection was closed");
           }
         });
-    statistics.countConnection();
+    onConnected.run();
     current = connection;
     if (!connection.isOpen()) {
       lost(connection, "the connection was closed");
@@ -227,6 +253,21 @@ final class RedisLink implements AutoCloseable {
     } catch (ExecutionException forbidden) {
       LOG.warn("redis_eviction_unknown reason=\"{}\"", rootMessage(forbidden));
       return EvictionCheck.NOT_KNOWN;
+    }
+  }
+
+  private String askLife(StatefulRedisConnection<byte[], byte[]> connection)
+      throws InterruptedException, TimeoutException {
+    try {
+      Matcher line = RUN_ID.matcher(await(connection.async().info("server")));
+      return line.find() ? line.group(1) : UNKNOWN_LIFE;
+    } catch (ExecutionException forbidden) {
+      if (!life.equals(UNKNOWN_LIFE)) {
+        LOG.warn(
+            "redis_run_id_unknown reason=\"{}\" effect=\"a restart is not noticed\"",
+            rootMessage(forbidden));
+      }
+      return UNKNOWN_LIFE;
     }
   }
 

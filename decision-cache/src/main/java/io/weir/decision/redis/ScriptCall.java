@@ -5,6 +5,7 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.Decision;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -12,9 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /** One call of the script for the checks of many callers; every one of them is answered. */
 final class ScriptCall {
-  private final TakeTokensScript script;
+  private final RedisScript script;
   private final RedisLink link;
   private final CacheStatistics statistics;
+  private final Suspicion suspicion;
   private final List<WaitingCheck> batch;
   private final Runnable onEnd;
 
@@ -25,14 +27,16 @@ final class ScriptCall {
    * @param onEnd run once, after all have been answered
    */
   ScriptCall(
-      TakeTokensScript script,
+      RedisScript script,
       RedisLink link,
       CacheStatistics statistics,
+      Suspicion suspicion,
       List<WaitingCheck> batch,
       Runnable onEnd) {
     this.script = script;
     this.link = link;
     this.statistics = statistics;
+    this.suspicion = suspicion;
     this.batch = List.copyOf(batch);
     this.onEnd = onEnd;
   }
@@ -42,12 +46,14 @@ final class ScriptCall {
   }
 
   private void send(StatefulRedisConnection<byte[], byte[]> connection, boolean mayLoad) {
-    byte[][] arguments = new byte[batch.size()][];
-    List<byte[]> keys = new ArrayList<>(batch.size());
-    for (int i = 0; i < arguments.length; i++) {
+    byte[][] arguments = new byte[1 + batch.size()][];
+    arguments[0] = link.life().getBytes(StandardCharsets.UTF_8);
+    List<byte[]> keys = new ArrayList<>(1 + batch.size());
+    keys.add(LifeKeys.marker());
+    for (int i = 0; i < batch.size(); i++) {
       WaitingCheck check = batch.get(i);
       Collections.addAll(keys, check.keys());
-      arguments[i] = check.argument();
+      arguments[1 + i] = check.argument();
     }
     statistics.countCall(batch.size());
     try {
@@ -109,6 +115,7 @@ final class ScriptCall {
       return;
     }
     ScriptReply read = new ScriptReply(reply);
+    suspicion.seen(read.warm());
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
       if (check.isAbandoned()) {

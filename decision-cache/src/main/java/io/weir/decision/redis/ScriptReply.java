@@ -2,6 +2,7 @@
 package io.weir.decision.redis;
 
 import io.weir.decision.BucketReply;
+import io.weir.decision.CheckDecider;
 import io.weir.decision.Decision;
 import io.weir.decision.Decision.Cause;
 import java.nio.ByteBuffer;
@@ -12,15 +13,16 @@ import java.util.List;
 /** The reply of {@code take_tokens.lua} to the checks of one call. Immutable. */
 final class ScriptReply {
   /** Bytes before the first check. */
-  static final int HEAD_BYTES = 8;
+  static final int HEAD_BYTES = 8 + 1;
 
   private static final int CHECK_BYTES = 1 + 1;
-  private static final int BUCKET_BYTES = 1 + 5 * 8;
+  private static final int BUCKET_BYTES = 1 + 6 * 8;
 
   private static final int DENIED = 0;
   private static final int ALLOWED = 1;
   private static final int COST_EXCEEDS_CAPACITY = 2;
   private static final int CORRUPT = 3;
+  private static final int COLD = 4;
 
   private static final int SUFFICIENT_FLAG = 1;
   private static final int CHARGED_FLAG = 2;
@@ -41,6 +43,11 @@ final class ScriptReply {
     return CHECK_BYTES + buckets * BUCKET_BYTES;
   }
 
+  /** Whether the cache was warm. */
+  boolean warm() {
+    return bytes[Long.BYTES] != 0;
+  }
+
   /**
    * Reads the answer to one check.
    *
@@ -55,6 +62,9 @@ final class ScriptReply {
     int deciding = Byte.toUnsignedInt(buffer.get());
     if (verdict == CORRUPT) {
       return corrupt("a value kept for a bucket of the check is not a bucket's state");
+    }
+    if (verdict == COLD) {
+      return new Decision.Undecided(Cause.COLD, CheckDecider.COLD_DETAIL);
     }
     List<BucketReply> replies = new ArrayList<>(buckets);
     for (int i = 0; i < buckets; i++) {
@@ -78,7 +88,7 @@ final class ScriptReply {
         buffer.getLong(),
         buffer.getLong(),
         buffer.getLong(),
-        0,
+        buffer.getLong(),
         buffer.getLong(),
         (flags & CHARGED_FLAG) != 0);
   }

@@ -27,6 +27,16 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
     return cache;
   }
 
+  @Override
+  protected void setWarm(boolean warm) {
+    cache.setWarm(warm);
+  }
+
+  @Override
+  protected long nowEpochMicros() {
+    return nowEpochMicros.get();
+  }
+
   private static Check check(String bucket, long cost) {
     return new Check(List.of(new BucketRequest(bucket, TEN_PER_SECOND, true)), cost);
   }

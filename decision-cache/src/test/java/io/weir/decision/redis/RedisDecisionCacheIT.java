@@ -39,6 +39,22 @@ class RedisDecisionCacheIT extends DecisionCacheContract {
   }
 
   @Override
+  protected void setWarm(boolean warm) {
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      if (warm) {
+        runner.redis().set(LifeKeys.marker(), ScriptRunner.bytes(cache.link().life()));
+      } else {
+        runner.redis().del(LifeKeys.marker());
+      }
+    }
+  }
+
+  @Override
+  protected long nowEpochMicros() {
+    return System.currentTimeMillis() * 1_000;
+  }
+
+  @Override
   protected DecisionCache cache() {
     return cache;
   }

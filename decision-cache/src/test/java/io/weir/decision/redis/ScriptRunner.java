@@ -11,6 +11,8 @@ import io.weir.decision.BucketRequest;
 import io.weir.decision.BucketState;
 import io.weir.decision.Check;
 import io.weir.decision.Decision;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Outcome;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -26,29 +28,34 @@ final class ScriptRunner implements AutoCloseable {
   private static final String CLOCK_LINE = "local time = redis.call('TIME')";
   private static final String TEST_CLOCK_LINE =
       "local time = { redis.call('GET', 'clock-seconds'), redis.call('GET', 'clock-micros') }";
-  private static final int STATE_BYTES = 41;
+  private static final byte[] LIFE = bytes("life");
+  private static final byte FORM = 2;
+  private static final int STATE_BYTES = 49;
 
   private final RedisClient client;
   private final StatefulRedisConnection<byte[], byte[]> connection;
   private final RedisCommands<byte[], byte[]> redis;
   private final CheckEncoder encoder = new CheckEncoder();
-  private final TakeTokensScript script;
+  private final RedisScript script;
+  private final RedisScript correctScript;
 
   ScriptRunner(String uri) {
     this.client = RedisClient.create(uri);
     this.connection = client.connect(ByteArrayCodec.INSTANCE);
     this.redis = connection.sync();
-    this.script = underTestClock();
+    this.script = underTestClock(RedisScript.takeTokens());
+    this.correctScript = underTestClock(RedisScript.correctBuckets());
     redis.scriptLoad(script.body());
+    redis.scriptLoad(correctScript.body());
   }
 
-  /** The script, reading the test's clock. */
-  static TakeTokensScript underTestClock() {
-    String body = TakeTokensScript.load().body();
+  /** A script, reading the test's clock. */
+  static RedisScript underTestClock(RedisScript delivered) {
+    String body = delivered.body();
     if (!body.contains(CLOCK_LINE)) {
       throw new IllegalStateException("the script does not read its clock as expected");
     }
-    return TakeTokensScript.of(body.replace(CLOCK_LINE, TEST_CLOCK_LINE));
+    return RedisScript.ofBody(body.replace(CLOCK_LINE, TEST_CLOCK_LINE));
   }
 
   RedisCommands<byte[], byte[]> redis() {
@@ -58,6 +65,15 @@ final class ScriptRunner implements AutoCloseable {
   void setClock(long epochMicros) {
     redis.set(bytes("clock-seconds"), bytes(Long.toString(epochMicros / 1_000_000)));
     redis.set(bytes("clock-micros"), bytes(Long.toString(epochMicros % 1_000_000)));
+  }
+
+  /** Sets the marker to the life that this runner knows, or takes it away. */
+  void setWarm(boolean warm) {
+    if (warm) {
+      redis.set(LifeKeys.marker(), LIFE);
+    } else {
+      redis.del(LifeKeys.marker());
+    }
   }
 
   Decision take(Check check) {
@@ -70,8 +86,8 @@ final class ScriptRunner implements AutoCloseable {
 
   /** Decides several checks in one call. */
   List<Decision> run(List<Check> checks, List<Boolean> peeks) {
-    List<byte[]> keys = new ArrayList<>();
-    List<byte[]> arguments = new ArrayList<>();
+    List<byte[]> keys = new ArrayList<>(List.of(LifeKeys.marker()));
+    List<byte[]> arguments = new ArrayList<>(List.of(LIFE));
     for (int i = 0; i < checks.size(); i++) {
       checks.get(i).buckets().forEach(bucket -> keys.add(bytes(bucket.bucket())));
       arguments.add(encoder.encode(checks.get(i), peeks.get(i)));
@@ -95,6 +111,18 @@ final class ScriptRunner implements AutoCloseable {
     return decisions;
   }
 
+  /** Applies several corrections in one call. */
+  List<Outcome> correct(List<Bounded> corrections) {
+    byte[][] keys = new byte[corrections.size()][];
+    byte[][] arguments = new byte[corrections.size()][];
+    for (int i = 0; i < keys.length; i++) {
+      keys[i] = bytes(corrections.get(i).correction().bucket());
+      arguments[i] = RedisBucketCorrector.pack(corrections.get(i));
+    }
+    byte[] reply = redis.evalsha(correctScript.sha1(), ScriptOutputType.VALUE, keys, arguments);
+    return RedisBucketCorrector.unpack(reply, keys.length);
+  }
+
   /** The state kept under a key, null when there is none. */
   @Nullable BucketState state(String bucket) {
     byte @Nullable [] value = redis.get(bytes(bucket));
@@ -102,13 +130,18 @@ final class ScriptRunner implements AutoCloseable {
       return null;
     }
     ByteBuffer buffer = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
-    if (value.length != STATE_BYTES || buffer.get() != 1) {
+    if (value.length != STATE_BYTES || buffer.get() != FORM) {
       throw new IllegalStateException("not a state: " + value.length + " bytes");
     }
     long units = buffer.getLong();
     long unitsPerToken = buffer.getLong();
     return new BucketState(
-        units, unitsPerToken, buffer.getLong(), buffer.getLong(), buffer.getLong());
+        units,
+        unitsPerToken,
+        buffer.getLong(),
+        buffer.getLong(),
+        buffer.getLong(),
+        buffer.getLong());
   }
 
   /** Keeps a state under a key, as the script would. */
@@ -116,11 +149,12 @@ final class ScriptRunner implements AutoCloseable {
     byte[] value =
         ByteBuffer.allocate(STATE_BYTES)
             .order(ByteOrder.LITTLE_ENDIAN)
-            .put((byte) 1)
+            .put(FORM)
             .putLong(state.units())
             .putLong(state.unitsPerToken())
             .putLong(state.lastEpochMicros())
             .putLong(state.epoch())
+            .putLong(state.version())
             .putLong(state.chargedTokens())
             .array();
     redis.set(bytes(bucket), value, SetArgs.Builder.px(600_000));

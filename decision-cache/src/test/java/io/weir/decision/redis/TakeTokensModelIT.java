@@ -13,7 +13,7 @@ import io.weir.decision.CheckDecider.Write;
 import io.weir.decision.Decision;
 import io.weir.decision.EdgeNumbers;
 import io.weir.servers.testing.TestRedis;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.topics.model.BucketLimit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -31,6 +31,7 @@ class TakeTokensModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
   private static final int SEEDS = 400;
   private static final int STEPS = 25;
+  private static final int BUCKETS = 4;
   private static final long FIRST_NOW = 1_800_000_000_000_000L;
 
   /** Slowest a step may be before a TTL has visibly run down. */
@@ -52,7 +53,7 @@ class TakeTokensModelIT {
     private final long seed;
     private final EdgeNumbers numbers;
     private final Random random;
-    private final List<TokenBucketLimit> limits = new ArrayList<>();
+    private final List<BucketLimit> limits = new ArrayList<>();
     private final Map<String, BucketState> model = new HashMap<>();
     private final Map<String, Long> ttlMillis = new HashMap<>();
     private long now = FIRST_NOW;
@@ -62,8 +63,8 @@ class TakeTokensModelIT {
       this.seed = seed;
       this.numbers = new EdgeNumbers(seed);
       this.random = numbers.random();
-      for (int i = 0; i < 3; i++) {
-        limits.add(numbers.limit());
+      for (int i = 0; i < BUCKETS; i++) {
+        limits.add(i < 2 ? numbers.limit() : numbers.quota(now));
       }
     }
 
@@ -72,13 +73,13 @@ class TakeTokensModelIT {
         String where = "weir.test.seed=" + seed + " step " + step + " now " + now;
         if (random.nextInt(5) == 0) {
           BucketState edge = numbers.state(now);
-          String bucket = bucket(random.nextInt(4));
+          String bucket = bucket(random.nextInt(BUCKETS));
           runner.put(bucket, edge);
           model.put(bucket, edge);
           ttlMillis.put(bucket, 600_000L);
         }
         playBatch(where);
-        long stepMicros = numbers.stepMicros(limits.get(random.nextInt(limits.size())));
+        long stepMicros = numbers.stepMicros(numbers.limit());
         now = Math.max(1, Math.min(now + stepMicros, 1L << 52));
       }
     }
@@ -90,11 +91,13 @@ class TakeTokensModelIT {
         checks.add(randomCheck());
         peeks.add(random.nextInt(5) == 0);
       }
+      boolean warm = random.nextInt(4) != 0;
       runner.setClock(now);
+      runner.setWarm(warm);
 
       List<Decision> decisions = runner.run(checks, peeks);
       for (int i = 0; i < checks.size(); i++) {
-        Outcome expected = CheckDecider.decide(checks.get(i), peeks.get(i), now, model::get);
+        Outcome expected = CheckDecider.decide(checks.get(i), peeks.get(i), warm, now, model::get);
         assertEquals(
             expected.decision(), decisions.get(i), where + " check " + i + ": " + checks.get(i));
         for (Write write : expected.writes()) {
@@ -102,7 +105,7 @@ class TakeTokensModelIT {
           ttlMillis.put(write.bucket(), write.ttlMillis());
         }
       }
-      for (int i = 0; i < 4; i++) {
+      for (int i = 0; i < BUCKETS; i++) {
         assertKept(bucket(i), where);
       }
     }
@@ -122,14 +125,19 @@ class TakeTokensModelIT {
       List<BucketRequest> buckets = new ArrayList<>();
       Set<Integer> used = new HashSet<>();
       for (int i = 1 + random.nextInt(3); i > 0; i--) {
-        int bucket = random.nextInt(4);
+        int bucket = random.nextInt(BUCKETS);
         if (used.add(bucket)) {
           // a bucket keeps its limit for most calls; now and then its policy has changed
-          int limit = random.nextInt(6) == 0 ? random.nextInt(3) : bucket % 3;
-          buckets.add(new BucketRequest(bucket(bucket), limits.get(limit), random.nextInt(4) != 0));
+          int limit = random.nextInt(6) == 0 ? random.nextInt(BUCKETS) : bucket;
+          buckets.add(
+              new BucketRequest(
+                  bucket(bucket),
+                  limits.get(limit),
+                  random.nextInt(4) != 0,
+                  random.nextInt(3) == 0));
         }
       }
-      return new Check(buckets, numbers.cost(limits.get(random.nextInt(3))));
+      return new Check(buckets, numbers.cost(limits.get(random.nextInt(BUCKETS))));
     }
 
     private String bucket(int index) {

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.decision.BucketReply;
 import io.weir.decision.BucketRequest;
 import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.MatchedPolicies;
 import io.weir.decision.PolicyMatcher;
+import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.FailureMode;
 import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.Stamp;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -29,6 +26,7 @@ public final class CheckGate {
 
   private final PolicyMatcher policies;
   private final DecisionCache cache;
+  private final LocalDecider local;
   private final CallLog log;
   private final Supplier<String> newIds;
   private final GateStatistics statistics = new GateStatistics();
@@ -36,12 +34,18 @@ public final class CheckGate {
   /**
    * Makes a gate.
    *
+   * @param local decides while the cache cannot, where policy says so
    * @param newIds gives an id to a call that brings none
    */
   public CheckGate(
-      PolicyMatcher policies, DecisionCache cache, CallLog log, Supplier<String> newIds) {
+      PolicyMatcher policies,
+      DecisionCache cache,
+      LocalDecider local,
+      CallLog log,
+      Supplier<String> newIds) {
     this.policies = policies;
     this.cache = cache;
+    this.local = local;
     this.log = log;
     this.newIds = newIds;
   }
@@ -59,7 +63,7 @@ public final class CheckGate {
       MatchedPolicies plan = match(call, ticket.begunAtEpochMillis());
       statistics.policiesLeftOut.add(plan.leftOut().size());
       Decision decision = plan.isEmpty() ? null : cache.take(plan.check(call.cost()));
-      decided = judge(call, plan, decision, ticket.begunAtEpochMillis());
+      decided = judge(call, plan, decision, false, ticket.begunAtEpochMillis());
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
@@ -80,7 +84,7 @@ public final class CheckGate {
     ticket.abandon();
     MatchedPolicies plan = match(call, nowEpochMillis);
     Decision decision = plan.isEmpty() ? null : cache.peek(plan.check(call.cost()));
-    return judge(call, plan, decision, nowEpochMillis);
+    return judge(call, plan, decision, true, nowEpochMillis);
   }
 
   private MatchedPolicies match(Call call, long nowEpochMillis) {
@@ -88,70 +92,102 @@ public final class CheckGate {
   }
 
   private CheckOutcome.Decided judge(
-      Call call, MatchedPolicies plan, @Nullable Decision decision, long nowEpochMillis) {
+      Call call,
+      MatchedPolicies plan,
+      @Nullable Decision decision,
+      boolean peek,
+      long nowEpochMillis) {
     if (decision == null) {
-      return undecided(call, DecidedBy.NONE, null, nowEpochMillis);
+      return undecided(call, DecidedBy.NONE, null, nowEpochMillis, List.of());
     }
-    if (decision instanceof Decision.Decided decided) {
-      return decided(call, plan, decided);
+    if (decision instanceof Decision.Undecided undecided) {
+      statistics.undecided.increment();
+      return fallback(call, plan, undecided.cause(), peek, nowEpochMillis);
     }
-    statistics.undecided.increment();
-    Policy closed = firstEnforced(plan.policies(), FailureMode.CLOSED);
-    if (closed != null) {
-      return undecided(call, DecidedBy.FAIL_CLOSED, closed.name(), nowEpochMillis);
-    }
-    Policy open = firstEnforced(plan.policies(), FailureMode.OPEN);
-    return undecided(call, DecidedBy.FAIL_OPEN, open == null ? null : open.name(), nowEpochMillis);
+    local.cacheDecided(nowEpochMillis);
+    Decision.Decided decided = (Decision.Decided) decision;
+    return outcome(
+        call,
+        DecidedBy.CACHE,
+        limits(call, plan.policies(), plan.buckets(), decided, nowEpochMillis),
+        decided,
+        decided.decidedAtEpochMicros() / MICROS_PER_MILLI,
+        Charges.of(plan, decided, call.cost()));
   }
 
-  private static @Nullable Policy firstEnforced(List<Policy> policies, FailureMode mode) {
-    for (Policy policy : policies) {
-      if (policy.mode() == PolicyMode.ENFORCE && policy.onCacheFailure() == mode) {
-        return policy;
-      }
+  private CheckOutcome.Decided fallback(
+      Call call, MatchedPolicies plan, Decision.Cause cause, boolean peek, long nowEpochMillis) {
+    Fallback fallback = Fallback.of(plan, cause);
+    Policy policy = fallback.policy();
+    String name = policy == null ? null : policy.name();
+    if (fallback.decidedBy() == DecidedBy.FAIL_CLOSED) {
+      return undecided(call, DecidedBy.FAIL_CLOSED, name, nowEpochMillis, List.of());
     }
-    return null;
+    List<Charge> owed = Charges.unstamped(plan, call.cost());
+    if (fallback.decidedBy() == DecidedBy.FAIL_OPEN) {
+      return undecided(call, DecidedBy.FAIL_OPEN, name, nowEpochMillis, owed);
+    }
+    Decision.Decided decided =
+        local.decide(fallback.localBuckets(), call.cost(), peek, nowEpochMillis);
+    List<BucketRequest> shares =
+        fallback.localBuckets().stream()
+            .map(asked -> new BucketRequest(asked.bucket(), local.share(asked.limit()), true))
+            .toList();
+    return outcome(
+        call,
+        DecidedBy.LOCAL,
+        limits(call, fallback.local(), shares, decided, nowEpochMillis),
+        decided,
+        nowEpochMillis,
+        decided instanceof Decision.Denied ? List.of() : owed);
   }
 
+  /** Of a call that no bucket decided. */
   private CheckOutcome.Decided undecided(
-      Call call, DecidedBy decidedBy, @Nullable String policy, long decidedAtEpochMillis) {
+      Call call,
+      DecidedBy decidedBy,
+      @Nullable String policy,
+      long decidedAtEpochMillis,
+      List<Charge> charges) {
     boolean allowed = decidedBy != DecidedBy.FAIL_CLOSED;
-    CallEvent event = event(call, allowed, decidedBy, policy, decidedAtEpochMillis, List.of());
+    CallEvent event = event(call, allowed, decidedBy, policy, decidedAtEpochMillis, charges);
     return new CheckOutcome.Decided(event, List.of(), null, null);
   }
 
-  private CheckOutcome.Decided decided(Call call, MatchedPolicies plan, Decision.Decided decision) {
-    List<LimitStatus> limits = new ArrayList<>(plan.policies().size());
-    List<Charge> charges = new ArrayList<>(plan.policies().size());
-    for (int i = 0; i < plan.policies().size(); i++) {
-      BucketReply reply = decision.buckets().get(i);
-      limits.add(new LimitStatus(plan.policies().get(i), reply));
-      if (reply.charged()) {
-        BucketRequest asked = plan.buckets().get(i);
-        Stamp stamp =
-            new Stamp(
-                reply.epoch(),
-                reply.version(),
-                reply.chargedTokens(),
-                decision.decidedAtEpochMicros() + reply.resetMicros());
-        charges.add(new Charge(asked.bucket(), call.cost(), asked.limit(), stamp));
-      }
-    }
+  private CheckOutcome.Decided outcome(
+      Call call,
+      DecidedBy decidedBy,
+      List<LimitStatus> limits,
+      Decision.Decided decision,
+      long decidedAtEpochMillis,
+      List<Charge> charges) {
     CheckOutcome.Denial denial = null;
     String policy = nearest(limits);
     if (decision instanceof Decision.Denied denied) {
-      policy = plan.policies().get(denied.decidingBucket()).name();
+      policy = limits.get(denied.decidingBucket()).policy().name();
       denial = denial(limits, denied);
     }
-    CallEvent event =
-        event(
-            call,
-            denial == null,
-            DecidedBy.CACHE,
-            policy,
-            decision.decidedAtEpochMicros() / MICROS_PER_MILLI,
-            charges);
+    CallEvent event = event(call, denial == null, decidedBy, policy, decidedAtEpochMillis, charges);
     return new CheckOutcome.Decided(event, limits, denial, null);
+  }
+
+  private List<LimitStatus> limits(
+      Call call,
+      List<Policy> asked,
+      List<BucketRequest> buckets,
+      Decision.Decided decision,
+      long nowEpochMillis) {
+    List<LimitStatus> limits = new ArrayList<>(asked.size());
+    for (int i = 0; i < asked.size(); i++) {
+      Policy policy = asked.get(i);
+      CalendarQuota.Span period =
+          policy.limit() instanceof CalendarQuota quota
+              ? policies.period(quota, call.client(), nowEpochMillis)
+              : null;
+      limits.add(
+          new LimitStatus(policy, buckets.get(i).limit(), period, decision.buckets().get(i)));
+    }
+    return limits;
   }
 
   private static CheckOutcome.Denial denial(List<LimitStatus> limits, Decision.Denied denied) {
@@ -183,7 +219,7 @@ public final class CheckGate {
   }
 
   private static double partLeft(LimitStatus limit) {
-    return (double) limit.reply().remainingTokens() / limit.policy().limit().capacityTokens();
+    return (double) limit.reply().remainingTokens() / limit.limit().capacityTokens();
   }
 
   private CallEvent event(

@@ -2,18 +2,29 @@
 package io.weir.ingest.gate;
 
 import io.weir.decision.BucketReply;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicyMode;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where a call stands with one policy after the decision.
  *
  * @param policy the policy
+ * @param limit the bucket's limit: the policy's, or this node's share of it
+ * @param period the period of a quota; null for a token bucket
  * @param reply what its bucket answered
  */
-public record LimitStatus(Policy policy, BucketReply reply) {
+public record LimitStatus(
+    Policy policy, BucketLimit limit, CalendarQuota.@Nullable Span period, BucketReply reply) {
   /** Whether the policy can refuse calls. */
   public boolean enforced() {
     return policy.mode() == PolicyMode.ENFORCE;
+  }
+
+  /** Whole tokens left, ≥ 0; a bucket in debt has none. */
+  public long remainingTokens() {
+    return Math.max(0, reply.remainingTokens());
   }
 }

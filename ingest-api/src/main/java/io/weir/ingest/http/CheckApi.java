@@ -7,6 +7,7 @@ import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
 import io.weir.decision.DecisionCache;
+import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
@@ -40,6 +41,7 @@ public final class CheckApi implements AutoCloseable {
   private final CheckGate gate;
   private final DecisionCache cache;
   private final CallLog log;
+  private final Supplier<Corrections.Health> corrections;
   private final Supplier<String> metrics;
   private final Javalin javalin;
   private volatile boolean stopping;
@@ -48,11 +50,13 @@ public final class CheckApi implements AutoCloseable {
       CheckGate gate,
       DecisionCache cache,
       CallLog log,
+      Supplier<Corrections.Health> corrections,
       Supplier<String> metrics,
       HttpSettings settings) {
     this.gate = gate;
     this.cache = cache;
     this.log = log;
+    this.corrections = corrections;
     this.metrics = metrics;
     this.javalin = Javalin.create(config -> configure(config, settings));
   }
@@ -60,15 +64,17 @@ public final class CheckApi implements AutoCloseable {
   /**
    * Starts the server.
    *
+   * @param corrections tells how it stands with corrections; does not decide readiness
    * @param metrics gives the Prometheus text
    */
   public static CheckApi start(
       CheckGate gate,
       DecisionCache cache,
       CallLog log,
+      Supplier<Corrections.Health> corrections,
       Supplier<String> metrics,
       HttpSettings settings) {
-    CheckApi api = new CheckApi(gate, cache, log, metrics, settings);
+    CheckApi api = new CheckApi(gate, cache, log, corrections, metrics, settings);
     api.javalin.start(settings.host(), settings.port());
     return api;
   }
@@ -234,7 +240,7 @@ public final class CheckApi implements AutoCloseable {
     boolean ready = logHealth.ok() && !stopping;
     context.status(ready ? 200 : 503);
     context.contentType(JSON);
-    context.result(HealthBody.of(ready, stopping, cacheHealth, logHealth));
+    context.result(HealthBody.of(ready, stopping, cacheHealth, logHealth, corrections.get()));
   }
 
   /** The port it listens on. */

@@ -89,8 +89,8 @@ final class CheckResponse {
       json.writeStartObject();
       json.writeStringField("policy", limit.policy().name());
       json.writeStringField("mode", limit.policy().mode().name().toLowerCase(Locale.ROOT));
-      json.writeNumberField("limit", limit.policy().limit().capacityTokens());
-      json.writeNumberField("remaining", limit.reply().remainingTokens());
+      json.writeNumberField("limit", limit.limit().capacityTokens());
+      json.writeNumberField("remaining", limit.remainingTokens());
       json.writeNumberField("reset_ms", ceilMillis(limit.reply().resetMicros()));
       json.writeBooleanField("allowed", limit.reply().sufficient());
       json.writeEndObject();
@@ -105,7 +105,7 @@ final class CheckResponse {
       writeProblem(
           json,
           Problem.unavailable(
-              "the decision cache does not answer and policy '"
+              "the decision cache cannot decide and policy '"
                   + decided.call().policy()
                   + "' refuses calls then"));
       return;
@@ -113,7 +113,9 @@ final class CheckResponse {
     String detail =
         denial.costExceedsCapacity()
             ? "the cost " + decided.call().cost() + " is above the capacity: waiting cannot help"
-            : "not enough tokens";
+            : decided.call().decidedBy() == DecidedBy.LOCAL
+                ? "the decision cache cannot decide, and this node's share has not enough tokens"
+                : "not enough tokens";
     writeProblem(json, new Problem(Problem.QUOTA_EXCEEDED, "Quota exceeded", 429, detail, null));
     json.writeArrayFieldStart("violated-policies");
     for (String policy : denial.violated()) {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.decision.DecisionCache;
+import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CallLog;
 
 /** The body of a readiness answer: which part is well, and what is wrong with the others. */
@@ -14,12 +15,17 @@ final class HealthBody {
   private HealthBody() {}
 
   static String of(
-      boolean ready, boolean stopping, DecisionCache.Health cache, CallLog.Health log) {
+      boolean ready,
+      boolean stopping,
+      DecisionCache.Health cache,
+      CallLog.Health log,
+      Corrections.Health corrections) {
     ObjectNode body = JSON.createObjectNode();
     body.put("ok", ready);
     body.put("stopping", stopping);
     body.putObject("decision_cache").put("ok", cache.ok()).put("detail", cache.detail());
     body.putObject("call_log").put("ok", log.ok()).put("detail", log.detail());
+    body.putObject("corrections").put("ok", corrections.ok()).put("detail", corrections.detail());
     try {
       return JSON.writeValueAsString(body);
     } catch (JsonProcessingException impossible) {

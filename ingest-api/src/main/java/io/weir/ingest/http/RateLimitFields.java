@@ -2,6 +2,7 @@
 package io.weir.ingest.http;
 
 import io.weir.ingest.gate.LimitStatus;
+import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.TokenBucketLimit;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -14,7 +15,8 @@ import java.util.Locale;
  *
  * <p>For a token bucket the quota {@code q} is its capacity and the window {@code w} the time from
  * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
- * until it is full.
+ * until it is full. For a quota {@code w} is the length of the whole running period, and {@code t}
+ * the time until it ends.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -29,8 +31,8 @@ final class RateLimitFields {
     for (LimitStatus limit : limits) {
       if (limit.enforced()) {
         item(field, limit.policy().name());
-        parameter(field, 'q', limit.policy().limit().capacityTokens());
-        parameter(field, 'w', ceilSeconds(windowMicros(limit)));
+        parameter(field, 'q', limit.limit().capacityTokens());
+        parameter(field, 'w', windowSeconds(limit));
       }
     }
     return field.toString();
@@ -41,7 +43,7 @@ final class RateLimitFields {
     for (LimitStatus limit : limits) {
       if (limit.enforced()) {
         item(field, limit.policy().name());
-        parameter(field, 'r', limit.reply().remainingTokens());
+        parameter(field, 'r', limit.remainingTokens());
         parameter(field, 't', ceilSeconds(limit.reply().resetMicros()));
       }
     }
@@ -53,10 +55,12 @@ final class RateLimitFields {
     return Math.max(1, ceilSeconds(retryAfterMicros));
   }
 
-  private static long windowMicros(LimitStatus limit) {
-    return limit.policy().limit() instanceof TokenBucketLimit bucket
-        ? fillMicros(bucket)
-        : limit.reply().resetMicros();
+  private static long windowSeconds(LimitStatus limit) {
+    CalendarQuota.Span period = limit.period();
+    if (period != null) {
+      return period.endEpochSecond() - period.startEpochSecond();
+    }
+    return limit.limit() instanceof TokenBucketLimit bucket ? ceilSeconds(fillMicros(bucket)) : 0;
   }
 
   private static long fillMicros(TokenBucketLimit limit) {

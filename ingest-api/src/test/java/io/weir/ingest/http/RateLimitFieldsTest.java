@@ -5,12 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.decision.BucketReply;
 import io.weir.ingest.gate.LimitStatus;
+import io.weir.topics.model.CalendarPeriod;
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.ClientCalendar;
 import io.weir.topics.model.FailureMode;
 import io.weir.topics.model.KeyPart;
 import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyLimit;
 import io.weir.topics.model.PolicyMatch;
 import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
+import java.time.Instant;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Objects;
 import org.greenbytes.http.sfv.Item;
@@ -59,16 +66,60 @@ final class RateLimitFieldsTest {
     assertEquals(2, RateLimitFields.retryAfterSeconds(1_000_001));
   }
 
+  @Test
+  void fields_ofAQuota_tellItsPeriodAndItsEnd() {
+    CalendarQuota monthly =
+        new CalendarQuota(
+            10_000, CalendarPeriod.MONTH, ZoneId.of("Europe/Paris"), CalendarQuota.FIRST_OF_MONTH);
+    long now = Instant.parse("2026-03-31T21:00:00Z").toEpochMilli();
+    CalendarQuota.Span march = monthly.at(now, ClientCalendar.OF_POLICY);
+    long endMicros = march.endEpochSecond() * 1_000_000;
+    List<LimitStatus> limits =
+        List.of(
+            new LimitStatus(
+                policy("monthly", monthly, PolicyMode.ENFORCE),
+                new QuotaLimit(10_000, endMicros),
+                march,
+                new BucketReply(true, 17, endMicros - now * 1_000, 0, 1, 0, 9_983, true)));
+
+    assertEquals("\"monthly\";q=10000;w=" + (31 * 86_400 - 3_600), RateLimitFields.policy(limits));
+    assertEquals("\"monthly\";r=17;t=3600", RateLimitFields.state(limits));
+  }
+
+  @Test
+  void fields_ofABucketInDebt_showNothingLeft() {
+    assertEquals(
+        "\"burst\";r=0;t=90",
+        RateLimitFields.state(List.of(limit("burst", PolicyMode.ENFORCE, 100, -50, 90_000_000))));
+  }
+
+  @Test
+  void fields_ofAShare_areTheShares() {
+    TokenBucketLimit whole = new TokenBucketLimit(100, 100, 60_000_000);
+    List<LimitStatus> limits =
+        List.of(
+            new LimitStatus(
+                policy("burst", whole, PolicyMode.ENFORCE),
+                new TokenBucketLimit(25, 100, 240_000_000),
+                null,
+                new BucketReply(true, 24, 2_400_000, 0, 1, 0, 1, true)));
+
+    assertEquals("\"burst\";q=25;w=60", RateLimitFields.policy(limits));
+    assertEquals("\"burst\";r=24;t=3", RateLimitFields.state(limits));
+  }
+
   private static LimitStatus limit(
       String name, PolicyMode mode, long capacity, long remaining, long resetMicros) {
-    Policy policy =
-        new Policy(
-            name,
-            PolicyMatch.ANY,
-            List.of(KeyPart.CLIENT),
-            new TokenBucketLimit(capacity, 100, 60_000_000),
-            mode,
-            FailureMode.OPEN);
-    return new LimitStatus(policy, new BucketReply(true, remaining, resetMicros, 0, 1, 0, 1, true));
+    TokenBucketLimit bucket = new TokenBucketLimit(capacity, 100, 60_000_000);
+    return new LimitStatus(
+        policy(name, bucket, mode),
+        bucket,
+        null,
+        new BucketReply(true, remaining, resetMicros, 0, 1, 0, 1, true));
+  }
+
+  private static Policy policy(String name, PolicyLimit limit, PolicyMode mode) {
+    return new Policy(
+        name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), limit, mode, FailureMode.OPEN);
   }
 }

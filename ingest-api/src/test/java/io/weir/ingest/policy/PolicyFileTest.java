@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.topics.model.CalendarPeriod;
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.ClientCalendar;
+import io.weir.topics.model.ColdCacheMode;
 import io.weir.topics.model.FailureMode;
 import io.weir.topics.model.KeyPart;
 import io.weir.topics.model.Policy;
@@ -12,7 +16,10 @@ import io.weir.topics.model.PolicyMatch;
 import io.weir.topics.model.PolicyMode;
 import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.TokenBucketLimit;
+import java.time.LocalDate;
+import java.time.ZoneId;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class PolicyFileTest {
@@ -80,7 +87,7 @@ final class PolicyFileTest {
               - name: b
                 key: [endpoint]
                 mode: enforced
-                on_cache_failure: local
+                on_cache_failure: locally
                 limit: {algorithm: leaky-bucket, capacity: 1, refill_tokens: 1}
               - name: c
               - 7
@@ -94,11 +101,135 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[0].limit.refill_period must be an ISO 8601 duration");
     assertHolds(problems, "policies[1].key must be [client] or [client, endpoint]");
     assertHolds(problems, "policies[1].mode must be one of enforce, shadow, off");
-    assertHolds(problems, "policies[1].on_cache_failure must be one of open, closed, is 'local'");
-    assertHolds(problems, "policies[1].limit.algorithm must be token-bucket");
-    assertHolds(problems, "policies[1].limit.refill_period must be an ISO 8601 duration");
+    assertHolds(
+        problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
+    assertHolds(problems, "policies[1].limit.algorithm must be token-bucket or quota");
     assertHolds(problems, "policies[2].limit is missing");
     assertHolds(problems, "policies[3] must be a mapping");
+  }
+
+  @Test
+  void parse_quota_everyField_isRead() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - name: billed
+                limit:
+                  algorithm: quota
+                  limit: 10000
+                  period: billing
+                  time_zone: Europe/Paris
+                  billing_anchor: 2026-01-17
+                on_cache_failure: local
+                on_cold_cache: hold
+                debt_cap: 500
+            clients:
+              acme: {time_zone: America/New_York, billing_anchor: 2026-01-31}
+              zoo: {time_zone: "+02:00"}
+              42: {billing_anchor: 2026-03-01}
+            """);
+
+    assertEquals(
+        new Policy(
+            "billed",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            new CalendarQuota(
+                10_000,
+                CalendarPeriod.BILLING,
+                ZoneId.of("Europe/Paris"),
+                LocalDate.of(2026, 1, 17)),
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL,
+            ColdCacheMode.HOLD,
+            500),
+        set.policies().get(0));
+    assertEquals(
+        Map.of(
+            "acme",
+            new ClientCalendar(ZoneId.of("America/New_York"), LocalDate.of(2026, 1, 31)),
+            "zoo",
+            new ClientCalendar(ZoneId.of("+02:00"), null),
+            "42",
+            new ClientCalendar(null, LocalDate.of(2026, 3, 1))),
+        set.calendars());
+  }
+
+  @Test
+  void parse_quota_leastFields_takeTheDefaults() {
+    Policy policy =
+        valid("policies:\n  - name: a\n    limit: {algorithm: quota, limit: 7, period: month}")
+            .policies()
+            .get(0);
+
+    assertEquals(
+        new CalendarQuota(7, CalendarPeriod.MONTH, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
+        policy.limit());
+    assertEquals(ColdCacheMode.ALLOW, policy.onColdCache());
+    assertEquals(7, policy.debtCapTokens());
+  }
+
+  @Test
+  void parse_debtCapOfATokenBucket_isReadOrOneCapacity() {
+    assertEquals(
+        100, valid("policies:\n  - name: a\n    " + LIMIT).policies().get(0).debtCapTokens());
+    assertEquals(
+        0,
+        valid("policies:\n  - name: a\n    debt_cap: 0\n    " + LIMIT)
+            .policies()
+            .get(0)
+            .debtCapTokens());
+  }
+
+  @Test
+  void parse_everyProblemOfAQuota_isNamedWithItsPlace() {
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - name: a
+                limit: {algorithm: quota, limit: 0, period: year, time_zone: Mars/Base}
+                debt_cap: -1
+                on_cold_cache: maybe
+              - name: b
+                limit: {algorithm: quota, limit: 5}
+              - name: c
+                limit: {algorithm: quota, limit: 5, period: billing, billing_anchor: 2026-02-30}
+              - name: d
+                limit: {algorithm: quota, limit: 5, period: month, billing_anchor: 2026-01-17}
+              - name: e
+                limit: {algorithm: quota, capacity: 5, limit: 5, period: day, time_zone: 2}
+              - name: f
+                on_cold_cache: hold
+                limit: {capacity: 1, refill_tokens: 1, refill_period: PT1S}
+            clients:
+              acme: {time_zone: Moon, billing_anchor: 17}
+              b: {}
+              c: {zone: UTC}
+              "d\\u0007": {time_zone: UTC}
+            """);
+
+    assertHolds(problems, "policies[0].limit.limit must be an integer from 1");
+    assertHolds(problems, "policies[0].limit.period must be one of day, week, month, billing");
+    assertHolds(problems, "policies[0].limit.time_zone must be a time zone such as Europe/Paris");
+    assertTrue(problems.toString().contains("'Mars/Base'"), problems::toString);
+    assertHolds(problems, "policies[0].debt_cap must be an integer from 0");
+    assertHolds(problems, "policies[0].on_cold_cache must be one of allow, hold, is 'maybe'");
+    assertHolds(problems, "policies[1].limit.period is missing; it must be one of day");
+    assertHolds(problems, "policies[2].limit.billing_anchor must be a date");
+    assertHolds(problems, "policies[3].limit.billing_anchor is for period: billing");
+    assertHolds(problems, "policies[4].limit.capacity is not known here; known are algorithm");
+    assertHolds(problems, "policies[4].limit.time_zone must be a time zone");
+    assertHolds(problems, "policies[5].on_cold_cache: hold is for quotas");
+    assertHolds(problems, "clients['acme'].time_zone must be a time zone");
+    assertHolds(problems, "clients['acme'].billing_anchor must be a date");
+    assertHolds(problems, "clients['b'] must be a mapping of time_zone, billing_anchor");
+    assertHolds(problems, "clients['c'].zone is not known here");
+    assertTrue(
+        problems.stream().anyMatch(p -> p.contains("the client must not contain control")),
+        problems::toString);
+    assertHolds(invalid("policies: []\nclients: [acme]"), "clients must be a mapping from client");
   }
 
   @Test

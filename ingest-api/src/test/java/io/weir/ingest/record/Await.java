@@ -6,10 +6,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
 /** Waits for a condition, not for a time. */
-final class Await {
+public final class Await {
   private Await() {}
 
-  static void until(String what, Duration patience, Callable<Boolean> condition) throws Exception {
+  public static void until(String what, Duration patience, Callable<Boolean> condition)
+      throws Exception {
     long deadlineNanos = System.nanoTime() + patience.toNanos();
     while (!condition.call()) {
       if (System.nanoTime() - deadlineNanos > 0) {

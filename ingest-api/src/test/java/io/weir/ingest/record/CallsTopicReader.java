@@ -21,12 +21,12 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** Reads the whole calls topic, as it stands. */
-final class CallsTopicReader {
+public final class CallsTopicReader {
   private CallsTopicReader() {}
 
   /** One record of the topic. */
-  record Batch(int partition, long offset, BatchHeader header, String value) {
-    List<String> lines() {
+  public record Batch(int partition, long offset, BatchHeader header, String value) {
+    public List<String> lines() {
       return value.lines().toList();
     }
   }
@@ -52,7 +52,7 @@ final class CallsTopicReader {
   }
 
   /** All records of all partitions, in order in each. */
-  static List<Batch> read(String bootstrapServers, int partitions) throws Exception {
+  public static List<Batch> read(String bootstrapServers, int partitions) throws Exception {
     Map<String, Object> settings =
         Map.of(
             ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,

@@ -38,19 +38,6 @@ final class RecordArchitectureTest {
   }
 
   @Test
-  void rocksDbAndKafkaClients_areUsed_inTheRecordPackageOnly() {
-    noClasses()
-        .that()
-        .resideInAPackage("io.weir.ingest..")
-        .and()
-        .resideOutsideOfPackage("io.weir.ingest.record..")
-        .should()
-        .dependOnClassesThat()
-        .resideInAnyPackage("org.rocksdb..", "org.apache.kafka.clients..")
-        .check(CLASSES);
-  }
-
-  @Test
   void clocks_areRead_inOneClass() {
     noClasses()
         .that()

@@ -5,8 +5,10 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -40,6 +42,9 @@ final class Recount {
   }
 
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    if (isCacheLoss(record)) {
+      return;
+    }
     byte[] value = record.value();
     BatchHeader header;
     try {
@@ -78,6 +83,12 @@ final class Recount {
       addLine(record, value, start, end - start);
       start = end + 1;
     }
+  }
+
+  /** A word about the decision cache, not about calls. */
+  private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] type = header(record, BatchHeaderCodec.TYPE_HEADER);
+    return type != null && new String(type, StandardCharsets.UTF_8).equals(CacheLossCodec.TYPE);
   }
 
   private void addLine(

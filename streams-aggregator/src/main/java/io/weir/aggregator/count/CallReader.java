@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Names;
+import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * Reads call lines for counting. A line that is written as {@link CallLineCodec#encode} writes it,
  * in ASCII without escapes, is read by comparing bytes, since decoding is the larger part of the
  * work per call; every other line is left to the codec, so that both accept and refuse the same.
- * Charges are checked but not kept. Not safe for threads.
+ * Not safe for threads.
  */
 final class CallReader {
   /** Digits that always fit an int64. */
@@ -37,10 +41,17 @@ final class CallReader {
   private static final byte[] CHARGE_KEY = ascii("{\"key\":\"");
   private static final byte[] CHARGE_EPOCH = ascii(",\"epoch\":");
   private static final byte[] CHARGE_CHARGED = ascii(",\"charged\":");
+  private static final byte[] CHARGE_VERSION = ascii(",\"version\":");
+  private static final byte[] CHARGE_FULL_AT = ascii(",\"full_at_us\":");
+  private static final byte[] CHARGE_CAPACITY = ascii(",\"capacity\":");
+  private static final byte[] CHARGE_REFILL_TOKENS = ascii(",\"refill_tokens\":");
+  private static final byte[] CHARGE_REFILL_PERIOD = ascii(",\"refill_period_us\":");
+  private static final byte[] CHARGE_ENDS_AT = ascii(",\"ends_at_us\":");
   private static final byte[] ID_FROM_CALLER = ascii(",\"id_from_caller\":true");
   private static final byte[] NONE = {};
 
   private final TextCache texts = new TextCache();
+  private final LimitCache limits = new LimitCache();
   private byte[] bytes = NONE;
   private int position;
   private int end;
@@ -88,9 +99,7 @@ final class CallReader {
     if (skip(IP_PREFIX)) {
       text(true);
     }
-    if (skip(CHARGES)) {
-      skipCharges();
-    }
+    List<Charge> charges = skip(CHARGES) ? charges() : List.of();
     boolean idFromCaller = skip(ID_FROM_CALLER);
     requireByte('}');
     if (isOther
@@ -113,23 +122,67 @@ final class CallReader {
         policiesVersion,
         decidedAtEpochMillis,
         null,
-        List.of());
+        charges);
   }
 
-  private void skipCharges() {
+  private List<Charge> charges() {
+    Charge first = charge();
+    if (isOther || !skipByte(',')) {
+      requireByte(']');
+      return first == null ? List.of() : List.of(first);
+    }
+    List<Charge> all = new ArrayList<>(4);
+    all.add(first);
     do {
-      require(CHARGE_KEY);
-      text(true);
-      require(CHARGE_EPOCH);
-      integer();
-      require(COST);
-      long cost = integer();
-      require(CHARGE_CHARGED);
-      long charged = integer();
-      requireByte('}');
-      isOther |= cost < 1 || charged < cost;
+      all.add(charge());
     } while (!isOther && skipByte(','));
     requireByte(']');
+    return isOther ? List.of() : all;
+  }
+
+  /** One charge, null when it is left to the codec. */
+  private @Nullable Charge charge() {
+    require(CHARGE_KEY);
+    String bucket = text(true);
+    boolean stamped = skip(CHARGE_EPOCH);
+    long epoch = stamped ? integer() : 0;
+    require(COST);
+    long cost = integer();
+    long charged = 0;
+    long version = 0;
+    long fullAt = 0;
+    if (stamped) {
+      require(CHARGE_CHARGED);
+      charged = integer();
+      version = skip(CHARGE_VERSION) ? integer() : 0;
+      fullAt = skip(CHARGE_FULL_AT) ? integer() : 0;
+    }
+    BucketLimit limit = skip(CHARGE_CAPACITY) ? limit() : null;
+    requireByte('}');
+    isOther |= stamped && (epoch < 1 || charged < cost);
+    return isOther
+        ? null
+        : new Charge(
+            bucket, cost, limit, stamped ? new Stamp(epoch, version, charged, fullAt) : null);
+  }
+
+  private @Nullable BucketLimit limit() {
+    long capacity = integer();
+    boolean refills = skip(CHARGE_REFILL_TOKENS);
+    long refillTokens = 0;
+    if (refills) {
+      refillTokens = integer();
+      require(CHARGE_REFILL_PERIOD);
+    } else {
+      require(CHARGE_ENDS_AT);
+    }
+    long micros = integer();
+    if (isOther) {
+      return null;
+    }
+    BucketLimit limit = limits.get(capacity, refillTokens, micros);
+    isOther = limit == null;
+    return limit;
   }
 
   /** The text up to the next quote, which is taken too; 1 to 256 printable ASCII characters. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageState;
 
@@ -17,6 +20,15 @@ public interface CountOutput {
 
   /** How far the partition is counted; everything it speaks of was written before. */
   void progress(PartitionProgress progress, long timestampEpochMillis);
+
+  /** What the decision cache has wrong. */
+  void correction(Correction correction, long timestampEpochMillis);
+
+  /** All live buckets stand before this. */
+  void restored(CacheRestored restored, long timestampEpochMillis);
+
+  /** How right the cache's decisions were. */
+  void accuracy(PartitionAccuracy accuracy, long timestampEpochMillis);
 
   /**
    * Keeps what could not be counted of the record being taken.

@@ -5,7 +5,9 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.LongSupplier;
@@ -24,6 +26,8 @@ public final class PartitionCounter {
   /** When this many boundaries wait, they are written before more calls are taken. */
   private static final int MAX_PENDING_CLOSES = 64;
 
+  private static final byte[] CACHE_LOSS = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
+
   private final int partition;
   private final CountSettings settings;
   private final Stores stores;
@@ -34,6 +38,7 @@ public final class PartitionCounter {
   private final OpenRows open;
   private final Ledger ledger;
   private final RunningFigures figures;
+  private final BucketBook buckets;
   private final Lines lines = new Lines();
   private final CallReader reader = new CallReader();
   private final Fold late = new Fold();
@@ -47,18 +52,22 @@ public final class PartitionCounter {
    * @param open rows of open windows
    * @param closed rows of closed windows
    * @param progress the state of the partition and its nodes
+   * @param buckets live buckets of the decision cache
    * @param ids ids that callers chose
    */
-  public record Stores(ByteStore open, ByteStore closed, ByteStore progress, SeenIds ids) {}
+  public record Stores(
+      ByteStore open, ByteStore closed, ByteStore progress, ByteStore buckets, SeenIds ids) {}
 
   /**
    * Goes on where the stores say.
    *
+   * @param partitions how many there are
    * @param partitionOfClient the shared rule that places a client
    * @param clockEpochMillis only stamps rows with the time they were made
    */
   public PartitionCounter(
       int partition,
+      int partitions,
       CountSettings settings,
       Stores stores,
       CountOutput output,
@@ -74,6 +83,8 @@ public final class PartitionCounter {
     this.open = new OpenRows(stores.open());
     this.ledger =
         new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
+    this.buckets =
+        new BucketBook(partition, partitions, stores.buckets(), stores.progress(), state, output);
     this.figures = new RunningFigures(settings, open, state, output, this::progress);
   }
 
@@ -87,11 +98,20 @@ public final class PartitionCounter {
     byte[] value = record.value() == null ? new byte[0] : record.value();
     lines.find(value);
     try {
-      takeBatch(BatchHeaderCodec.decode(record.headers()), value);
+      if (isCacheLoss(record)) {
+        buckets.restore(CacheLossCodec.decode(value));
+      } else {
+        takeBatch(BatchHeaderCodec.decode(record.headers()), value);
+      }
     } catch (MalformedRecordException unreadable) {
       refuse(value, String.valueOf(unreadable.getMessage()));
     }
     save();
+  }
+
+  private static boolean isCacheLoss(SourceRecord record) {
+    byte[] type = record.headers().apply(BatchHeaderCodec.TYPE_HEADER);
+    return type != null && Arrays.equals(type, CACHE_LOSS);
   }
 
   /** Writes rows of closed windows; true when none is left to write. */
@@ -107,6 +127,25 @@ public final class PartitionCounter {
   /** Publishes figures of open windows and the progress; true when the round is complete. */
   public boolean publish(Budget budget) {
     return figures.publish(budget);
+  }
+
+  /** Publishes how right the cache's decisions were, if that has changed. */
+  public void publishAccuracy() {
+    AccuracyBook accuracy = buckets.accuracy();
+    if (accuracy.hasChanged()) {
+      output.accuracy(
+          accuracy.figures(partition, state.appendEpochMillis), state.appendEpochMillis);
+    }
+  }
+
+  /** Goes on with telling a cache that lost its state; true when nothing is left to do now. */
+  public boolean restore(Budget budget) {
+    return buckets.restore(budget);
+  }
+
+  /** Checks live buckets for charges that were never recorded; true when all were looked at. */
+  public boolean sweep(Budget budget) {
+    return buckets.sweep(budget);
   }
 
   /** Forgets closed rows that no call can reach any more; true when none is left to forget. */
@@ -191,6 +230,7 @@ public final class PartitionCounter {
     if (decidedAt < state.appendEpochMillis - settings.latenessMillis()) {
       return "decided_at_ms is too old";
     }
+    buckets.take(call);
     long start = settings.boundaryAtOrBefore(decidedAt);
     boolean isLate = start + settings.windowMillis() <= state.boundaryEpochMillis();
     RowKey key = new RowKey(start, call.client(), call.meter(), call.endpoint());
@@ -282,6 +322,7 @@ public final class PartitionCounter {
   }
 
   private void save() {
+    buckets.save();
     state.counters(); // a broken equation stops the process before it is made durable
     state.save(stores.progress(), settings, packer);
   }

@@ -2,7 +2,6 @@
 package io.weir.aggregator.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -14,6 +13,8 @@ import org.slf4j.LoggerFactory;
 
 /** Says of every partition how far it is counted, whoever holds it. Safe for threads. */
 final class CompletenessReports {
+  static final String PATH = "/v1/completeness";
+
   private static final Logger LOG = LoggerFactory.getLogger(CompletenessReports.class);
 
   private final UsageTable table;
@@ -33,18 +34,15 @@ final class CompletenessReports {
    */
   Answer answer(boolean hereOnly, Instant now) throws InterruptedException {
     Map<Integer, Object> found = new TreeMap<>();
-    Map<UsageTable.Owner.Remote, List<Integer>> elsewhere = new LinkedHashMap<>();
-    for (int partition = 0; partition < partitions; partition++) {
-      UsageTable.Owner owner = table.owner(partition);
-      if (owner instanceof UsageTable.Owner.Local) {
-        addLocal(partition, now, found);
-      } else if (owner instanceof UsageTable.Owner.Remote remote) {
-        elsewhere.computeIfAbsent(remote, none -> new ArrayList<>()).add(partition);
-      }
+    Placement placement = Placement.of(partitions, table::owner);
+    for (int partition : placement.local()) {
+      addLocal(partition, now, found);
     }
     if (!hereOnly) {
-      for (UsageTable.Owner.Remote owner : elsewhere.keySet()) {
-        addRemote(owner, found);
+      for (JsonNode other : peers.askAll(placement.remote(), PATH).values()) {
+        for (JsonNode partition : other.path("partitions")) {
+          found.put(partition.path("partition").asInt(), partition);
+        }
       }
     }
     List<Integer> missing = new ArrayList<>();
@@ -67,17 +65,6 @@ final class CompletenessReports {
           Completeness.ofPartition(partition, table.progress(partition).orElse(null), now));
     } catch (ProblemException unavailable) {
       LOG.debug("partition not readable partition={}", partition, unavailable);
-    }
-  }
-
-  private void addRemote(UsageTable.Owner.Remote owner, Map<Integer, Object> found)
-      throws InterruptedException {
-    try {
-      for (JsonNode partition : peers.completeness(owner)) {
-        found.put(partition.path("partition").asInt(), partition);
-      }
-    } catch (IOException unreachable) {
-      LOG.warn("aggregator not reachable host={} port={}", owner.host(), owner.port(), unreachable);
     }
   }
 }

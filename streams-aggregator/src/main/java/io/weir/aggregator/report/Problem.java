@@ -59,6 +59,10 @@ record Problem(
     return new Problem("not-ready", "The aggregator is not ready", 503, why, null, List.of());
   }
 
+  static Problem busy(String why) {
+    return new Problem("busy", "Too many such requests at once", 503, why, null, List.of());
+  }
+
   static Problem notFound(String path) {
     return new Problem("not-found", "There is no such route", 404, path, null, List.of());
   }

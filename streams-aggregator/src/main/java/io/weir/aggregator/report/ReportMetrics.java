@@ -9,6 +9,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.aggregator.topology.BoundedRocksMemory;
 import io.weir.aggregator.topology.WrittenRows;
+import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.Counters;
 import java.time.Clock;
@@ -26,6 +27,8 @@ final class ReportMetrics {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final Map<Integer, PartitionProgress> newest = new ConcurrentHashMap<>();
+  private final Map<Integer, PartitionAccuracy> accuracy = new ConcurrentHashMap<>();
+  private final AccuracyMetrics accuracyMetrics = new AccuracyMetrics(registry);
   private final UsageTable table;
   private final int partitions;
   private final Clock clock;
@@ -127,10 +130,13 @@ final class ReportMetrics {
       int one = partition;
       try {
         table.progress(partition).ifPresent(progress -> newest.put(one, progress));
+        table.accuracy(partition).ifPresent(record -> accuracy.put(one, record));
       } catch (ProblemException elsewhere) {
         newest.remove(partition);
+        accuracy.remove(partition);
       }
     }
+    accuracyMetrics.update(accuracy.values());
     return registry.scrape();
   }
 }

@@ -8,8 +8,6 @@ import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Clock;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -36,12 +34,10 @@ public final class ReportServer implements AutoCloseable {
   private volatile @Nullable Parts parts;
 
   private record Parts(
-      UsageTable table,
-      UsageReports usage,
+      ClientRoutes clients,
       CompletenessReports completeness,
-      PeerReports peers,
+      AccuracyReports accuracy,
       ReportMetrics metrics,
-      ReportSettings settings,
       Supplier<Boolean> ready) {}
 
   private ReportServer(Clock clock) {
@@ -78,17 +74,23 @@ public final class ReportServer implements AutoCloseable {
     PeerReports peers = new PeerReports();
     parts =
         new Parts(
-            table,
-            new UsageReports(table, signal, settings),
+            new ClientRoutes(
+                table,
+                new StreamsBucketTracks(
+                    meterCore, self, BucketTrackStore.NAME, BucketTrackStore::standing),
+                new UsageReports(table, signal, settings),
+                new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
+                peers,
+                settings,
+                clock),
             new CompletenessReports(table, peers, settings.partitions()),
-            peers,
+            new AccuracyReports(table, peers, settings.partitions()),
             new ReportMetrics(
                 table,
                 settings.partitions(),
                 clock,
                 written,
                 Map.of("meter-core", meterCore, "usage-view", usageView)),
-            settings,
             () ->
                 meterCore.state() == KafkaStreams.State.RUNNING
                     && usageView.state() == KafkaStreams.State.RUNNING);
@@ -101,8 +103,13 @@ public final class ReportServer implements AutoCloseable {
     config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
     config.routes.get("/health/ready", this::ready);
     config.routes.get("/metrics", this::metrics);
-    config.routes.get("/v1/usage", this::usage);
-    config.routes.get("/v1/completeness", this::completeness);
+    config.routes.get("/v1/usage", ctx -> serving().clients().usage(ctx));
+    config.routes.get("/v1/usage/{client}/current", ctx -> serving().clients().current(ctx));
+    config.routes.get("/v1/usage/{client}/events", ctx -> serving().clients().events(ctx));
+    config.routes.get(CompletenessReports.PATH, this::completeness);
+    config.routes.get("/v1/accuracy", this::accuracy);
+    config.routes.get(
+        AccuracyReports.INTERNAL_PATH, ctx -> send(ctx, serving().accuracy().local()));
     config.routes.exception(ProblemException.class, (refused, ctx) -> send(ctx, refused.problem()));
     config.routes.exception(
         Exception.class,
@@ -143,46 +150,14 @@ public final class ReportServer implements AutoCloseable {
         .result(serving().metrics().scrape());
   }
 
-  private void usage(Context ctx) throws InterruptedException {
-    Parts serving = serving();
-    Map<String, List<String>> parameters = ctx.queryParamMap();
-    UsageQuery query = UsageQuery.of(parameters, serving.settings().window(), clock.instant());
-    String positions = ctx.header(POSITION_HEADER);
-    UsageReports.parse(positions); // refused here, not by whom it is passed on to
-    String accept = mediaType(ctx.header("Accept"));
-    int partition = serving.usage().partitionOf(query);
-    UsageTable.Owner owner = serving.table().owner(partition);
-    if (owner instanceof UsageTable.Owner.Local) {
-      send(ctx, serving.usage().answer(query, positions, accept, clock.instant()));
-    } else if (owner instanceof UsageTable.Owner.Remote remote && !isForwarded(ctx)) {
-      send(ctx, forwarded(serving, remote, partition, ctx, accept, positions));
-    } else {
-      throw new ProblemException(
-          Problem.partitionUnavailable(partition, "no aggregator holds it at present"));
-    }
-  }
-
-  private static Answer forwarded(
-      Parts serving,
-      UsageTable.Owner.Remote owner,
-      int partition,
-      Context ctx,
-      String accept,
-      @Nullable String positions)
-      throws InterruptedException {
-    try {
-      return serving.peers().ask(owner, "/v1/usage?" + ctx.queryString(), accept, positions);
-    } catch (IOException unreachable) {
-      throw new ProblemException(
-          Problem.partitionUnavailable(
-              partition,
-              "the aggregator at " + owner.host() + ":" + owner.port() + " does not answer"));
-    }
-  }
-
   private void completeness(Context ctx) throws InterruptedException {
-    UsageQuery.requireKnown(ctx.queryParamMap(), Set.of());
+    new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
     send(ctx, serving().completeness().answer(isForwarded(ctx), clock.instant()));
+  }
+
+  private void accuracy(Context ctx) throws InterruptedException {
+    new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
+    send(ctx, serving().accuracy().fleet());
   }
 
   private Parts serving() {
@@ -193,19 +168,11 @@ public final class ReportServer implements AutoCloseable {
     return serving;
   }
 
-  private static boolean isForwarded(Context ctx) {
+  static boolean isForwarded(Context ctx) {
     return ctx.header(PeerReports.FORWARDED_HEADER) != null;
   }
 
-  private static String mediaType(@Nullable String accept) {
-    String wanted = accept == null ? "" : accept.toLowerCase(Locale.ROOT);
-    if (wanted.contains(Answer.CSV)) {
-      return Answer.CSV;
-    }
-    return wanted.contains(Answer.NDJSON) ? Answer.NDJSON : Answer.JSON;
-  }
-
-  private static void send(Context ctx, Answer answer) {
+  static void send(Context ctx, Answer answer) {
     String position = answer.position();
     if (position != null) {
       ctx.header(POSITION_HEADER, position);

@@ -3,21 +3,21 @@ package io.weir.aggregator.report;
 
 import io.weir.aggregator.topology.UsageViewTopology;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionAccuracyCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.Consumer;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StoreQueryParameters;
-import org.apache.kafka.streams.StreamsMetadata;
 import org.apache.kafka.streams.errors.InvalidStateStoreException;
 import org.apache.kafka.streams.errors.StreamsNotStartedException;
 import org.apache.kafka.streams.state.HostInfo;
@@ -41,32 +41,37 @@ final class StreamsUsageTable implements UsageTable {
 
   @Override
   public Owner owner(int partition) {
-    TopicPartition wanted = new TopicPartition(Topics.STATE.name(), partition);
-    try {
-      for (StreamsMetadata client : usageView.metadataForAllStreamsClients()) {
-        if (client.topicPartitions().contains(wanted)) {
-          return client.hostInfo().equals(self)
-              ? new Owner.Local()
-              : new Owner.Remote(client.host(), client.port());
-        }
-      }
-    } catch (StreamsNotStartedException starting) {
-      return new Owner.Nobody();
-    } catch (IllegalStateException stopped) {
-      return new Owner.Nobody();
-    }
-    return new Owner.Nobody();
+    return StreamsOwners.owner(usageView, self, Topics.STATE, partition);
   }
 
   @Override
   public Optional<PartitionProgress> progress(int partition) {
+    return get(partition, PartitionProgressCodec.key(partition), PartitionProgressCodec::decode);
+  }
+
+  @Override
+  public Optional<PartitionAccuracy> accuracy(int partition) {
+    return get(partition, PartitionAccuracyCodec.key(partition), PartitionAccuracyCodec::decode);
+  }
+
+  @Override
+  public Optional<UsageState> window(int partition, UsageKey key, long startEpochMillis) {
+    String name = UsageStateCodec.prefix(key) + UsageStateCodec.start(startEpochMillis);
+    return get(partition, name, UsageStateCodec::decode);
+  }
+
+  private interface Decoder<T> {
+    T decode(byte[] value) throws MalformedRecordException;
+  }
+
+  private <T> Optional<T> get(int partition, String key, Decoder<T> decoder) {
     try {
-      byte[] value = table(partition).get(key(PartitionProgressCodec.key(partition)));
-      return value == null ? Optional.empty() : Optional.of(PartitionProgressCodec.decode(value));
+      byte[] value = table(partition).get(key(key));
+      return value == null ? Optional.empty() : Optional.of(decoder.decode(value));
     } catch (MalformedRecordException corrupt) {
-      throw new IllegalStateException("the state topic holds a bad progress record", corrupt);
+      throw new IllegalStateException("the state topic holds a bad record at " + key, corrupt);
     } catch (InvalidStateStoreException moved) {
-      throw unavailable(partition, moved);
+      throw StreamsOwners.unavailable(partition, moved);
     }
   }
 
@@ -92,7 +97,7 @@ final class StreamsUsageTable implements UsageTable {
     } catch (MalformedRecordException corrupt) {
       throw new IllegalStateException("the state topic holds a bad usage record", corrupt);
     } catch (InvalidStateStoreException moved) {
-      throw unavailable(partition, moved);
+      throw StreamsOwners.unavailable(partition, moved);
     }
   }
 
@@ -136,14 +141,8 @@ final class StreamsUsageTable implements UsageTable {
                   UsageViewTopology.TABLE, QueryableStoreTypes.<Bytes, byte[]>keyValueStore())
               .withPartition(partition));
     } catch (StreamsNotStartedException starting) {
-      throw unavailable(partition, starting);
+      throw StreamsOwners.unavailable(partition, starting);
     }
-  }
-
-  private static ProblemException unavailable(int partition, Exception why) {
-    return new ProblemException(
-        Problem.partitionUnavailable(
-            partition, "its table is being moved or restored (" + why.getMessage() + ")"));
   }
 
   private static Bytes key(String text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
+import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
@@ -29,6 +30,20 @@ interface UsageTable {
    * @throws ProblemException when the partition is not here (any more)
    */
   Optional<PartitionProgress> progress(int partition);
+
+  /**
+   * How right the decisions of a partition that is here were; empty when none was judged.
+   *
+   * @throws ProblemException when the partition is not here (any more)
+   */
+  Optional<PartitionAccuracy> accuracy(int partition);
+
+  /**
+   * The figures of one window; empty when nothing of it was counted.
+   *
+   * @throws ProblemException when the partition is not here (any more)
+   */
+  Optional<UsageState> window(int partition, UsageKey key, long startEpochMillis);
 
   /**
    * Reads the figures of a client's windows that start in {@code [from, to)}.

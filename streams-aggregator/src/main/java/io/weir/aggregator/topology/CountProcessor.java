@@ -46,6 +46,18 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   private static final Duration URGENT_PUBLISH_BUDGET = Duration.ofMillis(200);
 
+  /** A cache that lost its state is waited for by callers. */
+  private static final Duration RESTORE_INTERVAL = Duration.ofMillis(50);
+
+  private static final Duration RESTORE_BUDGET = Duration.ofMillis(30);
+
+  /** Buckets are looked at in turn with a twentieth of the time at most. */
+  private static final Duration SWEEP_INTERVAL = Duration.ofMillis(400);
+
+  private static final Duration SWEEP_BUDGET = Duration.ofMillis(20);
+
+  private static final Duration ACCURACY_INTERVAL = Duration.ofSeconds(1);
+
   /** Rows forgotten at a time; more than are closed in the same time on the average day. */
   private static final int MAX_FORGET_ROWS = 2_000;
 
@@ -82,10 +94,12 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
             store(context, ResourceNames.OPEN_STORE),
             store(context, ResourceNames.CLOSED_STORE),
             store(context, ResourceNames.PROGRESS_STORE),
+            store(context, ResourceNames.BUCKETS_STORE),
             seenIds);
     PartitionCounter started =
         new PartitionCounter(
             context.taskId().partition(),
+            partitions,
             settings,
             stores,
             sinks,
@@ -102,6 +116,9 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     schedule(context, CLOSE_INTERVAL, now -> started.close(new TimeBudget(CLOSE_BUDGET)));
     schedule(context, PUBLISH_INTERVAL, now -> publish(started));
     schedule(context, FORGET_INTERVAL, now -> started.forget(MAX_FORGET_ROWS));
+    schedule(context, RESTORE_INTERVAL, now -> started.restore(new TimeBudget(RESTORE_BUDGET)));
+    schedule(context, SWEEP_INTERVAL, now -> started.sweep(new TimeBudget(SWEEP_BUDGET)));
+    schedule(context, ACCURACY_INTERVAL, now -> started.publishAccuracy());
   }
 
   private void schedule(

@@ -60,9 +60,12 @@ public final class MeterTopology implements Supplier<Topology> {
     topology.addStateStore(
         keyValues(ResourceNames.PROGRESS_STORE).withCachingEnabled(),
         ResourceNames.COUNT_PROCESSOR);
+    topology.addStateStore(
+        keyValues(ResourceNames.BUCKETS_STORE).withCachingEnabled(), ResourceNames.COUNT_PROCESSOR);
     topology.addStateStore(callerIds(), ResourceNames.COUNT_PROCESSOR);
     addSink(topology, ResourceNames.LEDGER_SINK, Topics.LEDGER.name());
     addSink(topology, ResourceNames.STATE_SINK, Topics.STATE.name());
+    addSink(topology, ResourceNames.CORRECTIONS_SINK, Topics.CORRECTIONS.name());
     addSink(topology, ResourceNames.QUARANTINE_SINK, Topics.QUARANTINE.name());
     return topology;
   }

@@ -14,6 +14,7 @@ final class ResourceNames {
 
   static final String LEDGER_SINK = "ledger";
   static final String STATE_SINK = "state";
+  static final String CORRECTIONS_SINK = "corrections";
   static final String QUARANTINE_SINK = "quarantine";
 
   /** Rows of open windows, by window start and names. */
@@ -24,6 +25,9 @@ final class ResourceNames {
 
   /** The state of the partition and of the nodes in it. */
   static final String PROGRESS_STORE = "progress";
+
+  /** Live buckets of the decision cache, by key. */
+  static final String BUCKETS_STORE = "buckets";
 
   /** Ids that callers chose, for as long as calls may be late. */
   static final String CALLER_IDS_STORE = "caller-ids";

@@ -4,12 +4,17 @@ package io.weir.aggregator.topology;
 import io.weir.aggregator.count.CountOutput;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.PartitionAccuracyCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
@@ -49,6 +54,9 @@ final class SinkOutput implements CountOutput {
 
   private static final byte[] USAGE = utf8(UsageStateCodec.TYPE);
   private static final byte[] PROGRESS = utf8(PartitionProgressCodec.TYPE);
+  private static final byte[] ACCURACY = utf8(PartitionAccuracyCodec.TYPE);
+  private static final byte[] CORRECTION = utf8(CorrectionCodec.TYPE);
+  private static final byte[] RESTORED = utf8(CorrectionCodec.RESTORED_TYPE);
 
   private final ProcessorContext<PlacedKey, byte[]> context;
   private final int partition;
@@ -98,6 +106,36 @@ final class SinkOutput implements CountOutput {
         timestampEpochMillis,
         new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, PROGRESS),
         ResourceNames.STATE_SINK);
+  }
+
+  @Override
+  public void accuracy(PartitionAccuracy accuracy, long timestampEpochMillis) {
+    forward(
+        utf8(PartitionAccuracyCodec.key(accuracy.partition())),
+        PartitionAccuracyCodec.encode(accuracy),
+        timestampEpochMillis,
+        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, ACCURACY),
+        ResourceNames.STATE_SINK);
+  }
+
+  @Override
+  public void correction(Correction correction, long timestampEpochMillis) {
+    forward(
+        utf8(correction.bucket()),
+        CorrectionCodec.encode(correction),
+        timestampEpochMillis,
+        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, CORRECTION),
+        ResourceNames.CORRECTIONS_SINK);
+  }
+
+  @Override
+  public void restored(CacheRestored restored, long timestampEpochMillis) {
+    forward(
+        utf8(CorrectionCodec.restoredKey(restored.partition())),
+        CorrectionCodec.encode(restored),
+        timestampEpochMillis,
+        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, RESTORED),
+        ResourceNames.CORRECTIONS_SINK);
   }
 
   @Override

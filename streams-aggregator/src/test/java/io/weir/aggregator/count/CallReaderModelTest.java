@@ -3,10 +3,13 @@ package io.weir.aggregator.count;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
@@ -65,7 +68,7 @@ final class CallReaderModelTest {
                   call.policiesVersion(),
                   call.decidedAtEpochMillis(),
                   null,
-                  List.of())
+                  call.charges())
               .toString()
           + call.digest();
     } catch (MalformedRecordException malformed) {
@@ -76,9 +79,7 @@ final class CallReaderModelTest {
   private static byte[] line(Random random) {
     List<Charge> charges = new ArrayList<>();
     for (int i = random.nextInt(3); i > 0; i--) {
-      charges.add(
-          new Charge(
-              name(random), 1, null, new Stamp(1 + number(random), 0, 1 + number(random), 0)));
+      charges.add(charge(random));
     }
     byte[] line =
         CallLineCodec.encode(
@@ -97,6 +98,24 @@ final class CallReaderModelTest {
                 random.nextBoolean() ? "203.0.113.0/24" : null,
                 charges));
     return random.nextInt(3) == 0 ? damaged(line, random) : line;
+  }
+
+  private static Charge charge(Random random) {
+    BucketLimit limit =
+        switch (random.nextInt(3)) {
+          case 0 -> new TokenBucketLimit(1 + random.nextInt(100), 3, 1_000_000);
+          case 1 -> new QuotaLimit(1 + number(random) % 1_000, 1 + number(random) % 1_000_000);
+          default -> null;
+        };
+    Stamp stamp =
+        random.nextInt(4) == 0
+            ? null
+            : new Stamp(
+                1 + number(random),
+                random.nextInt(3),
+                1 + number(random),
+                random.nextBoolean() ? number(random) : 0);
+    return new Charge(name(random), random.nextInt(2), limit, stamp);
   }
 
   private static byte[] damaged(byte[] line, Random random) {

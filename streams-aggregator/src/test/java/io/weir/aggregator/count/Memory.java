@@ -2,14 +2,20 @@
 package io.weir.aggregator.count;
 
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CacheLoss;
+import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -18,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** A partition whose stores and outputs are in memory. */
@@ -25,11 +32,15 @@ final class Memory implements CountOutput {
   final Store open = new Store();
   final Store closed = new Store();
   final Store progress = new Store();
+  final Store buckets = new Store();
   private final Set<ByteBuffer> ids = new HashSet<>();
   final List<LedgerRow> ledger = new ArrayList<>();
   final Map<String, UsageState> states = new LinkedHashMap<>();
   final List<String> refusals = new ArrayList<>();
+  final List<Correction> corrections = new ArrayList<>();
+  final List<CacheRestored> restored = new ArrayList<>();
   @Nullable PartitionProgress published;
+  @Nullable PartitionAccuracy accuracy;
 
   private final CountSettings settings;
   PartitionCounter counter;
@@ -44,8 +55,9 @@ final class Memory implements CountOutput {
     SeenIds seen = (key, at) -> ids.add(ByteBuffer.wrap(key));
     return new PartitionCounter(
         0,
+        1,
         settings,
-        new PartitionCounter.Stores(open, closed, progress, seen),
+        new PartitionCounter.Stores(open, closed, progress, buckets, seen),
         this,
         client -> client.startsWith("foreign") ? 1 : 0,
         () -> 0L);
@@ -65,6 +77,23 @@ final class Memory implements CountOutput {
   void takeOnly(BatchHeader header, byte[] value, long appendEpochMillis) {
     counter.take(
         new SourceRecord(offset++, appendEpochMillis, value, BatchHeaderCodec.encode(header)::get));
+  }
+
+  /** Takes the word that the cache has lost its state, and tells whatever can be told. */
+  void takeCacheLoss(String generation, long appendEpochMillis) {
+    byte[] value = CacheLossCodec.encode(new CacheLoss(generation, appendEpochMillis));
+    Map<String, byte[]> headers =
+        Map.of(
+            BatchHeaderCodec.TYPE_HEADER, CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII));
+    counter.take(new SourceRecord(offset++, appendEpochMillis, value, headers::get));
+  }
+
+  /** Does what is scheduled beside the records. */
+  void tick() {
+    counter.restore(() -> false);
+    AtomicInteger rounds = new AtomicInteger();
+    counter.sweep(() -> rounds.getAndIncrement() > 0);
+    counter.publishAccuracy();
   }
 
   void skipOffsets(long count) {
@@ -101,6 +130,21 @@ final class Memory implements CountOutput {
   @Override
   public void progress(PartitionProgress newest, long timestampEpochMillis) {
     published = newest;
+  }
+
+  @Override
+  public void correction(Correction correction, long timestampEpochMillis) {
+    corrections.add(correction);
+  }
+
+  @Override
+  public void restored(CacheRestored word, long timestampEpochMillis) {
+    restored.add(word);
+  }
+
+  @Override
+  public void accuracy(PartitionAccuracy newest, long timestampEpochMillis) {
+    accuracy = newest;
   }
 
   @Override

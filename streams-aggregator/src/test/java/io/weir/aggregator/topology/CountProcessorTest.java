@@ -21,7 +21,11 @@ final class CountProcessorTest {
   @Test
   void init_ofARevivedTask_leavesNoScheduleOfTheCounterBefore() {
     MockProcessorContext<PlacedKey, byte[]> context = new MockProcessorContext<>();
-    List.of(ResourceNames.OPEN_STORE, ResourceNames.CLOSED_STORE, ResourceNames.PROGRESS_STORE)
+    List.of(
+            ResourceNames.OPEN_STORE,
+            ResourceNames.CLOSED_STORE,
+            ResourceNames.PROGRESS_STORE,
+            ResourceNames.BUCKETS_STORE)
         .forEach(name -> addStore(context, name));
     addIdStore(context);
     CountProcessor processor =
@@ -32,10 +36,10 @@ final class CountProcessorTest {
         List.copyOf(context.scheduledPunctuators());
     processor.init(context);
 
-    assertEquals(3, first.size());
+    assertEquals(6, first.size());
     assertTrue(first.stream().allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
     assertEquals(
-        3,
+        6,
         context.scheduledPunctuators().stream()
             .filter(scheduled -> !scheduled.cancelled())
             .count());

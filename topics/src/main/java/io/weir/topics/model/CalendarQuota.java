@@ -11,6 +11,14 @@ import java.time.temporal.TemporalAdjusters;
 /**
  * So many tokens a calendar period.
  *
+ * <p>A day begins at the first moment at which the zone's clock shows its date: where the clock is
+ * put forward over midnight, at the moment after the jump; where it is put back over midnight, at
+ * the first of the two midnights. A date that the zone left out (Pacific/Apia, 2011-12-30) has no
+ * length. So periods follow each other without gap or overlap.
+ *
+ * <p>Example: month, Europe/Paris, 2026-03-10T12:00:00Z: {@code [2026-02-28T23:00:00Z,
+ * 2026-03-31T22:00:00Z)}, an hour shorter than 31 days.
+ *
  * @param capacityTokens tokens of a whole period; 1 to 2^53 − 1
  * @param period the kind of period
  * @param timeZone where days begin, for clients that have no zone of their own
@@ -38,11 +46,14 @@ public record CalendarQuota(
    */
   public record Span(long startEpochSecond, long endEpochSecond) {}
 
-  /** The period that holds a moment, by a client's calendar. */
+  /**
+   * The period that holds a moment, by a client's calendar. Each billing period is reckoned from
+   * the anchor itself, so that one of the 31st returns to the 31st after a shorter month.
+   */
   public Span at(long epochMillis, ClientCalendar client) {
     ZoneId zone = client.timeZone() == null ? timeZone : client.timeZone();
     LocalDate anchor = client.billingAnchor() == null ? billingAnchor : client.billingAnchor();
-    LocalDate day = LocalDate.ofInstant(Instant.ofEpochMilli(epochMillis), zone);
+    LocalDate day = dayAt(Instant.ofEpochMilli(epochMillis), zone);
     LocalDate first =
         switch (period) {
           case DAY -> day;
@@ -59,6 +70,13 @@ public record CalendarQuota(
         };
     return new Span(
         first.atStartOfDay(zone).toEpochSecond(), next.atStartOfDay(zone).toEpochSecond());
+  }
+
+  /** The last date that has begun; ahead of the clock after it was put back over midnight. */
+  private static LocalDate dayAt(Instant moment, ZoneId zone) {
+    LocalDate day = LocalDate.ofInstant(moment, zone);
+    LocalDate next = day.plusDays(1);
+    return next.atStartOfDay(zone).toInstant().isAfter(moment) ? day : next;
   }
 
   private static LocalDate billingStart(LocalDate day, LocalDate anchor) {

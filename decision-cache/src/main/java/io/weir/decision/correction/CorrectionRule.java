@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.correction;
+
+import io.weir.decision.BucketArithmetic;
+import io.weir.decision.BucketState;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.decision.correction.BucketCorrector.Outcome;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a correction does to a bucket: the reference that every corrector answers to (decision
+ * record 0005). It is applied when its (epoch, version) is greater than what is kept; then the
+ * bucket is as the records say, less what the cache has charged in that epoch since.
+ *
+ * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
+ * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens.
+ */
+public final class CorrectionRule {
+  /** Numbers of a correction above this are taken as this; none is unless it is wrong. */
+  private static final long MAX_NUMBER = TokenBucketLimit.EXACT_BELOW - 1;
+
+  /** The year 2112: an epoch leaves room for those that follow. */
+  private static final long MAX_EPOCH = 1L << 52;
+
+  private CorrectionRule() {}
+
+  /**
+   * What follows from a correction.
+   *
+   * @param outcome the answer
+   * @param state what to keep; null when nothing is to be written
+   * @param ttlMillis for how long; 0 when nothing is to be written
+   */
+  public record Result(Outcome outcome, @Nullable BucketState state, long ttlMillis) {
+    static Result unchanged(Kind kind) {
+      return new Result(new Outcome(kind, 0, false), null, 0);
+    }
+  }
+
+  /** A correction's number as the arithmetic takes it: below 2^53, above −2^53. */
+  public static long bounded(long number) {
+    return Math.max(-MAX_NUMBER, Math.min(number, MAX_NUMBER));
+  }
+
+  /** The epoch that a correction speaks of, as the arithmetic takes it. */
+  public static long epoch(Correction correction) {
+    return Math.min(correction.epoch(), MAX_EPOCH);
+  }
+
+  /**
+   * The one number in which a correction states how full the bucket should be: the time when it is
+   * full, for a quota the tokens used.
+   */
+  public static long truth(Correction correction) {
+    return bounded(
+        correction.limit() instanceof QuotaLimit
+            ? correction.totalTokens()
+            : correction.fullAtEpochMicros());
+  }
+
+  /**
+   * Applies a correction.
+   *
+   * @param kept the state kept under its bucket, null when there is none
+   * @param nowEpochMicros the cache's clock
+   */
+  public static Result apply(Bounded bounded, @Nullable BucketState kept, long nowEpochMicros) {
+    Correction correction = bounded.correction();
+    BucketArithmetic arithmetic = BucketArithmetic.of(correction.limit());
+    BucketState before = arithmetic.refill(kept, nowEpochMicros);
+    long epoch = epoch(correction);
+    long version = bounded(correction.version());
+    if (epoch < before.epoch() || (epoch == before.epoch() && version <= before.version())) {
+      return Result.unchanged(Kind.STALE);
+    }
+    boolean gone = before.epoch() == 0;
+    if (gone && isFullByNow(correction, nowEpochMicros)) {
+      return Result.unchanged(Kind.FULL);
+    }
+    long charged = bounded(correction.chargedTokens());
+    long sinceTokens = epoch == before.epoch() ? Math.max(0, before.chargedTokens() - charged) : 0;
+    long missingUnits =
+        Math.max(
+            0,
+            missingUnits(correction, nowEpochMicros)
+                + product(sinceTokens, arithmetic.unitsPerToken()));
+    long mostUnits =
+        Math.min(
+            TokenBucketLimit.EXACT_BELOW - 1,
+            arithmetic.capacityUnits()
+                + product(bounded(bounded.debtCapTokens()), arithmetic.unitsPerToken()));
+    long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
+    BucketState after =
+        arithmetic.atLevel(levelUnits, nowEpochMicros, epoch, version, charged + sinceTokens);
+    long changeTokens = (levelUnits - arithmetic.levelUnits(before)) / arithmetic.unitsPerToken();
+    return new Result(
+        new Outcome(gone ? Kind.CREATED : Kind.APPLIED, changeTokens, missingUnits > mostUnits),
+        after,
+        arithmetic.ttlMillis(after, nowEpochMicros));
+  }
+
+  private static boolean isFullByNow(Correction correction, long nowEpochMicros) {
+    return correction.limit() instanceof QuotaLimit quota
+        ? quota.endsAtEpochMicros() <= nowEpochMicros
+        : truth(correction) <= nowEpochMicros;
+  }
+
+  /**
+   * What the bucket lacks of its capacity by the records alone; a tick that has begun is lacking.
+   */
+  private static long missingUnits(Correction correction, long nowEpochMicros) {
+    long truth = truth(correction);
+    if (correction.limit() instanceof TokenBucketLimit limit) {
+      TokenBucketLimit.Scale scale = limit.scale();
+      long waitMicros = Math.max(0, truth - nowEpochMicros);
+      long ticks = (waitMicros + scale.tickMicros() - 1) / scale.tickMicros();
+      return product(ticks, scale.unitsPerTick());
+    }
+    return truth;
+  }
+
+  /** The product of two numbers ≥ 0, or 2^53 when it is larger: more than any bucket may lack. */
+  private static long product(long one, long other) {
+    return one != 0 && other > TokenBucketLimit.EXACT_BELOW / one
+        ? TokenBucketLimit.EXACT_BELOW
+        : one * other;
+  }
+}

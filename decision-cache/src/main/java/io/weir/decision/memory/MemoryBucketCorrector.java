@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.memory;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheUnavailableException;
+import java.util.List;
+
+/** Corrects the buckets of a {@link MemoryDecisionCache}. */
+public final class MemoryBucketCorrector implements BucketCorrector {
+  private final MemoryDecisionCache cache;
+
+  /** The corrector of a cache. */
+  public MemoryBucketCorrector(MemoryDecisionCache cache) {
+    this.cache = cache;
+  }
+
+  @Override
+  public List<Outcome> apply(List<Bounded> corrections) throws CacheUnavailableException {
+    return cache.correct(BucketCorrector.requireBatch(corrections));
+  }
+
+  /** Does nothing: the cache is its owner's. */
+  @Override
+  public void close() {}
+}

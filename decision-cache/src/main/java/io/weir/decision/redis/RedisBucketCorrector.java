@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.correction.CorrectionRule;
+import io.weir.topics.model.Correction;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Corrects the buckets of a decision cache in a Redis server: one call of {@code
+ * correct_buckets.lua} for all corrections given. Over a connection of its own, which is made anew
+ * in the background when it is lost, so that no decision waits behind corrections. A call waits 1 s
+ * at most for each answer; the server's clock decides.
+ */
+public final class RedisBucketCorrector implements BucketCorrector {
+  private static final int NUMBERS_BYTES = 5 * Long.BYTES;
+  private static final int OUTCOME_BYTES = 1 + 1 + Long.BYTES;
+  private static final Kind[] KINDS = {
+    Kind.APPLIED, Kind.CREATED, Kind.STALE, Kind.FULL, Kind.CORRUPT
+  };
+
+  private final RedisLink link;
+  private final BlockingScript script;
+
+  private RedisBucketCorrector(RedisLink link, RedisScript script) {
+    this.link = link;
+    this.script = new BlockingScript(script, link);
+  }
+
+  /**
+   * Starts a corrector. Waits for the first try to connect, not for its success.
+   *
+   * @param config of the cache whose buckets are corrected: the server and the timeouts are used
+   * @throws IllegalArgumentException when the URI is not one
+   */
+  public static RedisBucketCorrector start(RedisCacheConfig config) {
+    return start(config, RedisScript.correctBuckets());
+  }
+
+  static RedisBucketCorrector start(RedisCacheConfig config, RedisScript script) {
+    RedisLink link = new RedisLink(config, script, () -> {});
+    link.start();
+    return new RedisBucketCorrector(link, script);
+  }
+
+  @Override
+  public List<Outcome> apply(List<Bounded> corrections) throws CacheUnavailableException {
+    int count = BucketCorrector.requireBatch(corrections).size();
+    byte[][] keys = new byte[count][];
+    byte[][] arguments = new byte[count][];
+    for (int i = 0; i < count; i++) {
+      Bounded bounded = corrections.get(i);
+      keys[i] = bounded.correction().bucket().getBytes(StandardCharsets.UTF_8);
+      arguments[i] = pack(bounded);
+    }
+    byte[] reply = script.call(keys, arguments);
+    if (reply == null || reply.length != count * OUTCOME_BYTES) {
+      int bytes = reply == null ? 0 : reply.length;
+      throw new CacheUnavailableException(
+          "the reply has " + bytes + " bytes, not " + count * OUTCOME_BYTES);
+    }
+    return unpack(reply, count);
+  }
+
+  static byte[] pack(Bounded bounded) {
+    Correction correction = bounded.correction();
+    return ByteBuffer.allocate(CheckEncoder.LIMIT_BYTES + NUMBERS_BYTES)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .put(CheckEncoder.pack(correction.limit()))
+        .putLong(CorrectionRule.bounded(bounded.debtCapTokens()))
+        .putLong(CorrectionRule.epoch(correction))
+        .putLong(CorrectionRule.bounded(correction.version()))
+        .putLong(CorrectionRule.bounded(correction.chargedTokens()))
+        .putLong(CorrectionRule.truth(correction))
+        .array();
+  }
+
+  static List<Outcome> unpack(byte[] bytes, int count) {
+    ByteBuffer reply = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    List<Outcome> outcomes = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      Kind kind = KINDS[reply.get()];
+      boolean clamped = reply.get() != 0;
+      outcomes.add(new Outcome(kind, reply.getLong(), clamped));
+    }
+    return outcomes;
+  }
+
+  /** Ends the connection; later calls fail. */
+  @Override
+  public void close() {
+    link.close();
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.weir.decision.correction.CacheLife;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.topics.model.CacheRestored;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The life of a decision cache in a Redis server. The server's {@code run_id} names its life: it
+ * changes at a restart and at a failover, and the marker that holds it is lost in a flush. A
+ * generation is the life it restores, a dash, and a random name.
+ *
+ * <p>It speaks over the connection by which the cache decides, so that both mean the same server.
+ * Each call waits 1 s at most. A server that does not tell its run_id has the life {@code unknown}:
+ * then a flush is seen, a restart is not.
+ */
+public final class RedisCacheLife implements CacheLife {
+  /** The marker outlives a deployment without any node for so long; then the cache is cold. */
+  private static final Duration MARKER_TTL = Duration.ofHours(1);
+
+  /** A restoration of which nothing is heard for so long is given up; any node may begin anew. */
+  private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
+
+  private final RedisLink link;
+  private final Suspicion suspicion;
+  private final BlockingScript look;
+  private final BlockingScript begin;
+  private final BlockingScript abandon;
+  private final BlockingScript note;
+
+  private RedisCacheLife(RedisLink link, Suspicion suspicion) {
+    this.link = link;
+    this.suspicion = suspicion;
+    this.look = new BlockingScript(RedisScript.of("look_at_marker.lua"), link);
+    this.begin = new BlockingScript(RedisScript.of("begin_restoration.lua"), link);
+    this.abandon = new BlockingScript(RedisScript.of("abandon_restoration.lua"), link);
+    this.note = new BlockingScript(RedisScript.of("note_restored.lua"), link);
+  }
+
+  /** The life of a cache; it ends with the cache. */
+  public static RedisCacheLife of(RedisDecisionCache cache) {
+    return new RedisCacheLife(cache.link(), cache.suspicion());
+  }
+
+  @Override
+  public Warmth look() {
+    String life = link.life();
+    try {
+      boolean warm = isYes(look.call(keys(LifeKeys.marker()), bytes(life), bytes(MARKER_TTL)));
+      suspicion.looked(warm);
+      return warm ? Warmth.WARM : Warmth.COLD;
+    } catch (CacheUnavailableException away) {
+      return Warmth.UNKNOWN;
+    }
+  }
+
+  @Override
+  public void awaitSuspicion(Duration atMost) throws InterruptedException {
+    suspicion.await(atMost);
+  }
+
+  @Override
+  public @Nullable String beginRestoration() throws CacheUnavailableException {
+    String life = link.life();
+    String generation = life + "-" + UUID.randomUUID();
+    byte[] reply =
+        begin.call(
+            keys(LifeKeys.marker(), LifeKeys.restoring()),
+            bytes(life),
+            bytes(generation),
+            bytes(RESTORATION_TTL));
+    return isYes(reply) ? generation : null;
+  }
+
+  @Override
+  public void abandonRestoration(String generation) throws CacheUnavailableException {
+    // another one may have begun meanwhile; then there is nothing to give up
+    var unused =
+        abandon.call(keys(LifeKeys.restoring(), LifeKeys.restored(generation)), bytes(generation));
+  }
+
+  @Override
+  public boolean noteRestored(CacheRestored restored) throws CacheUnavailableException {
+    boolean warm =
+        isYes(
+            note.call(
+                keys(
+                    LifeKeys.marker(),
+                    LifeKeys.restoring(),
+                    LifeKeys.restored(restored.generation())),
+                bytes(link.life()),
+                bytes(restored.generation()),
+                bytes(Integer.toString(restored.partition())),
+                bytes(Integer.toString(restored.partitions())),
+                bytes(MARKER_TTL),
+                bytes(RESTORATION_TTL)));
+    suspicion.looked(warm);
+    return warm;
+  }
+
+  private static boolean isYes(byte @Nullable [] reply) {
+    return reply != null && reply.length == 1 && reply[0] == '1';
+  }
+
+  private static byte[][] keys(byte[]... keys) {
+    return keys;
+  }
+
+  private static byte[] bytes(Duration duration) {
+    return bytes(Long.toString(duration.toMillis()));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** Does nothing: the connection is the cache's. */
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.decision.correction.BucketCorrector.Outcome;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What every corrector does to the buckets of its cache. Limits refill so slowly (one token an
+ * hour) that a running clock gives the same answers as one that stands.
+ */
+public abstract class BucketCorrectorContract {
+  private static final long HOUR_MICROS = 3_600_000_000L;
+  private static final long CAPACITY_TOKENS = 10;
+  private static final TokenBucketLimit HOURLY =
+      new TokenBucketLimit(CAPACITY_TOKENS, 1, HOUR_MICROS);
+
+  private final String prefix = "w1:{" + UUID.randomUUID() + "}:";
+  private final String bucket = prefix + "a";
+  private QuotaLimit quota = new QuotaLimit(100, 1);
+
+  /** The corrector under test. */
+  protected abstract BucketCorrector corrector();
+
+  /** The cache whose buckets it corrects. */
+  protected abstract DecisionCache cache();
+
+  /** Microseconds since 1970 by the cache's clock, or a little before. */
+  protected abstract long nowEpochMicros();
+
+  @BeforeEach
+  void endThePeriodInAnHour() {
+    quota = new QuotaLimit(100, nowEpochMicros() + HOUR_MICROS);
+  }
+
+  private BucketReply take(BucketLimit limit, long cost) {
+    Check check = new Check(List.of(new BucketRequest(bucket, limit, true)), cost);
+    return assertInstanceOf(Decision.Decided.class, cache().take(check)).buckets().get(0);
+  }
+
+  private Outcome apply(Correction correction) throws CacheUnavailableException {
+    return corrector().apply(List.of(new Bounded(correction, CAPACITY_TOKENS))).get(0);
+  }
+
+  private Correction of(BucketLimit limit, long epoch, long version, long charged, long missing) {
+    return new Correction(
+        bucket,
+        limit,
+        epoch,
+        version,
+        charged,
+        // half a token more, so that the time a test takes does not round to another token
+        limit == quota
+            ? quota.endsAtEpochMicros()
+            : nowEpochMicros() + missing * HOUR_MICROS - HOUR_MICROS / 2,
+        missing,
+        0,
+        Correction.Cause.OVERLAP,
+        1,
+        2);
+  }
+
+  @Test
+  void apply_debit_isSeenByTheNextDecisionWithItsVersion() throws Exception {
+    BucketReply before = take(HOURLY, 2);
+
+    assertEquals(new Outcome(Kind.APPLIED, -3, false), apply(of(HOURLY, before.epoch(), 1, 2, 6)));
+    BucketReply after = take(HOURLY, 1);
+    assertEquals(3, after.remainingTokens());
+    assertEquals(before.epoch(), after.epoch());
+    assertEquals(1, after.version());
+    assertEquals(3, after.chargedTokens());
+  }
+
+  @Test
+  void apply_again_changesNothing() throws Exception {
+    BucketReply before = take(HOURLY, 2);
+    Correction correction = of(HOURLY, before.epoch(), 4, 2, 6);
+    apply(correction);
+    BucketReply between = take(HOURLY, 1);
+
+    assertEquals(new Outcome(Kind.STALE, 0, false), apply(correction));
+    assertEquals(new Outcome(Kind.STALE, 0, false), apply(of(HOURLY, before.epoch(), 3, 0, 0)));
+    BucketReply after = take(HOURLY, 1);
+    assertEquals(between.remainingTokens() - 1, after.remainingTokens());
+    assertEquals(4, after.version());
+  }
+
+  @Test
+  void apply_chargedMeanwhile_isNotLost() throws Exception {
+    BucketReply stamp = take(HOURLY, 1);
+    take(HOURLY, 4);
+
+    apply(of(HOURLY, stamp.epoch(), 1, 1, 3));
+    assertEquals(2, take(HOURLY, 1).remainingTokens());
+  }
+
+  @Test
+  void apply_debt_deniesUntilItIsPaid() throws Exception {
+    BucketReply stamp = take(HOURLY, 1);
+
+    Outcome outcome = apply(of(HOURLY, stamp.epoch(), 1, 1, 50));
+    assertEquals(new Outcome(Kind.APPLIED, -19, true), outcome);
+    BucketReply reply = take(HOURLY, 1);
+    assertEquals(0, reply.remainingTokens());
+    assertTrue(!reply.sufficient());
+    assertTrue(
+        reply.retryAfterMicros() > 10 * HOUR_MICROS && reply.retryAfterMicros() <= 11 * HOUR_MICROS,
+        () -> "retry after " + reply.retryAfterMicros());
+    assertTrue(reply.resetMicros() > 19 * HOUR_MICROS);
+  }
+
+  @Test
+  void apply_bucketGone_isMadeAnewAndGoesOnCounting() throws Exception {
+    long epoch = nowEpochMicros() - HOUR_MICROS;
+
+    assertEquals(Kind.CREATED, apply(of(HOURLY, epoch, 7, 42, 6)).kind());
+    BucketReply reply = take(HOURLY, 1);
+    assertEquals(epoch, reply.epoch());
+    assertEquals(7, reply.version());
+    assertEquals(43, reply.chargedTokens());
+    assertEquals(3, reply.remainingTokens());
+  }
+
+  @Test
+  void apply_bucketMadeAnewWithNothingCharged_isABucket() throws Exception {
+    long epoch = nowEpochMicros() - HOUR_MICROS;
+
+    assertEquals(Kind.CREATED, apply(of(HOURLY, epoch, 1, 0, 6)).kind());
+    assertEquals(1, take(HOURLY, 1).chargedTokens());
+  }
+
+  @Test
+  void apply_bucketGoneAndFull_keepsNothing() throws Exception {
+    long epoch = nowEpochMicros() - HOUR_MICROS;
+
+    assertEquals(new Outcome(Kind.FULL, 0, false), apply(of(HOURLY, epoch, 7, 42, 0)));
+    assertEquals(1, take(HOURLY, 1).chargedTokens());
+  }
+
+  @Test
+  void apply_quota_isExact() throws Exception {
+    BucketReply stamp = take(quota, 10);
+    take(quota, 5);
+
+    assertEquals(new Outcome(Kind.APPLIED, -20, false), apply(of(quota, stamp.epoch(), 1, 10, 30)));
+    BucketReply reply = take(quota, 1);
+    assertEquals(64, reply.remainingTokens());
+    assertEquals(16, reply.chargedTokens());
+    assertEquals(new Outcome(Kind.APPLIED, -46, false), apply(of(quota, stamp.epoch(), 2, 16, 82)));
+    assertEquals(17, take(quota, 1).remainingTokens());
+    assertEquals(new Outcome(Kind.APPLIED, -27, true), apply(of(quota, stamp.epoch(), 3, 17, 111)));
+    assertTrue(!take(quota, 1).sufficient());
+  }
+
+  @Test
+  void apply_quotaGone_isRestored() throws Exception {
+    long epoch = nowEpochMicros() - HOUR_MICROS;
+
+    assertEquals(new Outcome(Kind.CREATED, -70, false), apply(of(quota, epoch, 3, 65, 70)));
+    BucketReply reply = take(quota, 1);
+    assertEquals(29, reply.remainingTokens());
+    assertEquals(66, reply.chargedTokens());
+  }
+
+  @Test
+  void apply_quotaWhosePeriodIsOver_isNotRestored() throws Exception {
+    quota = new QuotaLimit(100, nowEpochMicros() - HOUR_MICROS);
+
+    assertEquals(Kind.FULL, apply(of(quota, quota.endsAtEpochMicros() - 1, 3, 65, 70)).kind());
+    assertEquals(1, take(quota, 1).chargedTokens());
+  }
+
+  @Test
+  void apply_oneBucketSeveralTimesInACall_goesInOrder() throws Exception {
+    BucketReply stamp = take(HOURLY, 1);
+    List<Bounded> corrections = new ArrayList<>();
+    for (long version : new long[] {1, 3, 2, 3, 4}) {
+      corrections.add(new Bounded(of(HOURLY, stamp.epoch(), version, 1, 1 + version), 10));
+    }
+
+    assertEquals(
+        List.of(
+            new Outcome(Kind.APPLIED, 0, false),
+            new Outcome(Kind.APPLIED, -2, false),
+            new Outcome(Kind.STALE, 0, false),
+            new Outcome(Kind.STALE, 0, false),
+            new Outcome(Kind.APPLIED, -1, false)),
+        corrector().apply(corrections));
+    assertEquals(4, take(HOURLY, 1).version());
+  }
+
+  @Test
+  void apply_mostCorrections_answersEach() throws Exception {
+    List<Bounded> corrections =
+        Collections.nCopies(
+            BucketCorrector.MAX_BATCH, new Bounded(of(HOURLY, nowEpochMicros(), 1, 1, 5), 10));
+
+    List<Outcome> outcomes = corrector().apply(corrections);
+    assertEquals(BucketCorrector.MAX_BATCH, outcomes.size());
+    assertEquals(Kind.CREATED, outcomes.get(0).kind());
+    assertEquals(
+        Collections.nCopies(BucketCorrector.MAX_BATCH - 1, new Outcome(Kind.STALE, 0, false)),
+        outcomes.subList(1, BucketCorrector.MAX_BATCH));
+    List<Bounded> tooMany = new ArrayList<>(corrections);
+    tooMany.add(corrections.get(0));
+    assertThrows(IllegalArgumentException.class, () -> corrector().apply(tooMany));
+    assertThrows(IllegalArgumentException.class, () -> corrector().apply(List.of()));
+  }
+
+  @Test
+  void apply_newEpochOfTheCache_startsWithoutVersion() throws Exception {
+    BucketReply stamp = take(HOURLY, 1);
+    long most = TokenBucketLimit.EXACT_BELOW - 2;
+    apply(of(HOURLY, stamp.epoch(), 9, most, 2));
+
+    BucketReply reply = take(HOURLY, 3);
+    assertEquals(3, reply.chargedTokens());
+    assertEquals(0, reply.version());
+    assertTrue(reply.epoch() > stamp.epoch());
+  }
+}

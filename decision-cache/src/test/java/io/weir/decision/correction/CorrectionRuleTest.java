@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.correction;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.weir.decision.BucketArithmetic;
+import io.weir.decision.BucketState;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.decision.correction.BucketCorrector.Outcome;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Each edge of the rule, with numbers. */
+class CorrectionRuleTest {
+  private static final long T0 = 1_800_000_000_000_000L;
+  private static final long SECOND = 1_000_000;
+  private static final long E = T0 - 60 * SECOND;
+
+  /** Capacity 10, one token a second. */
+  private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 1, SECOND);
+
+  private static final QuotaLimit QUOTA = new QuotaLimit(100, T0 + 3_600 * SECOND);
+
+  private static Correction correction(
+      BucketLimit limit, long epoch, long version, long charged, long fullAt, long total) {
+    return new Correction(
+        "b", limit, epoch, version, charged, fullAt, total, 0, Correction.Cause.OVERLAP, 1, 2);
+  }
+
+  private static Correction bucket(long epoch, long version, long charged, long missingTokens) {
+    return correction(LIMIT, epoch, version, charged, T0 + missingTokens * SECOND, 0);
+  }
+
+  private static Correction quota(long epoch, long version, long charged, long total) {
+    return correction(QUOTA, epoch, version, charged, QUOTA.endsAtEpochMicros(), total);
+  }
+
+  private static BucketState holding(BucketLimit limit, long tokens, long version, long charged) {
+    BucketArithmetic arithmetic = BucketArithmetic.of(limit);
+    return arithmetic.atLevel(tokens * arithmetic.unitsPerToken(), T0, E, version, charged);
+  }
+
+  private static CorrectionRule.Result apply(Correction correction, @Nullable BucketState kept) {
+    return CorrectionRule.apply(new Bounded(correction, 10), kept, T0);
+  }
+
+  private static void assertApplied(
+      Outcome outcome, BucketState state, CorrectionRule.Result result) {
+    assertEquals(outcome, result.outcome());
+    assertEquals(state, result.state());
+  }
+
+  @Test
+  void apply_nothingChargedSince_isTheTruth() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, -3, false),
+        holding(LIMIT, 6, 1, 7),
+        apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 7)));
+  }
+
+  @Test
+  void apply_chargedSince_isSubtracted() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, -5, false),
+        holding(LIMIT, 4, 1, 9),
+        apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 9)));
+  }
+
+  @Test
+  void apply_counterWentBack_takesTheGreater() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, -3, false),
+        holding(LIMIT, 6, 1, 7),
+        apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 2)));
+  }
+
+  @Test
+  void apply_newerEpoch_forgetsTheKeptCounter() {
+    BucketState after =
+        Objects.requireNonNull(apply(bucket(E + 1, 1, 3, 4), holding(LIMIT, 9, 8, 90)).state());
+
+    assertEquals(holding(LIMIT, 6, 1, 3).units(), after.units());
+    assertEquals(E + 1, after.epoch());
+    assertEquals(3, after.chargedTokens());
+  }
+
+  @Test
+  void apply_sameOrOlder_isStaleAndChangesNothing() {
+    for (Correction old : new Correction[] {bucket(E, 5, 7, 4), bucket(E, 4, 7, 4)}) {
+      CorrectionRule.Result result = apply(old, holding(LIMIT, 9, 5, 7));
+      assertEquals(new Outcome(Kind.STALE, 0, false), result.outcome());
+      assertNull(result.state());
+    }
+    CorrectionRule.Result older = apply(bucket(E - 1, 99, 7, 4), holding(LIMIT, 9, 5, 7));
+    assertEquals(Kind.STALE, older.outcome().kind());
+  }
+
+  @Test
+  void apply_credit_isClampedAtCapacity() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, 8, false),
+        holding(LIMIT, 10, 1, 7),
+        apply(bucket(E, 1, 7, -50), holding(LIMIT, 2, 0, 7)));
+  }
+
+  @Test
+  void apply_debit_isClampedAtTheDebtCap() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, -12, true),
+        holding(LIMIT, -10, 1, 7),
+        apply(bucket(E, 1, 7, 21), holding(LIMIT, 2, 0, 7)));
+    assertEquals(
+        new Outcome(Kind.APPLIED, -12, false),
+        apply(bucket(E, 1, 7, 20), holding(LIMIT, 2, 0, 7)).outcome());
+  }
+
+  @Test
+  void apply_partOfAToken_roundsTheChangeTowardZero() {
+    Correction half = correction(LIMIT, E, 1, 7, T0 + SECOND / 2, 0);
+
+    assertEquals(0, apply(half, holding(LIMIT, 10, 0, 7)).outcome().changeTokens());
+    assertEquals(9, apply(half, holding(LIMIT, 0, 0, 7)).outcome().changeTokens());
+    assertEquals(
+        9_500_000, Objects.requireNonNull(apply(half, holding(LIMIT, 0, 0, 7)).state()).units());
+  }
+
+  @Test
+  void apply_bucketGone_isMadeAnew() {
+    assertApplied(
+        new Outcome(Kind.CREATED, -4, false),
+        holding(LIMIT, 6, 3, 0),
+        apply(bucket(E, 3, 0, 4), null));
+  }
+
+  @Test
+  void apply_bucketGoneAndFullByNow_writesNothing() {
+    assertEquals(Kind.FULL, apply(bucket(E, 3, 5, 0), null).outcome().kind());
+    assertNull(apply(bucket(E, 3, 5, -1), null).state());
+  }
+
+  @Test
+  void apply_inDebt_isKeptUntilItIsPaid() {
+    assertEquals(30_000, apply(bucket(E, 1, 7, 20), holding(LIMIT, 2, 0, 7)).ttlMillis());
+  }
+
+  @Test
+  void apply_quota_isCapacityLessTotalLessChargedSince() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, -20, false),
+        holding(QUOTA, 30, 1, 60),
+        apply(quota(E, 1, 50, 60), holding(QUOTA, 50, 0, 60)));
+    assertApplied(
+        new Outcome(Kind.CREATED, -60, false),
+        holding(QUOTA, 40, 1, 50),
+        apply(quota(E, 1, 50, 60), null));
+    assertApplied(
+        new Outcome(Kind.APPLIED, -60, true),
+        holding(QUOTA, -10, 1, 60),
+        apply(quota(E, 1, 60, 500), holding(QUOTA, 50, 0, 60)));
+    assertApplied(
+        new Outcome(Kind.APPLIED, 50, false),
+        holding(QUOTA, 100, 1, 60),
+        apply(quota(E, 1, 60, -5), holding(QUOTA, 50, 0, 60)));
+  }
+
+  @Test
+  void apply_quotaGone_isMadeAnewUntilItsPeriodIsOver() {
+    Bounded untouched = new Bounded(quota(E, 1, 0, 0), 10);
+    long end = QUOTA.endsAtEpochMicros();
+
+    assertEquals(Kind.CREATED, CorrectionRule.apply(untouched, null, end - 1).outcome().kind());
+    assertEquals(Kind.FULL, CorrectionRule.apply(untouched, null, end).outcome().kind());
+  }
+
+  @Test
+  void apply_largestNumbers_doesNotOverflow() {
+    TokenBucketLimit slow =
+        new TokenBucketLimit(100_000_000, 1, TokenBucketLimit.MAX_PERIOD_MICROS);
+    long most = Long.MAX_VALUE;
+    BucketState kept = new BucketState(0, 1, T0, E, 0, TokenBucketLimit.EXACT_BELOW - 1);
+
+    for (long charged : new long[] {0, most}) {
+      CorrectionRule.Result result =
+          CorrectionRule.apply(
+              new Bounded(correction(slow, E, most, charged, most, most), most), kept, T0);
+      assertEquals(Kind.APPLIED, result.outcome().kind());
+      BucketState after = Objects.requireNonNull(result.state());
+      assertEquals(TokenBucketLimit.EXACT_BELOW - 1, after.version());
+    }
+  }
+}

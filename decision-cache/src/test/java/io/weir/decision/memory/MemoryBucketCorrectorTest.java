@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.memory;
+
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.weir.decision.BucketCorrectorContract;
+import io.weir.decision.DecisionCache;
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.QuotaLimit;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The contract of correctors in this process. */
+class MemoryBucketCorrectorTest extends BucketCorrectorContract {
+  private static final long NOW = 1_800_000_000_000_000L;
+
+  private final MemoryDecisionCache cache = new MemoryDecisionCache(() -> NOW);
+  private final BucketCorrector corrector = new MemoryBucketCorrector(cache);
+
+  @Override
+  protected BucketCorrector corrector() {
+    return corrector;
+  }
+
+  @Override
+  protected DecisionCache cache() {
+    return cache;
+  }
+
+  @Override
+  protected long nowEpochMicros() {
+    return NOW;
+  }
+
+  @Test
+  void apply_closedCache_isUnavailable() {
+    cache.close();
+    Correction correction =
+        new Correction(
+            "b", new QuotaLimit(1, NOW), 1, 1, 1, 1, 1, 0, Correction.Cause.RESTORE, 1, 2);
+
+    assertThrows(
+        CacheUnavailableException.class,
+        () -> corrector.apply(List.of(new Bounded(correction, 0))));
+  }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.BucketCorrectorContract;
+import io.weir.decision.BucketReply;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.DecisionCache;
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The contract of correctors over a real Redis, and what happens when it is away. */
+class RedisBucketCorrectorIT extends BucketCorrectorContract {
+  private static TestRedis redis;
+  private RedisDecisionCache cache;
+  private RedisBucketCorrector corrector;
+
+  @BeforeAll
+  static void startRedis() {
+    redis = TestRedis.start();
+  }
+
+  @AfterAll
+  static void stopRedis() {
+    redis.close();
+  }
+
+  @BeforeEach
+  void start() {
+    RedisCacheConfig config = RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(10));
+    cache = RedisDecisionCache.start(config);
+    corrector = RedisBucketCorrector.start(config);
+  }
+
+  @AfterEach
+  void close() {
+    corrector.close();
+    cache.close();
+  }
+
+  @Override
+  protected BucketCorrector corrector() {
+    return corrector;
+  }
+
+  @Override
+  protected DecisionCache cache() {
+    return cache;
+  }
+
+  @Override
+  protected long nowEpochMicros() {
+    return System.currentTimeMillis() * 1_000;
+  }
+
+  private static Bounded correction(String bucket) {
+    TokenBucketLimit limit = new TokenBucketLimit(10, 1, 3_600_000_000L);
+    long now = System.currentTimeMillis() * 1_000;
+    return new Bounded(
+        new Correction(
+            bucket, limit, now, 1, 1, now + 3_600_000_000L, 1, 0, Correction.Cause.RESTORE, 1, 2),
+        10);
+  }
+
+  @Test
+  void apply_valueIsNotOurs_isCorruptAndLeftAlone() throws Exception {
+    byte[] text = ScriptRunner.bytes("not a bucket");
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      runner.redis().set(ScriptRunner.bytes("text"), text);
+      runner.redis().lpush(ScriptRunner.bytes("list"), text);
+
+      List<BucketCorrector.Outcome> outcomes =
+          corrector.apply(List.of(correction("text"), correction("good"), correction("list")));
+      assertEquals(
+          List.of(Kind.CORRUPT, Kind.CREATED, Kind.CORRUPT),
+          outcomes.stream().map(BucketCorrector.Outcome::kind).toList());
+      assertArrayEquals(text, runner.redis().get(ScriptRunner.bytes("text")));
+      assertEquals(
+          "list", runner.redis().type(ScriptRunner.bytes("list")).toLowerCase(Locale.ROOT));
+      assertTrue(runner.ttlMillis("good") > 3_600_000);
+    }
+  }
+
+  @Test
+  void apply_scriptsFlushed_loadsAndApplies() throws Exception {
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      runner.redis().scriptFlush();
+    }
+
+    assertEquals(Kind.CREATED, corrector.apply(List.of(correction("after-flush"))).get(0).kind());
+  }
+
+  @Test
+  void apply_twoCorrectorsInAnyOrderWhileCallsAreDecided_newestCountsOnceAndNoChargeIsLost()
+      throws Exception {
+    QuotaLimit quota = new QuotaLimit(1_000_000, nowEpochMicros() + 3_600_000_000L);
+    Check one = new Check(List.of(new BucketRequest("w1:{two}:quota", quota, true)), 1);
+    long epoch = charge(one).epoch();
+    ExecutorService threads = Executors.newFixedThreadPool(6);
+    try (RedisBucketCorrector second =
+        RedisBucketCorrector.start(RedisCacheConfig.of(redis.uri()))) {
+      List<Future<?>> runs = new ArrayList<>();
+      for (RedisBucketCorrector each : List.of(corrector, second)) {
+        List<Bounded> history = new ArrayList<>();
+        for (long version = 1; version <= 50; version++) {
+          Correction truth =
+              new Correction(
+                  "w1:{two}:quota",
+                  quota,
+                  epoch,
+                  version,
+                  1,
+                  quota.endsAtEpochMicros(),
+                  version * 10,
+                  0,
+                  Correction.Cause.UNSTAMPED,
+                  1,
+                  2);
+          history.addAll(List.of(new Bounded(truth, 10), new Bounded(truth, 10)));
+        }
+        Collections.shuffle(history, new Random(runs.size()));
+        runs.add(
+            threads.submit(
+                () -> {
+                  for (Bounded truth : history) {
+                    each.apply(List.of(truth));
+                  }
+                  return null;
+                }));
+      }
+      for (int i = 0; i < 4; i++) {
+        runs.add(
+            threads.submit(
+                () -> {
+                  for (int call = 0; call < 200; call++) {
+                    charge(one);
+                  }
+                }));
+      }
+      for (Future<?> run : runs) {
+        run.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+
+    BucketReply reply = charge(one);
+    assertEquals(50, reply.version());
+    assertEquals(802, reply.chargedTokens());
+    assertEquals(1_000_000 - 500 - 801, reply.remainingTokens());
+  }
+
+  private BucketReply charge(Check check) {
+    return assertInstanceOf(Decision.Allowed.class, cache.take(check)).buckets().get(0);
+  }
+
+  @Test
+  void apply_serverIsAwayOrHangs_failsWithinASecondAndRecovers() throws Exception {
+    try (TestRedis own = TestRedis.start();
+        RedisBucketCorrector alone = RedisBucketCorrector.start(RedisCacheConfig.of(own.uri()))) {
+      List<Bounded> corrections = List.of(correction("a"));
+      assertEquals(Kind.CREATED, alone.apply(corrections).get(0).kind());
+
+      own.pause();
+      long beganNanos = System.nanoTime();
+      assertThrows(CacheUnavailableException.class, () -> alone.apply(corrections));
+      long millis = (System.nanoTime() - beganNanos) / 1_000_000;
+      assertTrue(millis >= 900 && millis < 3_000, () -> millis + " ms");
+      own.resume();
+      Eventually.await("a connection", () -> Eventually.succeeds(() -> alone.apply(corrections)));
+      own.kill();
+      Eventually.await(
+          "the loss to be seen", () -> !Eventually.succeeds(() -> alone.apply(corrections)));
+      own.restart();
+      Eventually.await("a connection", () -> Eventually.succeeds(() -> alone.apply(corrections)));
+    }
+  }
+}

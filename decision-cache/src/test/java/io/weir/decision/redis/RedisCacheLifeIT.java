@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.lettuce.core.AclSetuserArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.Decision.Cause;
+import io.weir.decision.correction.CacheLife;
+import io.weir.decision.correction.CacheLife.Warmth;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** How a cache is found cold and made warm again, on a real Redis. */
+class RedisCacheLifeIT {
+  private static final int PARTITIONS = 3;
+  private static final long HOUR_MICROS = 3_600_000_000L;
+
+  private TestRedis redis;
+  private RedisDecisionCache cache;
+  private CacheLife life;
+
+  @BeforeEach
+  void start() {
+    redis = TestRedis.start();
+    cache = node(redis);
+    life = RedisCacheLife.of(cache);
+  }
+
+  @AfterEach
+  void stop() {
+    life.close();
+    cache.close();
+    redis.close();
+  }
+
+  private static RedisDecisionCache node(TestRedis redis) {
+    return RedisDecisionCache.start(
+        RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(5)));
+  }
+
+  private static String begin(CacheLife life) throws CacheUnavailableException {
+    return Objects.requireNonNull(life.beginRestoration(), "not elected");
+  }
+
+  private static boolean note(CacheLife life, String generation, int partition)
+      throws CacheUnavailableException {
+    return life.noteRestored(new CacheRestored(generation, partition, PARTITIONS, 1, 1));
+  }
+
+  /** Restores all partitions. */
+  private static void restore(CacheLife life) throws CacheUnavailableException {
+    String generation = begin(life);
+    for (int partition = 0; partition < PARTITIONS; partition++) {
+      assertEquals(partition == PARTITIONS - 1, note(life, generation, partition));
+    }
+  }
+
+  private static Check plain() {
+    TokenBucketLimit limit = new TokenBucketLimit(1_000, 1, HOUR_MICROS);
+    return new Check(List.of(new BucketRequest("plain", limit, true)), 1);
+  }
+
+  private static Check held() {
+    QuotaLimit limit = new QuotaLimit(1_000, System.currentTimeMillis() * 1_000 + HOUR_MICROS);
+    return new Check(List.of(new BucketRequest("held", limit, true, true)), 1);
+  }
+
+  private static void assertDecides(RedisDecisionCache cache, Check check) {
+    assertInstanceOf(Decision.Allowed.class, cache.take(check));
+  }
+
+  private static void assertCold(RedisDecisionCache cache, Check check) {
+    assertEquals(Cause.COLD, assertInstanceOf(Decision.Undecided.class, cache.take(check)).cause());
+  }
+
+  private void flush() {
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      runner.redis().flushall();
+    }
+  }
+
+  private void assertEveryKeyHasATtl() {
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      for (byte[] key : runner.redis().keys("*")) {
+        String name = new String(key, StandardCharsets.UTF_8);
+        assertTrue(runner.ttlMillis(name) > 0, () -> name + " never expires");
+      }
+    }
+  }
+
+  @Test
+  void freshServer_isColdUntilAllPartitionsAreRestored() throws Exception {
+    assertEquals(Warmth.COLD, life.look());
+    assertCold(cache, held());
+    assertDecides(cache, plain());
+
+    String generation = begin(life);
+    assertFalse(note(life, generation, 0));
+    assertFalse(note(life, generation, 2));
+    assertFalse(note(life, generation, 2));
+    assertEquals(Warmth.COLD, life.look());
+    assertCold(cache, held());
+    assertEveryKeyHasATtl();
+    assertTrue(note(life, generation, 1));
+    assertEquals(Warmth.WARM, life.look());
+    assertDecides(cache, held());
+    assertTrue(note(life, generation, 1));
+    assertEveryKeyHasATtl();
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      assertEquals(3, runner.redis().dbsize(), "a marker and two buckets");
+    }
+    assertEquals(1, cache.statistics().undecided(Cause.COLD) - 1);
+  }
+
+  @Test
+  void flushAll_isColdAndHeldBucketsWaitWhileOthersGoOn() throws Exception {
+    restore(life);
+    assertDecides(cache, held());
+
+    flush();
+    assertCold(cache, held());
+    assertDecides(cache, plain());
+    assertEquals(Warmth.COLD, life.look());
+    restore(life);
+    assertDecides(cache, held());
+  }
+
+  @Test
+  void restartFromItsFile_isColdAlthoughItsDataAreThere() throws Exception {
+    restore(life);
+    assertDecides(cache, held());
+
+    // in order: its file holds everything, the marker of the life before included
+    redis.kill();
+    Eventually.await("the loss to be seen", () -> life.look() == Warmth.UNKNOWN);
+    redis.restart();
+    Eventually.await("a connection", () -> life.look() != Warmth.UNKNOWN);
+    assertEquals(Warmth.COLD, life.look());
+    assertCold(cache, held());
+    restore(life);
+    assertDecides(cache, held());
+  }
+
+  @Test
+  void restartWhileRestoring_theGenerationBeforeIsIgnored() throws Exception {
+    String before = begin(life);
+    note(life, before, 0);
+    note(life, before, 1);
+    redis.kill();
+    redis.restart();
+    Eventually.await("a connection", () -> life.look() == Warmth.COLD);
+
+    assertFalse(note(life, before, 2));
+    String after = begin(life);
+    assertNotEquals(before, after);
+    assertFalse(note(life, before, 2));
+    assertFalse(note(life, after, 0));
+    assertFalse(note(life, after, 1));
+    assertTrue(note(life, after, 2));
+  }
+
+  @Test
+  void twoNodes_oneIsElectedAndBothMayNote() throws Exception {
+    try (RedisDecisionCache other = node(redis);
+        CacheLife otherLife = RedisCacheLife.of(other)) {
+      String generation = begin(life);
+      assertNull(otherLife.beginRestoration());
+      assertNull(life.beginRestoration());
+
+      assertFalse(note(life, generation, 0));
+      assertFalse(note(otherLife, generation, 1));
+      assertTrue(note(otherLife, generation, 2));
+      assertEquals(Warmth.WARM, life.look());
+      assertNull(life.beginRestoration());
+      assertDecides(cache, held());
+      assertDecides(other, held());
+    }
+  }
+
+  @Test
+  void abandon_announcementFailed_anotherNodeMayBegin() throws Exception {
+    String given = begin(life);
+    note(life, given, 0);
+    life.abandonRestoration(given);
+
+    String next = begin(life);
+    life.abandonRestoration(given);
+    assertNull(life.beginRestoration(), "abandoning another generation changes nothing");
+    assertFalse(note(life, given, 1));
+    assertFalse(note(life, given, 2));
+    assertFalse(note(life, next, 1));
+    assertFalse(note(life, next, 2));
+    assertTrue(note(life, next, 0));
+  }
+
+  @Test
+  void flushWhileRestoring_theGenerationBeforeIsIgnored() throws Exception {
+    String before = begin(life);
+    note(life, before, 0);
+    flush();
+    String after = begin(life);
+
+    assertFalse(note(life, before, 1));
+    assertFalse(note(life, before, 2));
+    assertFalse(note(life, before, 0));
+    assertFalse(note(life, after, 0));
+    assertEquals(Warmth.COLD, life.look());
+  }
+
+  @Test
+  void awaitSuspicion_decisionSeesTheCacheTurnCold_wakesOnce() throws Exception {
+    restore(life);
+    assertDecides(cache, plain());
+    assertTrue(millisOfWait(Duration.ofMillis(200)) >= 190, "nothing happened");
+
+    flush();
+    assertDecides(cache, plain());
+    assertTrue(millisOfWait(Duration.ofSeconds(20)) < 10_000, "not woken");
+    assertDecides(cache, plain());
+    assertTrue(millisOfWait(Duration.ofMillis(200)) >= 190, "woken again");
+    restore(life);
+    flush();
+    assertDecides(cache, plain());
+    assertTrue(millisOfWait(Duration.ofSeconds(20)) < 10_000, "not woken after the restoration");
+  }
+
+  private long millisOfWait(Duration atMost) throws InterruptedException {
+    long beganNanos = System.nanoTime();
+    life.awaitSuspicion(atMost);
+    return (System.nanoTime() - beganNanos) / 1_000_000;
+  }
+
+  @Test
+  void serverIsAway_isUnknownAndThrowsOnlyWhereItSays() throws Exception {
+    restore(life);
+    redis.kill();
+
+    Eventually.await("the loss to be seen", () -> life.look() == Warmth.UNKNOWN);
+    assertThrows(CacheUnavailableException.class, life::beginRestoration);
+    assertThrows(CacheUnavailableException.class, () -> note(life, "any", 0));
+    assertThrows(CacheUnavailableException.class, () -> life.abandonRestoration("any"));
+  }
+
+  @Test
+  void serverHangs_isUnknownWithinASecond() throws Exception {
+    restore(life);
+    redis.pause();
+    try {
+      long beganNanos = System.nanoTime();
+      assertEquals(Warmth.UNKNOWN, life.look());
+      assertTrue(System.nanoTime() - beganNanos < 3_000_000_000L);
+    } finally {
+      redis.resume();
+    }
+    Eventually.await("the marker of the same life", () -> life.look() == Warmth.WARM);
+  }
+
+  @Test
+  void serverDoesNotTellItsRunId_aFlushIsStillSeen() throws Exception {
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      runner.redis().aclSetuser("default", AclSetuserArgs.Builder.removeCommand(CommandType.INFO));
+    }
+    try (RedisDecisionCache blind = node(redis);
+        CacheLife blindLife = RedisCacheLife.of(blind)) {
+      assertEquals("unknown", blind.link().life());
+      restore(blindLife);
+      assertEquals(Warmth.WARM, blindLife.look());
+      assertDecides(blind, held());
+      flush();
+      assertCold(blind, held());
+      assertNotNull(blindLife.beginRestoration());
+    }
+  }
+}

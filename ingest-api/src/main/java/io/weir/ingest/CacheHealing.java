@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheLife;
+import io.weir.decision.redis.RedisBucketCorrector;
+import io.weir.decision.redis.RedisCacheLife;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.ingest.correct.CorrectionSettings;
+import io.weir.ingest.correct.CorrectionStatistics;
+import io.weir.ingest.correct.Corrections;
+import io.weir.topics.model.PolicySet;
+import java.util.function.Supplier;
+
+/** What heals a node's decision cache, with its connections to Redis. Safe for threads. */
+final class CacheHealing implements AutoCloseable {
+  private final BucketCorrector corrector;
+  private final CacheLife life;
+  private final Corrections corrections;
+
+  private CacheHealing(BucketCorrector corrector, CacheLife life, Corrections corrections) {
+    this.corrector = corrector;
+    this.life = life;
+    this.corrections = corrections;
+  }
+
+  /** Starts; needs neither Kafka nor Redis. */
+  static CacheHealing start(
+      IngestConfig config,
+      RedisDecisionCache cache,
+      Supplier<PolicySet> policies,
+      CorrectionStatistics statistics) {
+    BucketCorrector corrector = RedisBucketCorrector.start(config.redis());
+    CacheLife life = RedisCacheLife.of(cache);
+    Corrections corrections =
+        Corrections.start(
+            new CorrectionSettings(config.node(), config.kafka(), config.correctionsMaxRate()),
+            corrector,
+            life,
+            policies,
+            statistics);
+    return new CacheHealing(corrector, life, corrections);
+  }
+
+  Corrections.Health check() {
+    return corrections.check();
+  }
+
+  /** Stops within some seconds; the cache, whose connection it uses, must be closed after this. */
+  @Override
+  public void close() {
+    corrections.close();
+    life.close();
+    corrector.close();
+  }
+}

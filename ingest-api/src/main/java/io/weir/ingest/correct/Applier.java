@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.decision.correction.BucketCorrector.Outcome;
+import io.weir.decision.correction.CacheLife;
+import io.weir.decision.correction.CacheUnavailableException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings a backlog to the cache, one step at a time: a batch of corrections, or the word that a
+ * partition is restored. What the cache did not answer stays in the backlog and is tried again
+ * after a pause. Knows no Kafka. Not safe for threads.
+ */
+final class Applier {
+  /** First pause after a failure; a reconnect takes about half a second. */
+  private static final long MIN_PAUSE_MILLIS = 100;
+
+  /** Longest pause, and so how long the cache's return may go unnoticed. */
+  private static final long MAX_PAUSE_MILLIS = 2_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Applier.class);
+
+  private final BucketCorrector corrector;
+  private final CacheLife life;
+  private final Pace pace;
+  private final CorrectionStatistics statistics;
+  private final Trouble trouble;
+  private final Clocks clocks;
+  private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
+  private long notBeforeNanos;
+
+  Applier(
+      BucketCorrector corrector,
+      CacheLife life,
+      int maxPerSecond,
+      CorrectionStatistics statistics,
+      Trouble trouble,
+      Clocks clocks) {
+    this.corrector = corrector;
+    this.life = life;
+    this.pace = new Pace(maxPerSecond, clocks.nowNanos());
+    this.statistics = statistics;
+    this.trouble = trouble;
+    this.clocks = clocks;
+    this.notBeforeNanos = clocks.nowNanos();
+  }
+
+  /** How long to wait before the next step; 0 or less when it may be done now. */
+  long waitNanos() {
+    long nowNanos = clocks.nowNanos();
+    return Math.max(notBeforeNanos - nowNanos, pace.waitNanos(nowNanos));
+  }
+
+  /** Does one step, when there is one and it may be done; blocks until the cache has answered. */
+  void step(Backlog backlog) {
+    if (backlog.isEmpty() || waitNanos() > 0) {
+      return;
+    }
+    try {
+      Backlog.Word word = backlog.nextWord();
+      if (word != null) {
+        note(word);
+        backlog.answered(1);
+      } else {
+        List<Bounded> fixes = backlog.nextFixes(pace.maxBatch());
+        apply(fixes);
+        backlog.answered(fixes.size());
+      }
+      backoff.reset();
+      trouble.over(Trouble.Kind.CACHE);
+    } catch (CacheUnavailableException unavailable) {
+      statistics.retried();
+      trouble.is(Trouble.Kind.CACHE, String.valueOf(unavailable.getMessage()));
+      notBeforeNanos = clocks.nowNanos() + TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
+    }
+    statistics.nowWaiting(backlog.size());
+  }
+
+  private void note(Backlog.Word word) throws CacheUnavailableException {
+    boolean warm = life.noteRestored(word.restored());
+    statistics.wasRestored();
+    LOG.info("partition_restored {} cache_warm={}", word.restored(), warm);
+  }
+
+  private void apply(List<Bounded> fixes) throws CacheUnavailableException {
+    pace.sent(fixes.size(), clocks.nowNanos());
+    List<Outcome> outcomes = corrector.apply(fixes);
+    if (outcomes.size() != fixes.size()) {
+      throw new IllegalStateException(
+          fixes.size() + " corrections have " + outcomes.size() + " outcomes");
+    }
+    long nowEpochMillis = clocks.nowEpochMillis();
+    for (int i = 0; i < outcomes.size(); i++) {
+      Outcome outcome = outcomes.get(i);
+      statistics.answered(fixes.get(i).correction(), outcome, nowEpochMillis);
+      if (outcome.kind() == Kind.CORRUPT) {
+        LOG.debug("bucket_corrupt bucket={}", fixes.get(i).correction().bucket());
+      }
+    }
+  }
+}

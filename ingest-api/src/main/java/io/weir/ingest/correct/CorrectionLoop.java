@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheLife;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.WakeupException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thread that reads the corrections of this node's partitions and has them applied. Nothing is
+ * read on while something waits for the cache; the consumer is polled all the same, so that the
+ * group does not lose the member. Any failure of Kafka ends the consumer, and a new one is made
+ * after a pause: the thread itself ends with {@link #close} only.
+ */
+final class CorrectionLoop implements AutoCloseable {
+  /** Longest stay in a poll. */
+  private static final long MAX_POLL_MILLIS = 500;
+
+  private static final long MIN_PAUSE_MILLIS = 250;
+  private static final long MAX_PAUSE_MILLIS = 5_000;
+  private static final long TOPIC_PAUSE_MILLIS = 1_000;
+
+  /** How old the figure of the lag may be. */
+  private static final long LAG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  /** Longest wait for one answer of Kafka. */
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  /** How long a stop waits for the batch under way, and after that for its interruption. */
+  private static final long STOP_MILLIS = 5_000;
+
+  private final CorrectionSettings settings;
+  private final Applier applier;
+  private final CorrectionReader reader;
+  private final CorrectionStatistics statistics;
+  private final Trouble trouble;
+  private final Clocks clocks;
+  private final Backlog backlog = new Backlog();
+  private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
+  private final CountDownLatch stop = new CountDownLatch(1);
+  private final Thread thread;
+  private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
+  private long lagNanos;
+
+  CorrectionLoop(
+      CorrectionSettings settings,
+      BucketCorrector corrector,
+      CacheLife life,
+      DebtCaps debtCaps,
+      CorrectionStatistics statistics,
+      Trouble trouble,
+      Clocks clocks) {
+    this.settings = settings;
+    this.applier =
+        new Applier(corrector, life, settings.maxPerSecond(), statistics, trouble, clocks);
+    this.reader = new CorrectionReader(debtCaps, statistics, clocks);
+    this.statistics = statistics;
+    this.trouble = trouble;
+    this.clocks = clocks;
+    this.thread = new Thread(this::run, "weir-corrections");
+    this.thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  private void run() {
+    while (!stopping()) {
+      try {
+        useOneConsumer();
+      } catch (WakeupException awake) {
+        // it is only woken to be stopped
+      } catch (KafkaException failed) {
+        trouble.is(Trouble.Kind.KAFKA, failed.toString());
+        pause(backoff.failedMillis());
+      } catch (RuntimeException fault) {
+        trouble.isFault(fault);
+        pause(backoff.failedMillis());
+      }
+    }
+    trouble.stopped();
+  }
+
+  private boolean stopping() {
+    return stop.getCount() == 0;
+  }
+
+  private void pause(long millis) {
+    try {
+      boolean unused = stop.await(millis, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException interrupted) {
+      stop.countDown();
+    }
+  }
+
+  /** Uses a consumer until it fails or the loop is stopped. */
+  private void useOneConsumer() {
+    KafkaConsumer<byte[], byte[]> opened = CorrectionConsumer.open(settings);
+    ReadPositions positions = new ReadPositions(opened, backlog, statistics, clocks);
+    consumer = opened;
+    try {
+      awaitTopic(opened);
+      opened.subscribe(Set.of(CorrectionConsumer.TOPIC), positions);
+      while (!stopping()) {
+        turn(opened, positions);
+      }
+    } finally {
+      consumer = null;
+      close(opened, positions);
+    }
+  }
+
+  private void close(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
+    try {
+      positions.commit();
+      CorrectionConsumer.close(opened, stopping());
+    } catch (KafkaException failed) {
+      trouble.is(Trouble.Kind.KAFKA, failed.toString());
+    } finally {
+      statistics.wereHandedBack(backlog.giveUpAll());
+      statistics.nowWaiting(backlog.size());
+    }
+  }
+
+  private void awaitTopic(KafkaConsumer<byte[], byte[]> opened) {
+    while (!stopping() && opened.partitionsFor(CorrectionConsumer.TOPIC, PATIENCE).isEmpty()) {
+      trouble.is(Trouble.Kind.TOPIC_MISSING, CorrectionConsumer.TOPIC + " does not exist");
+      pause(TOPIC_PAUSE_MILLIS);
+    }
+    trouble.over(Trouble.Kind.STARTING);
+    trouble.over(Trouble.Kind.TOPIC_MISSING);
+    lagNanos = clocks.nowNanos();
+  }
+
+  private void turn(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
+    if (backlog.isEmpty()) {
+      opened.resume(opened.paused());
+    } else {
+      opened.pause(opened.assignment());
+    }
+    ConsumerRecords<byte[], byte[]> records = opened.poll(Duration.ofMillis(pollMillis()));
+    for (ConsumerRecord<byte[], byte[]> record : records) {
+      reader.read(record, backlog);
+    }
+    positions.read(records.partitions());
+    statistics.nowWaiting(backlog.size());
+    applier.step(backlog);
+    positions.commitNowAndThen();
+    lagNowAndThen(opened);
+  }
+
+  private long pollMillis() {
+    if (backlog.isEmpty()) {
+      return MAX_POLL_MILLIS;
+    }
+    // rounded up: a wait below a millisecond is not spent spinning
+    long waitMillis = (applier.waitNanos() + 999_999) / 1_000_000;
+    return Math.max(0, Math.min(MAX_POLL_MILLIS, waitMillis));
+  }
+
+  private void lagNowAndThen(KafkaConsumer<byte[], byte[]> opened) {
+    if (clocks.nowNanos() - lagNanos < LAG_INTERVAL_NANOS) {
+      return;
+    }
+    try {
+      long behind = backlog.size();
+      for (Map.Entry<TopicPartition, Long> end :
+          opened.endOffsets(opened.assignment(), PATIENCE).entrySet()) {
+        behind += Math.max(0, end.getValue() - opened.position(end.getKey(), PATIENCE));
+      }
+      statistics.lag(behind);
+      // a consumer that lived for so long is not one that fails at every start
+      trouble.over(Trouble.Kind.KAFKA);
+      trouble.over(Trouble.Kind.FAULT);
+      backoff.reset();
+    } catch (TimeoutException silent) {
+      trouble.is(Trouble.Kind.KAFKA, silent.toString());
+    }
+    lagNanos = clocks.nowNanos();
+  }
+
+  /**
+   * Stops: the batch under way is finished or, after some seconds, given up; what is answered is
+   * committed.
+   */
+  @Override
+  public void close() {
+    stop.countDown();
+    KafkaConsumer<byte[], byte[]> inUse = consumer;
+    if (inUse != null) {
+      inUse.wakeup();
+    }
+    try {
+      thread.join(STOP_MILLIS);
+      thread.interrupt();
+      thread.join(STOP_MILLIS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

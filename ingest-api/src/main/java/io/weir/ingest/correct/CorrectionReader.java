@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.topics.model.Correction;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CorrectionCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Header;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads the records of the corrections topic into a backlog. One that is not what it should be is
+ * logged, counted and skipped; a tombstone corrects nothing. Not safe for threads.
+ */
+final class CorrectionReader {
+  /** Malformed records are logged this often; all of them are counted. */
+  private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private static final Logger LOG = LoggerFactory.getLogger(CorrectionReader.class);
+
+  private final DebtCaps debtCaps;
+  private final CorrectionStatistics statistics;
+  private final Clocks clocks;
+  private long loggedNanos;
+
+  CorrectionReader(DebtCaps debtCaps, CorrectionStatistics statistics, Clocks clocks) {
+    this.debtCaps = debtCaps;
+    this.statistics = statistics;
+    this.clocks = clocks;
+    this.loggedNanos = clocks.nowNanos() - LOG_NANOS;
+  }
+
+  /** Adds what a record says to the backlog. */
+  void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
+    if (record.value() == null) {
+      return;
+    }
+    statistics.wasRead();
+    try {
+      String type = type(record);
+      switch (type) {
+        case CorrectionCodec.TYPE -> {
+          if (backlog.add(correction(record))) {
+            statistics.wasSuperseded();
+          }
+        }
+        case CorrectionCodec.RESTORED_TYPE ->
+            backlog.add(
+                new Backlog.Word(
+                    record.partition(),
+                    record.offset(),
+                    CorrectionCodec.decodeRestored(record.value())));
+        default ->
+            throw new MalformedRecordException(
+                "header " + BatchHeaderCodec.TYPE_HEADER + " is not known: '" + type + "'");
+      }
+    } catch (MalformedRecordException malformed) {
+      statistics.wasMalformed();
+      log(record, malformed);
+    }
+  }
+
+  private static String type(ConsumerRecord<byte[], byte[]> record)
+      throws MalformedRecordException {
+    Header header = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
+    if (header == null || header.value() == null) {
+      throw new MalformedRecordException("header " + BatchHeaderCodec.TYPE_HEADER + " is missing");
+    }
+    return new String(header.value(), StandardCharsets.UTF_8);
+  }
+
+  private Backlog.Fix correction(ConsumerRecord<byte[], byte[]> record)
+      throws MalformedRecordException {
+    Correction correction = CorrectionCodec.decode(record.value());
+    try {
+      return new Backlog.Fix(
+          record.partition(), record.offset(), new Bounded(correction, debtCaps.of(correction)));
+    } catch (IllegalArgumentException notOurs) {
+      throw new MalformedRecordException("correction: " + notOurs.getMessage(), notOurs);
+    }
+  }
+
+  private void log(ConsumerRecord<byte[], byte[]> record, MalformedRecordException malformed) {
+    long nowNanos = clocks.nowNanos();
+    if (nowNanos - loggedNanos >= LOG_NANOS) {
+      loggedNanos = nowNanos;
+      LOG.warn(
+          "correction_malformed record={}-{}-{} detail=\"{}\"; skipped, as others may be until the"
+              + " next line",
+          record.topic(),
+          record.partition(),
+          record.offset(),
+          malformed.getMessage());
+    }
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.topics.model.BatchHeader;
+
+/**
+ * How corrections are applied.
+ *
+ * @param node name of this ingest node, unique among nodes and the same after a restart: its
+ *     membership of the group of appliers
+ * @param bootstrapServers Kafka's addresses
+ * @param maxPerSecond most corrections a second that this node gives to the cache, 1 to {@value
+ *     #MAX_RATE}: a storm of them must not starve decisions
+ */
+public record CorrectionSettings(String node, String bootstrapServers, int maxPerSecond) {
+  /** Upper end of {@code maxPerSecond}; far above what a Redis server applies. */
+  public static final int MAX_RATE = 1_000_000;
+
+  /** Default of {@code maxPerSecond}: about a tenth of what a Redis server does in a second. */
+  public static final int DEFAULT_RATE = 20_000;
+
+  public CorrectionSettings {
+    if (!BatchHeader.isNodeName(node)) {
+      throw new IllegalArgumentException("node must be 1 to 64 of A-Za-z0-9._-, is '" + node + "'");
+    }
+    if (maxPerSecond < 1 || maxPerSecond > MAX_RATE) {
+      throw new IllegalArgumentException(
+          "corrections a second must be 1 to " + MAX_RATE + ", is " + maxPerSecond);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheLife;
+import io.weir.topics.model.PolicySet;
+import java.util.function.Supplier;
+
+/**
+ * Heals the decision cache, in two threads of its own: one applies the corrections of the
+ * partitions this node has been given, one watches for a cache that lost its state. Needs neither
+ * Kafka nor Redis to start, and goes on whatever becomes of them. Safe for threads.
+ */
+public final class Corrections implements AutoCloseable {
+  private final CorrectionLoop loop;
+  private final CacheWatch watch;
+  private final Trouble trouble;
+  private final CorrectionStatistics statistics;
+
+  private Corrections(
+      CorrectionLoop loop, CacheWatch watch, Trouble trouble, CorrectionStatistics statistics) {
+    this.loop = loop;
+    this.watch = watch;
+    this.trouble = trouble;
+    this.statistics = statistics;
+  }
+
+  /**
+   * How it stands with corrections.
+   *
+   * @param ok whether they are read and the cache answers
+   * @param detail what is wrong, or a word on the backlog
+   */
+  public record Health(boolean ok, String detail) {}
+
+  /**
+   * Starts.
+   *
+   * @param corrector applies; stays the caller's to close, after this
+   * @param life tells about the cache's state; stays the caller's to close, after this
+   * @param policies gives the policies in force, the same object until they change; for debt caps
+   * @param statistics is told what is done
+   */
+  public static Corrections start(
+      CorrectionSettings settings,
+      BucketCorrector corrector,
+      CacheLife life,
+      Supplier<PolicySet> policies,
+      CorrectionStatistics statistics) {
+    Clocks clocks = Clocks.ofSystem();
+    Trouble trouble = new Trouble();
+    CorrectionLoop loop =
+        new CorrectionLoop(
+            settings, corrector, life, new DebtCaps(policies), statistics, trouble, clocks);
+    CacheWatch watch = new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clocks);
+    loop.start();
+    watch.start();
+    return new Corrections(loop, watch, trouble, statistics);
+  }
+
+  /** How it stands; cheap, repeatable. */
+  public Health check() {
+    return trouble.isNone()
+        ? new Health(true, "lag_records=" + statistics.lagRecords())
+        : new Health(false, trouble.detail());
+  }
+
+  /** Stops within some seconds; what is answered is committed. Repeating it does nothing. */
+  @Override
+  public void close() {
+    watch.close();
+    loop.close();
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CacheLoss;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * Announces losses with a producer that is made for each of them: they are rare, and one that
+ * failed leaves nothing behind.
+ */
+final class KafkaLossAnnouncer implements LossAnnouncer {
+  private static final String TOPIC = Topics.CALLS.name();
+
+  private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
+
+  /** Longest wait for one record; above the request timeout, as Kafka asks. */
+  private static final int DELIVERY_TIMEOUT_MILLIS = 8_000;
+
+  /** Longest wait for the topic's metadata. */
+  private static final int MAX_BLOCK_MILLIS = 5_000;
+
+  /** Room for a record in each of a thousand partitions, and more. */
+  private static final long BUFFER_BYTES = 32L * 1024 * 1024;
+
+  /** Smallest batch: each record has a partition of its own. */
+  private static final int BATCH_BYTES = 1_024;
+
+  private final CorrectionSettings config;
+
+  KafkaLossAnnouncer(CorrectionSettings config) {
+    this.config = config;
+  }
+
+  @Override
+  public void announce(CacheLoss loss) throws FailedException {
+    int partitions = partitions();
+    KafkaProducer<byte[], byte[]> producer = open();
+    try {
+      List<Future<RecordMetadata>> sent = new ArrayList<>(partitions);
+      for (int partition = 0; partition < partitions; partition++) {
+        sent.add(producer.send(record(loss, partition)));
+      }
+      for (Future<RecordMetadata> each : sent) {
+        RecordMetadata unused = each.get(DELIVERY_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+      }
+    } catch (ExecutionException | TimeoutException | KafkaException failed) {
+      throw failed(failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw failed(interrupted);
+    } finally {
+      producer.close(Duration.ZERO);
+    }
+  }
+
+  /** Asks the topic how many partitions it has; asking never creates it. */
+  private int partitions() throws FailedException {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    try (Admin admin = Admin.create(settings)) {
+      Map<String, TopicDescription> topics =
+          admin
+              .describeTopics(List.of(TOPIC))
+              .allTopicNames()
+              .get(REQUEST_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+      TopicDescription calls = topics == null ? null : topics.get(TOPIC);
+      if (calls == null) {
+        throw new KafkaException("Kafka answered without the topic it was asked for");
+      }
+      return calls.partitions().size();
+    } catch (ExecutionException | TimeoutException | KafkaException failed) {
+      throw failed(failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw failed(interrupted);
+    }
+  }
+
+  private static FailedException failed(Exception failed) {
+    String why =
+        failed instanceof TimeoutException
+            ? "Kafka does not answer"
+            : String.valueOf(failed.getCause() == null ? failed : failed.getCause());
+    return new FailedException(TOPIC + ": " + why, failed);
+  }
+
+  private KafkaProducer<byte[], byte[]> open() throws FailedException {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
+    settings.put(ProducerConfig.CLIENT_ID_CONFIG, "weir-cache-watch-" + config.node());
+    settings.put(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
+    settings.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
+    settings.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
+    settings.put(ProducerConfig.ACKS_CONFIG, "all");
+    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+    settings.put(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_BYTES);
+    settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, BUFFER_BYTES);
+    settings.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, DELIVERY_TIMEOUT_MILLIS);
+    settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, MAX_BLOCK_MILLIS);
+    try {
+      return new KafkaProducer<>(settings);
+    } catch (KafkaException unresolvable) {
+      throw failed(unresolvable);
+    }
+  }
+
+  private static ProducerRecord<byte[], byte[]> record(CacheLoss loss, int partition) {
+    ProducerRecord<byte[], byte[]> announced =
+        new ProducerRecord<>(TOPIC, partition, null, CacheLossCodec.encode(loss));
+    announced
+        .headers()
+        .add(BatchHeaderCodec.TYPE_HEADER, CacheLossCodec.TYPE.getBytes(StandardCharsets.UTF_8));
+    return announced;
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How far the partitions of a consumer are read and answered. What is answered is committed; what
+ * is not stays uncommitted and is read again by whoever gets the partition. A commit that fails
+ * does no harm, since a correction that is repeated changes nothing. Not safe for threads.
+ */
+final class ReadPositions implements ConsumerRebalanceListener {
+  /** Commits are this far apart; what is repeated after a kill is bounded by it. */
+  private static final long COMMIT_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private static final Duration COMMIT_TIMEOUT = Duration.ofSeconds(2);
+
+  private static final Logger LOG = LoggerFactory.getLogger(ReadPositions.class);
+
+  private final Consumer<byte[], byte[]> consumer;
+  private final Backlog backlog;
+  private final CorrectionStatistics statistics;
+  private final Clocks clocks;
+  private final Map<TopicPartition, Long> readTo = new HashMap<>();
+  private final Map<TopicPartition, Long> committed = new HashMap<>();
+  private long committedNanos;
+
+  ReadPositions(
+      Consumer<byte[], byte[]> consumer,
+      Backlog backlog,
+      CorrectionStatistics statistics,
+      Clocks clocks) {
+    this.consumer = consumer;
+    this.backlog = backlog;
+    this.statistics = statistics;
+    this.clocks = clocks;
+    this.committedNanos = clocks.nowNanos();
+  }
+
+  /** Takes note that records of partitions were read. */
+  void read(Collection<TopicPartition> partitions) {
+    for (TopicPartition partition : partitions) {
+      readTo.put(partition, consumer.position(partition));
+    }
+  }
+
+  /** Commits what is answered, when the last commit is long enough ago. */
+  void commitNowAndThen() {
+    if (clocks.nowNanos() - committedNanos >= COMMIT_INTERVAL_NANOS) {
+      commit();
+    }
+  }
+
+  /** Commits what is answered; a wake-up only interrupts the loop, not this. */
+  void commit() {
+    Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+    readTo.forEach(
+        (partition, position) -> {
+          long answered = backlog.answeredTo(partition.partition(), position);
+          if (answered != committed.getOrDefault(partition, -1L)) {
+            offsets.put(partition, new OffsetAndMetadata(answered));
+          }
+        });
+    if (offsets.isEmpty()) {
+      return;
+    }
+    committedNanos = clocks.nowNanos();
+    try {
+      try {
+        consumer.commitSync(offsets, COMMIT_TIMEOUT);
+      } catch (WakeupException awake) {
+        consumer.commitSync(offsets, COMMIT_TIMEOUT);
+      }
+      offsets.forEach((partition, offset) -> committed.put(partition, offset.offset()));
+    } catch (KafkaException failed) {
+      LOG.debug("corrections_commit_failed; it is tried again with the next one", failed);
+    }
+  }
+
+  @Override
+  public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+    LOG.info("corrections_assigned partitions={}", partitions);
+  }
+
+  @Override
+  public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+    commit();
+    forget(partitions);
+  }
+
+  @Override
+  public void onPartitionsLost(Collection<TopicPartition> partitions) {
+    forget(partitions);
+  }
+
+  private void forget(Collection<TopicPartition> partitions) {
+    LOG.info("corrections_revoked partitions={}", partitions);
+    readTo.keySet().removeAll(partitions);
+    committed.keySet().removeAll(partitions);
+    statistics.wereHandedBack(
+        backlog.giveUp(partitions.stream().map(TopicPartition::partition).toList()));
+    statistics.nowWaiting(backlog.size());
+  }
+}

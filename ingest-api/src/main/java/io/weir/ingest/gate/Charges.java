@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.weir.decision.BucketReply;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Decision;
+import io.weir.decision.MatchedPolicies;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the record of a call says of its buckets (decision 0005). */
+final class Charges {
+  private Charges() {}
+
+  /**
+   * Of a call the cache decided: each bucket it charged, with its stamp. Of a denied one: the
+   * bucket that refused it, with cost 0, when that bucket lives.
+   */
+  static List<Charge> of(MatchedPolicies plan, Decision.Decided decision, long costTokens) {
+    long now = decision.decidedAtEpochMicros();
+    if (decision instanceof Decision.Denied denied) {
+      int deciding = denied.decidingBucket();
+      BucketReply reply = denied.buckets().get(deciding);
+      return reply.epoch() > 0
+          ? List.of(stamped(plan.buckets().get(deciding), 0, reply, now))
+          : List.of();
+    }
+    List<Charge> charges = new ArrayList<>(plan.buckets().size());
+    for (int i = 0; i < plan.buckets().size(); i++) {
+      BucketReply reply = decision.buckets().get(i);
+      if (reply.charged()) {
+        charges.add(stamped(plan.buckets().get(i), costTokens, reply, now));
+      }
+    }
+    return charges;
+  }
+
+  private static Charge stamped(
+      BucketRequest asked, long costTokens, BucketReply reply, long nowEpochMicros) {
+    Stamp stamp =
+        new Stamp(
+            reply.epoch(),
+            reply.version(),
+            reply.chargedTokens(),
+            fullAtEpochMicros(asked.limit(), reply, nowEpochMicros));
+    return new Charge(asked.bucket(), costTokens, asked.limit(), stamp);
+  }
+
+  private static long fullAtEpochMicros(BucketLimit limit, BucketReply reply, long nowEpochMicros) {
+    return limit instanceof QuotaLimit quota
+        ? quota.endsAtEpochMicros()
+        : nowEpochMicros + reply.resetMicros();
+  }
+
+  /**
+   * Of a call let through without the cache: each enforced bucket, which owes it. Shadow buckets
+   * are left out: whether a cache would have charged them is not known, and they refuse nobody.
+   */
+  static List<Charge> unstamped(MatchedPolicies plan, long costTokens) {
+    List<Charge> charges = new ArrayList<>(plan.buckets().size());
+    for (BucketRequest bucket : plan.buckets()) {
+      if (bucket.enforced()) {
+        charges.add(new Charge(bucket.bucket(), costTokens, bucket.limit(), null));
+      }
+    }
+    return charges;
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Decision.Cause;
+import io.weir.decision.MatchedPolicies;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.FailureMode;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyMode;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the policies of a call say when the cache did not decide it. One that fails closed refuses
+ * the call; else those that fail local are asked on this node; else the call passes. Shadow
+ * policies have no say.
+ *
+ * <p>When the cache is only cold, nothing but its held quotas is in doubt, so only those have a
+ * say.
+ *
+ * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
+ * @param policy the first policy that says so; null when only shadow policies matched
+ * @param local the policies to ask on this node; empty but for LOCAL
+ * @param localBuckets the bucket of each
+ */
+record Fallback(
+    DecidedBy decidedBy,
+    @Nullable Policy policy,
+    List<Policy> local,
+    List<BucketRequest> localBuckets) {
+
+  static Fallback of(MatchedPolicies plan, Cause cause) {
+    Policy open = null;
+    List<Policy> local = new ArrayList<>();
+    List<BucketRequest> localBuckets = new ArrayList<>();
+    for (int i = 0; i < plan.policies().size(); i++) {
+      Policy policy = plan.policies().get(i);
+      BucketRequest bucket = plan.buckets().get(i);
+      if (policy.mode() != PolicyMode.ENFORCE || (cause == Cause.COLD && !bucket.held())) {
+        continue;
+      }
+      if (policy.onCacheFailure() == FailureMode.CLOSED) {
+        return new Fallback(DecidedBy.FAIL_CLOSED, policy, List.of(), List.of());
+      }
+      if (policy.onCacheFailure() == FailureMode.LOCAL) {
+        local.add(policy);
+        localBuckets.add(bucket);
+      } else if (open == null) {
+        open = policy;
+      }
+    }
+    return local.isEmpty()
+        ? new Fallback(DecidedBy.FAIL_OPEN, open, List.of(), List.of())
+        : new Fallback(DecidedBy.LOCAL, local.get(0), local, localBuckets);
+  }
+}

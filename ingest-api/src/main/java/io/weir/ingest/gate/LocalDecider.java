@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.weir.decision.BucketReply;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.topics.model.BucketLimit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides on this node alone, by its share of each limit, while the decision cache cannot. Safe for
+ * threads.
+ *
+ * <p>The buckets are in memory and begin full: each time an outage begins, when the node starts,
+ * and when there are more than {@value #MAX_BUCKETS} (then all begin anew). They are forgotten when
+ * nothing was decided here for {@value #FORGET_AFTER_MILLIS} ms. So an outage admits, on each node
+ * and for each bucket, at most the share of the capacity and what it refills; a quota its share.
+ *
+ * <p>A cost above the share, though not above the limit, is refused until the cache is back: the
+ * bound goes before the large call.
+ */
+public final class LocalDecider {
+  /** Most nodes that may share the traffic. */
+  public static final int MAX_NODES = 1_000;
+
+  /** Bound on memory: some 300 bytes each. */
+  static final int MAX_BUCKETS = 100_000;
+
+  /**
+   * How long after the last decision here the buckets are kept, so that a cache that comes and goes
+   * does not fill them each time.
+   */
+  static final long FORGET_AFTER_MILLIS = 60_000;
+
+  /** After how long a cost above the share may try again; the cache may be back by then. */
+  static final long RETRY_AFTER_MICROS = 1_000_000;
+
+  /** Shares that are remembered; quotas make a new one each period. */
+  private static final int MAX_SHARES = 4_096;
+
+  private final int nodes;
+  private final LongSupplier clockEpochMicros;
+  private final Map<BucketLimit, BucketLimit> shares = new ConcurrentHashMap<>();
+  private volatile @Nullable MemoryDecisionCache memory;
+  private volatile long lastUsedEpochMillis;
+
+  /**
+   * Makes a decider without buckets.
+   *
+   * @param nodes how many nodes share the traffic, 1 to {@value #MAX_NODES}
+   * @param clockEpochMicros the decision cache's clock as this node knows it, ≥ 1
+   */
+  public LocalDecider(int nodes, LongSupplier clockEpochMicros) {
+    if (nodes < 1 || nodes > MAX_NODES) {
+      throw new IllegalArgumentException("nodes must be 1 to " + MAX_NODES + ", is " + nodes);
+    }
+    this.nodes = nodes;
+    this.clockEpochMicros = clockEpochMicros;
+  }
+
+  /**
+   * Takes the cost from the share of each bucket, or from none.
+   *
+   * @param buckets what the cache was asked; their order is the order of the replies
+   * @param peek true to take nothing
+   * @param nowEpochMillis when, by the cache's clock
+   */
+  Decision.Decided decide(
+      List<BucketRequest> buckets, long costTokens, boolean peek, long nowEpochMillis) {
+    List<BucketRequest> asked = new ArrayList<>(buckets.size());
+    for (BucketRequest bucket : buckets) {
+      asked.add(new BucketRequest(bucket.bucket(), share(bucket.limit()), true));
+    }
+    MemoryDecisionCache cache = memory(nowEpochMillis);
+    Check check = new Check(asked, costTokens);
+    Decision decision = peek ? cache.peek(check) : cache.take(check);
+    if (decision instanceof Decision.Denied denied && denied.costExceedsCapacity()) {
+      return aboveAShare(buckets, costTokens, denied);
+    }
+    if (decision instanceof Decision.Decided decided) {
+      return decided;
+    }
+    throw new IllegalStateException("a cache in memory must decide, but said " + decision);
+  }
+
+  /** A cost above the share is a matter of waiting, unless it is above the limit itself. */
+  private static Decision.Denied aboveAShare(
+      List<BucketRequest> buckets, long costTokens, Decision.Denied denied) {
+    int deciding = denied.decidingBucket();
+    boolean never = false;
+    List<BucketReply> replies = new ArrayList<>(buckets.size());
+    for (int i = 0; i < buckets.size(); i++) {
+      BucketReply reply = denied.buckets().get(i);
+      if (buckets.get(i).limit().capacityTokens() < costTokens) {
+        deciding = never ? deciding : i;
+        never = true;
+        replies.add(reply);
+      } else {
+        replies.add(
+            reply.retryAfterMicros() < 0 ? withRetryAfter(reply, RETRY_AFTER_MICROS) : reply);
+      }
+    }
+    return new Decision.Denied(denied.decidedAtEpochMicros(), replies, deciding, never);
+  }
+
+  private static BucketReply withRetryAfter(BucketReply reply, long retryAfterMicros) {
+    return new BucketReply(
+        reply.sufficient(),
+        reply.remainingTokens(),
+        reply.resetMicros(),
+        retryAfterMicros,
+        reply.epoch(),
+        reply.version(),
+        reply.chargedTokens(),
+        reply.charged());
+  }
+
+  /** This node's part of a limit. */
+  BucketLimit share(BucketLimit limit) {
+    BucketLimit known = shares.get(limit);
+    if (known != null) {
+      return known;
+    }
+    if (shares.size() >= MAX_SHARES) {
+      shares.clear();
+    }
+    BucketLimit share = Share.of(limit, nodes);
+    shares.put(limit, share);
+    return share;
+  }
+
+  private MemoryDecisionCache memory(long nowEpochMillis) {
+    lastUsedEpochMillis = nowEpochMillis;
+    MemoryDecisionCache kept = memory;
+    if (kept != null && kept.bucketCount() <= MAX_BUCKETS) {
+      return kept;
+    }
+    synchronized (this) {
+      MemoryDecisionCache current = memory;
+      if (current == null || current.bucketCount() > MAX_BUCKETS) {
+        current = new MemoryDecisionCache(clockEpochMicros);
+        memory = current;
+      }
+      return current;
+    }
+  }
+
+  /** Takes note that the cache decides; forgets the buckets when it has done so for a while. */
+  void cacheDecided(long nowEpochMillis) {
+    if (memory != null && nowEpochMillis - lastUsedEpochMillis >= FORGET_AFTER_MILLIS) {
+      memory = null;
+    }
+  }
+
+  /** Buckets kept; 0 when they are forgotten. */
+  int bucketCount() {
+    MemoryDecisionCache kept = memory;
+    return kept == null ? 0 : kept.bucketCount();
+  }
+}

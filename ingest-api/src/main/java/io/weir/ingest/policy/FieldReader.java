@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.topics.model.Names;
+import java.time.DateTimeException;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads single fields with their types, and remembers every problem with its place. A wrong field
+ * reads as its default; the file is refused then.
+ */
+final class FieldReader {
+  private static final int MIN_YEAR = 1970;
+  private static final int MAX_YEAR = 9999;
+
+  private final List<String> problems = new ArrayList<>();
+
+  List<String> problems() {
+    return problems;
+  }
+
+  void problem(String problem) {
+    problems.add(problem);
+  }
+
+  /** How many problems there are so far. */
+  int count() {
+    return problems.size();
+  }
+
+  void refuseUnknown(JsonNode node, String path, Set<String> known) {
+    for (Map.Entry<String, JsonNode> field : node.properties()) {
+      if (!known.contains(field.getKey())) {
+        problems.add(
+            at(path, field.getKey())
+                + " is not known here; known are "
+                + known.stream().sorted().collect(Collectors.joining(", ")));
+      }
+    }
+  }
+
+  String name(JsonNode node, String path, String field) {
+    JsonNode name = node.path(field);
+    if (!name.isTextual()) {
+      problems.add(
+          at(path, field) + " " + (name.isMissingNode() ? "is missing" : "must be a string"));
+      return "";
+    }
+    refuseBadName(name.textValue(), at(path, field));
+    return name.textValue();
+  }
+
+  void refuseBadName(String name, String path) {
+    String violation = Names.violation(name);
+    if (violation != null) {
+      problems.add(path + " " + violation);
+    }
+  }
+
+  long integer(JsonNode node, String path, String field, long min, long max) {
+    JsonNode value = node.path(field);
+    if (!value.isIntegralNumber()
+        || !value.canConvertToLong()
+        || value.longValue() < min
+        || value.longValue() > max) {
+      problems.add(
+          at(path, field)
+              + (value.isMissingNode()
+                  ? " is missing"
+                  : " must be an integer from " + min + " to " + max + ", is " + value));
+      return min;
+    }
+    return value.longValue();
+  }
+
+  /** One of an enum's words; null when it is wrong, or when it is missing without a default. */
+  <E extends Enum<E>> @Nullable E choice(
+      JsonNode node, String path, String field, Class<E> type, @Nullable E absent) {
+    JsonNode value = node.path(field);
+    if (value.isMissingNode() && absent != null) {
+      return absent;
+    }
+    // YAML 1.1 reads a bare off as false
+    String text = value.isBoolean() && !value.booleanValue() ? "off" : value.asText();
+    E known = constant(type, text);
+    if (known == null) {
+      problems.add(
+          at(path, field)
+              + (value.isMissingNode() ? " is missing; it" : "")
+              + " must be one of "
+              + words(type)
+              + (value.isMissingNode() ? "" : ", is '" + text + "'"));
+      return absent;
+    }
+    return known;
+  }
+
+  /** A time zone; null when it is absent or wrong. */
+  @Nullable ZoneId timeZone(JsonNode node, String path, String field) {
+    JsonNode value = node.path(field);
+    if (value.isMissingNode()) {
+      return null;
+    }
+    try {
+      if (value.isTextual()) {
+        return ZoneId.of(value.textValue());
+      }
+    } catch (DateTimeException unknown) {
+      // refused below, with the same words
+    }
+    problems.add(
+        at(path, field)
+            + " must be a time zone such as Europe/Paris, UTC or +02:00, is '"
+            + value.asText()
+            + "'");
+    return null;
+  }
+
+  /** A date; null when it is absent or wrong. */
+  @Nullable LocalDate date(JsonNode node, String path, String field) {
+    JsonNode value = node.path(field);
+    if (value.isMissingNode()) {
+      return null;
+    }
+    try {
+      LocalDate date = LocalDate.parse(value.asText());
+      if (date.getYear() >= MIN_YEAR && date.getYear() <= MAX_YEAR) {
+        return date;
+      }
+    } catch (DateTimeException notADate) {
+      // refused below, with the same words
+    }
+    problems.add(
+        at(path, field)
+            + " must be a date such as 2026-01-17, from "
+            + MIN_YEAR
+            + " to "
+            + MAX_YEAR
+            + ", is '"
+            + value.asText()
+            + "'");
+    return null;
+  }
+
+  static String at(String path, String field) {
+    return path.isEmpty() ? field : path + "." + field;
+  }
+
+  static <E extends Enum<E>> @Nullable E constant(Class<E> type, String word) {
+    for (E constant : type.getEnumConstants()) {
+      if (constant.name().toLowerCase(Locale.ROOT).equals(word)) {
+        return constant;
+      }
+    }
+    return null;
+  }
+
+  private static <E extends Enum<E>> String words(Class<E> type) {
+    return List.of(type.getEnumConstants()).stream()
+        .map(constant -> constant.name().toLowerCase(Locale.ROOT))
+        .collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.ingest.record.CallsTopicReader;
+import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.model.CalendarPeriod;
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.ClientCalendar;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.wire.CallLineCodec;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Quotas, and calls that Redis did not decide, from the request to the record in the topic; over a
+ * real broker and a real Redis.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class QuotaAndOutageIT {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final int PARTITIONS = 2;
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private TestKafka kafka;
+  private TestRedis redis;
+  private Ingest ingest;
+
+  @BeforeAll
+  void start(@TempDir Path folder) throws Exception {
+    kafka = TestKafka.start();
+    redis = TestRedis.start();
+    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      topics.createMissing(PARTITIONS, Optional.empty());
+    }
+    Path policies = folder.resolve("policies.yml");
+    Files.writeString(
+        policies,
+        """
+        policies:
+          - name: monthly
+            match: {endpoint: [quota]}
+            limit: {algorithm: quota, limit: 3, period: billing, billing_anchor: 2026-01-31}
+          - name: shared
+            match: {endpoint: [local]}
+            limit: {algorithm: token-bucket, capacity: 11, refill_tokens: 1, refill_period: PT1H}
+            on_cache_failure: local
+          - name: beside
+            match: {endpoint: [local]}
+            limit: {algorithm: quota, limit: 1000, period: day}
+        clients:
+          tokyo: {time_zone: Asia/Tokyo}
+        """);
+    ingest =
+        Ingest.start(
+            IngestConfig.of(
+                Map.of(
+                    "WEIR_KAFKA", kafka.bootstrapServers(),
+                    "WEIR_REDIS", redis.uri(),
+                    "WEIR_NODE", "node-1",
+                    "WEIR_NODES", "4",
+                    "WEIR_HTTP_HOST", "127.0.0.1",
+                    "WEIR_HTTP_PORT", "0",
+                    "WEIR_DATA", folder.resolve("data").toString(),
+                    "WEIR_POLICIES", policies.toString(),
+                    // a busy test machine is no reason to leave a call undecided
+                    "WEIR_DECISION_DEADLINE", "PT2S")));
+  }
+
+  @AfterAll
+  void stop() {
+    if (ingest != null) {
+      ingest.close();
+    }
+    if (redis != null) {
+      redis.close();
+    }
+    if (kafka != null) {
+      kafka.close();
+    }
+  }
+
+  @Test
+  void quota_atItsLimit_isDeniedUntilThePeriodEnds_andTheRecordTellsHowItStood() throws Exception {
+    CalendarQuota.Span period = periodInTokyo();
+    for (int i = 0; i < 3; i++) {
+      assertEquals(200, check("tokyo", "quota", "q" + i).statusCode());
+    }
+
+    HttpResponse<String> denied = check("tokyo", "quota", "q3");
+
+    long left = period.endEpochSecond() - Clock.systemUTC().instant().getEpochSecond();
+    assertEquals(429, denied.statusCode());
+    assertEquals(
+        "\"monthly\";q=3;w=" + (period.endEpochSecond() - period.startEpochSecond()),
+        header(denied, "RateLimit-Policy"));
+    assertTrue(header(denied, "RateLimit").startsWith("\"monthly\";r=0;t="));
+    long retryAfter = Long.parseLong(header(denied, "Retry-After"));
+    assertTrue(Math.abs(retryAfter - left) < 60, () -> retryAfter + " is not about " + left);
+    JsonNode limit = JSON.readTree(denied.body()).path("limits").path(0);
+    assertEquals(0, limit.path("remaining").asLong(-1));
+    assertTrue(Math.abs(limit.path("reset_ms").asLong() / 1_000 - left) < 60);
+
+    Stamp third = stamp(record("q2").charges().get(0));
+    assertEquals(3, third.charged());
+    assertEquals(period.endEpochSecond() * 1_000_000, third.fullAtEpochMicros());
+    CallEvent record = record("q3");
+    assertFalse(record.allowed());
+    assertEquals("monthly", record.policy());
+    Charge refusing = record.charges().get(0);
+    assertEquals(0, refusing.cost());
+    assertEquals(new QuotaLimit(3, period.endEpochSecond() * 1_000_000), refusing.limit());
+    assertEquals(third, stamp(refusing));
+    assertEquals(1, record.charges().size());
+  }
+
+  @Test
+  void redisKilled_localPolicyAdmitsThisNodesShare_andTheRecordsAreOwed() throws Exception {
+    redis.kill();
+    try {
+      // a quarter of 11
+      for (int i = 0; i < 2; i++) {
+        HttpResponse<String> allowed = check("shared-client", "local", "l" + i);
+        assertEquals(200, allowed.statusCode());
+        assertEquals("local", JSON.readTree(allowed.body()).path("decided_by").asText());
+        assertTrue(header(allowed, "RateLimit-Policy").startsWith("\"shared\";q=2;w="));
+      }
+
+      HttpResponse<String> denied = check("shared-client", "local", "l2");
+
+      assertEquals(429, denied.statusCode());
+      JsonNode body = JSON.readTree(denied.body());
+      assertEquals("local", body.path("decided_by").asText());
+      assertEquals("shared", body.path("violated-policies").path(0).asText());
+      // one token an hour among 4 nodes
+      long retryAfter = Long.parseLong(header(denied, "Retry-After"));
+      assertTrue(retryAfter > 14_000 && retryAfter <= 14_400, () -> "Retry-After " + retryAfter);
+      assertEquals(200, check("l3", "local", "other-client").statusCode());
+      assertTrue(
+          get("/metrics")
+              .contains("weir_checks_total{decided_by=\"local\",verdict=\"denied\"} 1.0"));
+    } finally {
+      redis.restart();
+    }
+
+    CallEvent allowed = record("l1");
+    assertEquals(DecidedBy.LOCAL, allowed.decidedBy());
+    assertEquals(2, allowed.charges().size());
+    assertTrue(allowed.charges().stream().allMatch(c -> c.stamp() == null && c.cost() == 1));
+    assertEquals(11, limitTokens(allowed.charges().get(0)));
+    assertEquals(1_000, limitTokens(allowed.charges().get(1)));
+    CallEvent denied = record("l2");
+    assertFalse(denied.allowed());
+    assertEquals(DecidedBy.LOCAL, denied.decidedBy());
+    assertEquals(List.of(), denied.charges());
+    awaitCache();
+  }
+
+  private static CalendarQuota.Span periodInTokyo() {
+    return new CalendarQuota(3, CalendarPeriod.BILLING, ZoneId.of("UTC"), LocalDate.of(2026, 1, 31))
+        .at(Clock.systemUTC().millis(), new ClientCalendar(ZoneId.of("Asia/Tokyo"), null));
+  }
+
+  private static Stamp stamp(Charge charge) {
+    Stamp stamp = charge.stamp();
+    assertNotNull(stamp);
+    return stamp;
+  }
+
+  private static long limitTokens(Charge charge) {
+    assertNotNull(charge.limit());
+    return charge.limit().capacityTokens();
+  }
+
+  /** The record of a call, once it is in the topic. */
+  private CallEvent record(String id) throws Exception {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    do {
+      for (CallsTopicReader.Batch batch :
+          CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS)) {
+        for (String line : batch.lines()) {
+          byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
+          CallEvent call = CallLineCodec.decode(bytes, 0, bytes.length);
+          if (call.id().equals(id)) {
+            return call;
+          }
+        }
+      }
+    } while (System.nanoTime() < deadline);
+    throw new AssertionError("not in the topic within " + PATIENCE + ": " + id);
+  }
+
+  private void awaitCache() throws Exception {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    while (!get("/metrics").contains("weir_cache_up 1.0")) {
+      assertTrue(System.nanoTime() < deadline, "the cache is not back within " + PATIENCE);
+    }
+  }
+
+  private HttpResponse<String> check(String client, String endpoint, String id)
+      throws IOException, InterruptedException {
+    String body =
+        "{\"client\":\"" + client + "\",\"endpoint\":\"" + endpoint + "\",\"id\":\"" + id + "\"}";
+    return http.send(
+        HttpRequest.newBuilder(uri("/v1/check"))
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .build(),
+        HttpResponse.BodyHandlers.ofString());
+  }
+
+  private String get(String path) throws IOException, InterruptedException {
+    return http.send(
+            HttpRequest.newBuilder(uri(path)).build(), HttpResponse.BodyHandlers.ofString())
+        .body();
+  }
+
+  private URI uri(String path) {
+    return URI.create("http://127.0.0.1:" + ingest.httpPort() + path);
+  }
+
+  private static String header(HttpResponse<String> answer, String name) {
+    return answer.headers().firstValue(name).orElse("no " + name);
+  }
+}

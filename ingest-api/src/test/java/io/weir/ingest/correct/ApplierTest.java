@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.Correction;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Steps, pauses and figures of the applier, in virtual time. */
+final class ApplierTest {
+  private static final CacheRestored RESTORED = new CacheRestored("g", 0, 2, 1, 5);
+
+  private final HandClock clock = new HandClock();
+  private final FakeCorrector corrector = new FakeCorrector();
+  private final FakeLife life = new FakeLife();
+  private final CollectedAges ages = new CollectedAges();
+  private final CorrectionStatistics statistics = new CorrectionStatistics(ages);
+  private final Trouble trouble = new Trouble();
+  private final Backlog backlog = new Backlog();
+  private final Applier applier = applier(1_000);
+
+  private Applier applier(int perSecond) {
+    return new Applier(corrector, life, perSecond, statistics, trouble, clock.clocks());
+  }
+
+  @Test
+  void step_emptyBacklog_asksNothing() {
+    applier.step(backlog);
+
+    assertEquals(List.of(), corrector.calls());
+  }
+
+  @Test
+  void step_correctionsThenAWord_keepsTheOrder() {
+    backlog.add(TestCorrections.fix(0, 0, "a", 1));
+    backlog.add(new Backlog.Word(0, 1, RESTORED));
+    backlog.add(TestCorrections.fix(0, 2, "b", 1));
+
+    applier.step(backlog);
+    assertEquals(1, corrector.changed().size());
+    assertEquals(List.of(), life.noted());
+    clock.advanceMillis(100);
+    applier.step(backlog);
+    assertEquals(List.of(RESTORED), life.noted());
+    assertEquals(1, corrector.changed().size());
+    clock.advanceMillis(100);
+    applier.step(backlog);
+
+    assertEquals(2, corrector.changed().size());
+    assertTrue(backlog.isEmpty());
+    assertEquals(1, statistics.restoredWords());
+  }
+
+  @Test
+  void step_cacheDoesNotAnswer_keepsTheBacklog_andTriesAgainAfterGrowingPauses() {
+    corrector.setAvailable(false);
+    backlog.add(TestCorrections.fix(0, 0, "a", 1));
+    long waitedMillis = 0;
+    for (int attempt = 1; attempt <= 10; attempt++) {
+      applier.step(backlog);
+      applier.step(backlog); // not before the pause is over
+      assertEquals(attempt, corrector.refusals());
+      waitedMillis = Math.max(1, applier.waitNanos() / 1_000_000);
+      clock.advanceNanos(applier.waitNanos());
+    }
+
+    assertEquals(2_000, waitedMillis);
+    assertEquals(1, backlog.size());
+    assertEquals(10, statistics.retries());
+    assertFalse(trouble.isNone());
+
+    corrector.setAvailable(true);
+    applier.step(backlog);
+
+    assertTrue(backlog.isEmpty());
+    assertEquals(1, statistics.outcomes(Kind.CREATED));
+    assertTrue(trouble.isNone());
+  }
+
+  @Test
+  void step_wordNotNoted_staysInFront() {
+    life.setAvailable(false);
+    backlog.add(new Backlog.Word(0, 1, RESTORED));
+
+    applier.step(backlog);
+    assertEquals(1, backlog.size());
+    assertEquals(0, statistics.restoredWords());
+    life.setAvailable(true);
+    clock.advanceMillis(3_000);
+    applier.step(backlog);
+
+    assertTrue(backlog.isEmpty());
+    assertEquals(List.of(RESTORED), life.noted());
+  }
+
+  @Test
+  void steps_storm_keepsTheRate() {
+    for (int i = 0; i < 5_000; i++) {
+      backlog.add(TestCorrections.fix(0, i, "c" + i, 1));
+    }
+    long startNanos = clock.nanos();
+    while (!backlog.isEmpty()) {
+      clock.advanceNanos(Math.max(0, applier.waitNanos()));
+      applier.step(backlog);
+    }
+
+    double seconds = (clock.nanos() - startNanos) / 1e9;
+    assertTrue(seconds > 4.85 && seconds < 5.05, "5,000 at 1,000 a second took " + seconds);
+    assertTrue(corrector.calls().stream().allMatch(call -> call.corrections().size() == 20));
+  }
+
+  @Test
+  void step_outcomes_areCounted_andAgesOfChangesToldOnce() {
+    long nowMillis = clock.clocks().nowEpochMillis();
+    Correction gap = TestCorrections.correction("a", 1, 1, nowMillis - 900, nowMillis - 50);
+    backlog.add(new Backlog.Fix(0, 0, new Bounded(gap, 100)));
+    applier.step(backlog);
+    clock.advanceMillis(1_000);
+    backlog.add(new Backlog.Fix(0, 0, new Bounded(gap, 100)));
+    applier.step(backlog);
+
+    assertEquals(1, statistics.outcomes(Kind.CREATED));
+    assertEquals(1, statistics.outcomes(Kind.STALE));
+    assertEquals(3, statistics.tokensTaken());
+    assertEquals(0, statistics.tokensGiven());
+    assertEquals(List.of(900L), ages.disturbedMillis());
+    assertEquals(List.of(50L), ages.computedMillis());
+  }
+}

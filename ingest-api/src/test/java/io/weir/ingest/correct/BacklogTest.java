@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.Correction;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Which corrections are left out, and in which order the others come. */
+final class BacklogTest {
+  private static final CacheRestored RESTORED = new CacheRestored("g", 0, 2, 1, 5);
+
+  private final Backlog backlog = new Backlog();
+
+  @Test
+  void add_severalOfOneBucket_newestStaysInThePlaceOfTheOldest() {
+    assertFalse(backlog.add(TestCorrections.fix(0, 0, "a", 1)));
+    assertFalse(backlog.add(TestCorrections.fix(0, 1, "b", 7)));
+    assertTrue(backlog.add(TestCorrections.fix(0, 2, "a", 3)));
+    assertTrue(backlog.add(TestCorrections.fix(0, 3, "a", 2)));
+
+    assertEquals(List.of("a3", "b7"), names(backlog.nextFixes(10)));
+  }
+
+  @Test
+  void add_greaterEpoch_winsOverGreaterVersion() {
+    backlog.add(fix(2, 1));
+    assertTrue(backlog.add(fix(1, 9)));
+
+    assertEquals(2, backlog.nextFixes(10).get(0).correction().epoch());
+    assertTrue(backlog.add(fix(3, 1)));
+    assertEquals(3, backlog.nextFixes(10).get(0).correction().epoch());
+  }
+
+  @Test
+  void word_isReachedBehindWhatCameBefore_andNotSkippedByNewerCorrections() {
+    backlog.add(TestCorrections.fix(0, 0, "a", 1));
+    backlog.add(new Backlog.Word(0, 1, RESTORED));
+    assertFalse(backlog.add(TestCorrections.fix(0, 2, "a", 2)));
+
+    assertNull(backlog.nextWord());
+    assertEquals(List.of("a1"), names(backlog.nextFixes(10)));
+    backlog.answered(1);
+    assertEquals(List.of(), backlog.nextFixes(10));
+    assertNotNull(backlog.nextWord());
+    backlog.answered(1);
+    assertNull(backlog.nextWord());
+    assertEquals(List.of("a2"), names(backlog.nextFixes(10)));
+    backlog.answered(1);
+    assertTrue(backlog.isEmpty());
+  }
+
+  @Test
+  void nextFixes_moreThanMax_givesTheFirst() {
+    for (int i = 0; i < 5; i++) {
+      backlog.add(TestCorrections.fix(0, i, "c" + i, 1));
+    }
+
+    assertEquals(List.of("c01", "c11"), names(backlog.nextFixes(2)));
+    backlog.answered(2);
+    assertEquals(List.of("c21", "c31", "c41"), names(backlog.nextFixes(5)));
+  }
+
+  @Test
+  void answeredTo_somethingWaits_isItsOldestRecord() {
+    backlog.add(TestCorrections.fix(0, 10, "a", 1));
+    backlog.add(TestCorrections.fix(1, 70, "x", 1));
+    backlog.add(TestCorrections.fix(0, 11, "b", 1));
+    backlog.add(TestCorrections.fix(0, 12, "a", 2));
+
+    assertEquals(10, backlog.answeredTo(0, 13));
+    backlog.answered(1);
+    assertEquals(11, backlog.answeredTo(0, 13));
+    assertEquals(70, backlog.answeredTo(1, 71));
+    backlog.answered(2);
+    assertEquals(13, backlog.answeredTo(0, 13));
+    assertEquals(71, backlog.answeredTo(1, 71));
+  }
+
+  @Test
+  void giveUp_partition_leavesTheOthers() {
+    backlog.add(TestCorrections.fix(0, 10, "a", 1));
+    backlog.add(TestCorrections.fix(1, 70, "x", 1));
+    backlog.add(new Backlog.Word(1, 71, RESTORED));
+
+    assertEquals(2, backlog.giveUp(List.of(1)));
+    assertEquals(List.of("a1"), names(backlog.nextFixes(10)));
+    assertEquals(1, backlog.giveUpAll());
+    assertTrue(backlog.isEmpty());
+  }
+
+  /** Whatever comes in whatever order, the last state a cache is given is that of the newest. */
+  @Test
+  void backlog_randomRecords_endInTheNewestOfEachBucket() {
+    for (long seed = 0; seed < 300; seed++) {
+      Random random = new Random(seed);
+      Backlog each = new Backlog();
+      Map<String, Long> newest = new HashMap<>();
+      Map<String, Long> applied = new HashMap<>();
+      int added = 0;
+      int superseded = 0;
+      int answered = 0;
+      for (int i = 0; i < 200; i++) {
+        String client = "c" + random.nextInt(8);
+        long version = 1L + random.nextInt(50);
+        if (random.nextInt(20) == 0) {
+          each.add(new Backlog.Word(0, i, RESTORED));
+        } else {
+          superseded += each.add(TestCorrections.fix(0, i, client, version)) ? 1 : 0;
+          newest.merge(TestCorrections.bucket(client), version, Math::max);
+        }
+        added++;
+        if (random.nextInt(10) == 0) {
+          answered += drain(each, random, applied);
+        }
+      }
+      while (!each.isEmpty()) {
+        answered += drain(each, random, applied);
+      }
+
+      assertEquals(newest, applied, "seed " + seed);
+      assertEquals(added, superseded + answered, "seed " + seed);
+      assertEquals(200, each.answeredTo(0, 200), "seed " + seed);
+    }
+  }
+
+  private static int drain(Backlog backlog, Random random, Map<String, Long> applied) {
+    if (backlog.nextWord() != null) {
+      backlog.answered(1);
+      return 1;
+    }
+    List<Bounded> fixes = backlog.nextFixes(1 + random.nextInt(6));
+    for (Bounded fix : fixes) {
+      applied.merge(fix.correction().bucket(), fix.correction().version(), Math::max);
+    }
+    backlog.answered(fixes.size());
+    return fixes.size();
+  }
+
+  private static Backlog.Fix fix(long epoch, long version) {
+    Correction correction = TestCorrections.correction("e", epoch, version);
+    return new Backlog.Fix(0, 0, new Bounded(correction, 1));
+  }
+
+  private static List<String> names(List<Bounded> fixes) {
+    List<String> names = new ArrayList<>();
+    for (Bounded fix : fixes) {
+      String bucket = fix.correction().bucket();
+      String client = bucket.substring(bucket.indexOf(':', 4) + 1, bucket.indexOf('}'));
+      names.add(client + fix.correction().version());
+    }
+    return names;
+  }
+}

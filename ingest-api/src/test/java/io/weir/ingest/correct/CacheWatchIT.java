@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.correction.CacheLife.Warmth;
+import io.weir.ingest.record.Await;
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CacheLoss;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Watches that announce losses to a real broker. */
+final class CacheWatchIT {
+  private static final int PARTITIONS = 3;
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final FakeLife life = new FakeLife();
+  private final CorrectionStatistics first = new CorrectionStatistics(new CollectedAges());
+  private final CorrectionStatistics second = new CorrectionStatistics(new CollectedAges());
+  private final List<CacheWatch> watches = new ArrayList<>();
+  private TestKafka kafka;
+
+  @BeforeEach
+  void start() throws Exception {
+    kafka = TestKafka.start();
+    new CorrectionTopic(kafka.bootstrapServers(), PARTITIONS).create(Topics.CALLS);
+  }
+
+  @AfterEach
+  void stop() {
+    stopWatches();
+    kafka.close();
+  }
+
+  private void watch(String node, CorrectionStatistics statistics) {
+    CorrectionSettings settings = new CorrectionSettings(node, kafka.bootstrapServers(), 1);
+    CacheWatch watch =
+        new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, Clocks.ofSystem());
+    watch.start();
+    watches.add(watch);
+  }
+
+  private void stopWatches() {
+    watches.forEach(CacheWatch::close);
+    watches.clear();
+  }
+
+  private long begun() {
+    return first.restorationsBegun() + second.restorationsBegun();
+  }
+
+  private long completed() {
+    return first.restorationsCompleted() + second.restorationsCompleted();
+  }
+
+  @Test
+  void coldCache_twoWatches_announceOneLossToEveryPartition_eachTime() throws Exception {
+    watch("n1", first);
+    watch("n2", second);
+    for (int loss = 1; loss <= 2; loss++) {
+      int losses = loss;
+      life.set(Warmth.COLD);
+      Await.until("a loss is announced", PATIENCE, () -> begun() == losses);
+      life.set(Warmth.WARM);
+      Await.until("the watch has seen it warm", PATIENCE, () -> completed() == losses);
+    }
+    stopWatches();
+
+    assertEquals(List.of("0 g1", "0 g2", "1 g1", "1 g2", "2 g1", "2 g2"), losses());
+  }
+
+  @Test
+  void kafkaAway_restorationIsAbandoned_andBegunAnewWhenItIsBack() throws Exception {
+    kafka.stop();
+    life.set(Warmth.COLD);
+    watch("n1", first);
+    Await.until("it is abandoned", PATIENCE, () -> !life.abandoned().isEmpty());
+    assertEquals(0, begun());
+    kafka.restart();
+    Await.until("it is begun", PATIENCE, () -> begun() == 1);
+    stopWatches();
+
+    List<String> losses = losses();
+    String last = "g" + (life.abandoned().size() + 1);
+    for (int partition = 0; partition < PARTITIONS; partition++) {
+      assertTrue(losses.contains(partition + " " + last), losses.toString());
+    }
+    assertEquals(first.restorationsAbandoned(), life.abandoned().size());
+  }
+
+  @Test
+  void callsTopicMissing_isNeverCreated() {
+    try (TestKafka empty = TestKafka.start()) {
+      KafkaLossAnnouncer announcer =
+          new KafkaLossAnnouncer(new CorrectionSettings("n", empty.bootstrapServers(), 1));
+      for (int attempt = 0; attempt < 2; attempt++) {
+        LossAnnouncer.FailedException failed =
+            assertThrows(
+                LossAnnouncer.FailedException.class,
+                () -> announcer.announce(new CacheLoss("g", 1)));
+        assertTrue(String.valueOf(failed.getMessage()).contains("UnknownTopicOrPartition"));
+      }
+    }
+  }
+
+  /** All of the topic, as "partition generation", in order. */
+  private List<String> losses() throws Exception {
+    List<TopicPartition> all =
+        IntStream.range(0, PARTITIONS)
+            .mapToObj(partition -> new TopicPartition(Topics.CALLS.name(), partition))
+            .toList();
+    List<String> losses = new ArrayList<>();
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(
+            Map.of("bootstrap.servers", kafka.bootstrapServers()),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer())) {
+      consumer.assign(all);
+      consumer.seekToBeginning(all);
+      Map<TopicPartition, Long> ends = consumer.endOffsets(all);
+      while (ends.entrySet().stream()
+          .anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
+        for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
+          Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
+          assertEquals(CacheLossCodec.TYPE, new String(type.value(), StandardCharsets.UTF_8));
+          assertEquals(null, record.key());
+          losses.add(record.partition() + " " + CacheLossCodec.decode(record.value()).generation());
+        }
+      }
+    }
+    return losses.stream().sorted().toList();
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.correction.CacheLife.Warmth;
+import io.weir.topics.model.CacheLoss;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a watch does at each look. */
+final class CacheWatchTest {
+  private final HandClock clock = new HandClock();
+  private final FakeLife life = new FakeLife();
+  private final List<CacheLoss> announced = new ArrayList<>();
+  private boolean kafkaAnswers = true;
+  private final CorrectionStatistics statistics = new CorrectionStatistics(new CollectedAges());
+  private final CacheWatch watch = new CacheWatch(life, this::announce, statistics, clock.clocks());
+
+  private void announce(CacheLoss loss) throws LossAnnouncer.FailedException {
+    if (!kafkaAnswers) {
+      throw new LossAnnouncer.FailedException("away", new IllegalStateException());
+    }
+    announced.add(loss);
+  }
+
+  @Test
+  void look_warm_waitsForASuspicion() {
+    life.set(Warmth.WARM);
+
+    assertEquals(0, watch.look());
+    assertEquals(Warmth.WARM, statistics.warmth());
+    assertEquals(List.of(), announced);
+  }
+
+  @Test
+  void look_unknown_doesNothing_butWait() {
+    assertTrue(watch.look() > 0);
+    assertEquals(Warmth.UNKNOWN, statistics.warmth());
+    assertEquals(List.of(), announced);
+  }
+
+  @Test
+  void look_cold_announcesOnce_andCountsTheCompletion() {
+    life.set(Warmth.COLD);
+    assertTrue(watch.look() > 0);
+    assertTrue(watch.look() > 0);
+
+    assertEquals(List.of(new CacheLoss("g1", clock.clocks().nowEpochMillis())), announced);
+    assertEquals(1, statistics.restorationsBegun());
+    assertEquals(0, statistics.restorationsCompleted());
+    life.set(Warmth.WARM);
+    assertEquals(0, watch.look());
+    assertEquals(0, watch.look());
+
+    assertEquals(1, statistics.restorationsCompleted());
+  }
+
+  @Test
+  void look_announcementFails_abandonsAndTriesAgain_withGrowingPauses() {
+    life.set(Warmth.COLD);
+    kafkaAnswers = false;
+    long firstPause = watch.look();
+    long secondPause = watch.look();
+
+    assertEquals(2 * firstPause, secondPause);
+    assertEquals(List.of("g1", "g2"), life.abandoned());
+    assertEquals(2, statistics.restorationsAbandoned());
+    kafkaAnswers = true;
+    watch.look();
+
+    assertEquals("g3", announced.get(0).generation());
+    assertEquals(1, statistics.restorationsBegun());
+  }
+
+  @Test
+  void look_abandoningFailsToo_isDoneAtTheNextLook() {
+    CacheWatch unlucky =
+        new CacheWatch(
+            life,
+            loss -> {
+              life.setAvailable(false);
+              throw new LossAnnouncer.FailedException("away", new IllegalStateException());
+            },
+            statistics,
+            clock.clocks());
+    life.set(Warmth.COLD);
+    unlucky.look();
+    assertEquals(List.of(), life.abandoned());
+    life.setAvailable(true);
+    unlucky.look();
+
+    assertEquals("g1", life.abandoned().get(0));
+  }
+}

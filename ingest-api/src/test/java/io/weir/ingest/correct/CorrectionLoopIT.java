@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.ingest.record.Await;
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.Correction;
+import io.weir.topics.wire.CorrectionCodec;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The loop over a real broker; the cache is one in memory that can be made not to answer. */
+final class CorrectionLoopIT {
+  private static final int PARTITIONS = 4;
+  private static final int RATE = 20_000;
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final FakeCorrector cache = new FakeCorrector();
+  private TestKafka kafka;
+  private CorrectionTopic topic;
+
+  @BeforeEach
+  void start() {
+    kafka = TestKafka.start();
+    topic = new CorrectionTopic(kafka.bootstrapServers(), PARTITIONS);
+  }
+
+  @AfterEach
+  void stop() {
+    kafka.close();
+  }
+
+  private LoopNode node(String name) {
+    return new LoopNode(name, kafka.bootstrapServers(), cache, RATE);
+  }
+
+  private static List<Correction> corrections(int from, int to, long version) {
+    List<Correction> corrections = new ArrayList<>();
+    for (int i = from; i < to; i++) {
+      corrections.add(TestCorrections.correction("c" + i, 1, version));
+    }
+    return corrections;
+  }
+
+  private void awaitChanged(int count) throws Exception {
+    Await.until(count + " changes", PATIENCE, () -> cache.changed().size() >= count);
+  }
+
+  private void awaitCommitted(long records) throws Exception {
+    Await.until(
+        records + " records committed",
+        PATIENCE,
+        () -> topic.committed().values().stream().mapToLong(Long::longValue).sum() >= records);
+  }
+
+  @Test
+  void corrections_areAppliedOnceEach_andEveryRecordIsAccountedFor() throws Exception {
+    topic.create().publish(corrections(0, 1_500, 1));
+    try (LoopNode node = node("n1")) {
+      awaitChanged(1_500);
+      topic.publish(corrections(0, 100, 2));
+      topic.publish(corrections(0, 100, 2));
+      Await.until("all read", PATIENCE, () -> node.statistics.read() == 1_700);
+      Await.until("all answered", PATIENCE, () -> node.ended() == node.statistics.read());
+
+      assertEquals(1_600, cache.changed().size());
+      assertEquals(1_500, cache.versions().size());
+      assertEquals(2, cache.versions().get(TestCorrections.bucket("c99")));
+      assertEquals(1_500, node.statistics.outcomes(Kind.CREATED));
+      assertEquals(100, node.statistics.outcomes(Kind.APPLIED));
+      assertEquals(0, node.statistics.retries());
+      Await.until("no lag", PATIENCE, () -> node.statistics.lagRecords() == 0);
+      awaitCommitted(1_700);
+      assertTrue(node.trouble.isNone());
+    }
+  }
+
+  @Test
+  void corrections_ofAnAbortedTransaction_areNeverApplied() throws Exception {
+    topic.create().abort(corrections(0, 50, 9));
+    topic.publish(corrections(0, 50, 1));
+    topic.abort(corrections(0, 50, 8));
+    topic.publish(corrections(50, 60, 1));
+    try (LoopNode node = node("n1")) {
+      awaitChanged(60);
+      assertEquals(60, node.statistics.read());
+    }
+    assertTrue(cache.versions().values().stream().allMatch(version -> version == 1));
+  }
+
+  @Test
+  void replayFromTheStart_changesNothing() throws Exception {
+    topic.create().publish(corrections(0, 300, 1));
+    topic.publish(corrections(0, 300, 2));
+    try (LoopNode node = node("n1")) {
+      Await.until("all read", PATIENCE, () -> node.ended() == 600);
+      awaitCommitted(600);
+    }
+    int before = cache.changed().size();
+    topic.rewind();
+    try (LoopNode again = node("n1")) {
+      Await.until("all read again", PATIENCE, () -> again.ended() == 600);
+      assertEquals(600, again.statistics.outcomes(Kind.STALE) + again.statistics.superseded());
+    }
+    assertEquals(before, cache.changed().size());
+    // and a node that goes on where the last one stopped reads nothing again
+    try (LoopNode last = node("n2")) {
+      topic.publish(corrections(300, 301, 1));
+      awaitChanged(before + 1);
+      assertEquals(1, last.statistics.read());
+    }
+  }
+
+  @Test
+  void cacheAway_nothingIsLostOrCommitted_andTheLoopGoesOnWhenItIsBack() throws Exception {
+    cache.setAvailable(false);
+    topic.create().publish(corrections(0, 2_000, 1));
+    try (LoopNode node = node("n1")) {
+      Await.until("five refusals", PATIENCE, () -> cache.refusals() >= 5);
+      assertTrue(topic.committed().values().stream().allMatch(offset -> offset == 0));
+      assertFalse(node.trouble.isNone());
+      assertTrue(
+          node.statistics.read() < 2_000 && node.statistics.waiting() > 0, "it reads no further");
+      Await.until("lag", PATIENCE, () -> node.statistics.lagRecords() >= 2_000);
+
+      cache.setAvailable(true);
+      awaitChanged(2_000);
+
+      assertEquals(2_000, cache.changed().size());
+      awaitCommitted(2_000);
+      assertEquals(0, node.statistics.handedBack(), "the group kept the member");
+      assertTrue(node.trouble.isNone());
+    }
+  }
+
+  @Test
+  void close_whileTheCacheIsAway_isQuick_andTheNextNodeAppliesAll() throws Exception {
+    cache.setAvailable(false);
+    topic.create().publish(corrections(0, 100, 1));
+    LoopNode first = node("n1");
+    Await.until("a refusal", PATIENCE, () -> cache.refusals() > 0);
+    long startNanos = System.nanoTime();
+    first.close();
+
+    assertTrue(System.nanoTime() - startNanos < Duration.ofSeconds(6).toNanos());
+    assertEquals(first.statistics.read(), first.ended());
+    cache.setAvailable(true);
+    try (LoopNode second = node("n2")) {
+      awaitChanged(100);
+      assertEquals(0, second.statistics.retries());
+    }
+  }
+
+  @Test
+  void restored_isNotedAfterTheCorrectionsBeforeIt() throws Exception {
+    CacheRestored restored = new CacheRestored("g1", 0, PARTITIONS, 1, 5);
+    cache.setAvailable(false);
+    topic.create().publish(corrections(0, 100, 1));
+    topic.publish(restored);
+    try (LoopNode node = node("n1")) {
+      Await.until("a refusal", PATIENCE, () -> cache.refusals() > 0);
+      assertEquals(List.of(), node.life.noted());
+      cache.setAvailable(true);
+      Await.until("noted", PATIENCE, () -> !node.life.noted().isEmpty());
+
+      assertEquals(List.of(restored), node.life.noted());
+      long before = cache.changed().stream().filter(each -> partition(each) == 0).count();
+      assertEquals(
+          corrections(0, 100, 1).stream().filter(each -> partition(each) == 0).count(), before);
+    }
+  }
+
+  private static int partition(Correction correction) {
+    String bucket = correction.bucket();
+    return TestCorrections.partition(
+        bucket.substring(bucket.indexOf(':', 4) + 1, bucket.indexOf('}')), PARTITIONS);
+  }
+
+  @Test
+  void malformedRecords_areSkippedAndCounted() throws Exception {
+    topic.create();
+    byte[] good = CorrectionCodec.encode(TestCorrections.correction("c0", 1, 1));
+    topic.publishRaw(0, null, good);
+    topic.publishRaw(0, "drift", good);
+    topic.publishRaw(0, CorrectionCodec.TYPE, new byte[] {1, 2, 3});
+    topic.publishRaw(0, CorrectionCodec.RESTORED_TYPE, good);
+    topic.publishRaw(
+        0,
+        CorrectionCodec.TYPE,
+        new String(good, StandardCharsets.UTF_8)
+            .replace("w1:", "w0:")
+            .getBytes(StandardCharsets.UTF_8));
+    topic.publishRaw(0, CorrectionCodec.TYPE, null);
+    topic.publish(corrections(0, 10, 1));
+    try (LoopNode node = node("n1")) {
+      awaitChanged(10);
+      Await.until("all answered", PATIENCE, () -> node.ended() == 15);
+
+      assertEquals(5, node.statistics.malformed());
+      assertEquals(15, node.statistics.read(), "a tombstone is none");
+      awaitCommitted(16);
+    }
+  }
+
+  @Test
+  void storm_keepsTheRate_overAnyStretch() throws Exception {
+    int rate = 2_000;
+    topic.create().publish(corrections(0, 5_000, 1));
+    try (LoopNode node = new LoopNode("n1", kafka.bootstrapServers(), cache, rate)) {
+      awaitChanged(5_000);
+      assertEquals(5_000, node.statistics.outcomes(Kind.CREATED));
+    }
+    List<FakeCorrector.Call> calls = cache.calls();
+    for (int from = 0; from < calls.size(); from += 10) {
+      int count = 0;
+      for (int to = from; to < calls.size(); to++) {
+        count += calls.get(to).corrections().size();
+        double seconds = (calls.get(to).atNanos() - calls.get(from).atNanos()) / 1e9;
+        // the pace counts from before a call, the cache from its arrival: half a second of slack
+        assertTrue(
+            count <= rate * (seconds + 0.5) + 40, count + " corrections in " + seconds + " s");
+      }
+    }
+  }
+
+  @Test
+  void topicMissing_thenKafkaAway_theLoopWaitsAndGoesOn() throws Exception {
+    try (LoopNode node = node("n1")) {
+      Await.until("it says so", PATIENCE, () -> node.trouble.detail().contains("does not exist"));
+      topic.create().publish(corrections(0, 10, 1));
+      awaitChanged(10);
+      kafka.stop();
+      Await.until("it notices", PATIENCE, () -> !node.trouble.isNone());
+      kafka.restart();
+      topic.publish(corrections(10, 20, 1));
+      awaitChanged(20);
+      Await.until("it says so", PATIENCE, node.trouble::isNone);
+    }
+  }
+
+  @Test
+  void kafkaAway_atTheStart_theLoopIsThereWhenItComes() throws Exception {
+    topic.create().publish(corrections(0, 10, 1));
+    kafka.stop();
+    try (LoopNode node = node("n1")) {
+      Await.until("it tries", PATIENCE, () -> node.trouble.detail().contains("Exception"));
+      kafka.restart();
+      awaitChanged(10);
+    }
+  }
+
+  @Test
+  void twoNodes_shareThePartitions_andOneGoesOnWhenTheOtherIsKilled() throws Exception {
+    topic.create();
+    Process child =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx128m",
+                "-XX:+UseSerialGC",
+                "-cp",
+                System.getProperty("java.class.path"),
+                LoopChild.class.getName(),
+                kafka.bootstrapServers(),
+                "n2")
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    try (BufferedReader lines =
+            new BufferedReader(
+                new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8));
+        LoopNode node = node("n1")) {
+      int published = publishUntilBothApplied(lines, child);
+      child.destroyForcibly();
+      assertTrue(child.waitFor(20, TimeUnit.SECONDS), "the child dies when killed");
+      int last = published + 200;
+      topic.publish(corrections(published, last, 1));
+
+      Map<String, Long> expected = new HashMap<>();
+      for (int i = published; i < last; i++) {
+        expected.put(TestCorrections.bucket("c" + i), 1L);
+      }
+      Await.until(
+          "all that came after the kill",
+          PATIENCE,
+          () -> cache.versions().entrySet().containsAll(expected.entrySet()));
+      assertTrue(node.trouble.isNone());
+    } finally {
+      child.destroyForcibly();
+    }
+  }
+
+  /** Publishes until each of the two has applied some; returns how many were published. */
+  private int publishUntilBothApplied(BufferedReader lines, Process child) throws Exception {
+    long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
+    int published = 0;
+    boolean childApplied = false;
+    while (!childApplied || cache.changed().isEmpty()) {
+      assertTrue(System.nanoTime() < deadlineNanos, "both get partitions");
+      assertTrue(child.isAlive(), "the child lives");
+      topic.publish(corrections(published, published + 20, 1));
+      published += 20;
+      while (lines.ready()) {
+        childApplied |= !lines.readLine().equals("applied 0");
+      }
+    }
+    return published;
+  }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.Correction;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CorrectionCodec;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+
+/** Writes the corrections topic as the aggregator does, and looks at the group that reads it. */
+final class CorrectionTopic {
+  private static final String NAME = Topics.CORRECTIONS.name();
+
+  private final String bootstrapServers;
+  private final int partitions;
+
+  CorrectionTopic(String bootstrapServers, int partitions) {
+    this.bootstrapServers = bootstrapServers;
+    this.partitions = partitions;
+  }
+
+  CorrectionTopic create() throws Exception {
+    create(Topics.CORRECTIONS);
+    return this;
+  }
+
+  void create(Topic topic) throws Exception {
+    try (Admin admin = admin()) {
+      NewTopic created = new NewTopic(topic.name(), partitions, (short) 1);
+      admin.createTopics(List.of(created.configs(topic.configs()))).all().get();
+    }
+  }
+
+  private Admin admin() {
+    return Admin.create(Map.of("bootstrap.servers", bootstrapServers));
+  }
+
+  /** One committed transaction. */
+  void publish(List<Correction> corrections) throws Exception {
+    List<ProducerRecord<byte[], byte[]>> records = new ArrayList<>();
+    for (Correction correction : corrections) {
+      records.add(record(correction));
+    }
+    send(records, true);
+  }
+
+  /** One aborted transaction, whose records stay in the topic. */
+  void abort(List<Correction> corrections) throws Exception {
+    List<ProducerRecord<byte[], byte[]>> records = new ArrayList<>();
+    for (Correction correction : corrections) {
+      records.add(record(correction));
+    }
+    send(records, false);
+  }
+
+  void publish(CacheRestored restored) throws Exception {
+    send(
+        List.of(
+            record(
+                restored.partition(),
+                CorrectionCodec.restoredKey(restored.partition()),
+                CorrectionCodec.RESTORED_TYPE,
+                CorrectionCodec.encode(restored))),
+        true);
+  }
+
+  void publishRaw(int partition, @Nullable String type, byte @Nullable [] value) throws Exception {
+    send(List.of(record(partition, "key", type, value)), true);
+  }
+
+  private ProducerRecord<byte[], byte[]> record(Correction correction) {
+    String bucket = correction.bucket();
+    String client = bucket.substring(bucket.indexOf(':', 4) + 1, bucket.indexOf('}'));
+    return record(
+        TestCorrections.partition(client, partitions),
+        bucket,
+        CorrectionCodec.TYPE,
+        CorrectionCodec.encode(correction));
+  }
+
+  private static ProducerRecord<byte[], byte[]> record(
+      int partition, String key, @Nullable String type, byte @Nullable [] value) {
+    ProducerRecord<byte[], byte[]> record =
+        new ProducerRecord<>(NAME, partition, key.getBytes(StandardCharsets.UTF_8), value);
+    if (type != null) {
+      record.headers().add(BatchHeaderCodec.TYPE_HEADER, type.getBytes(StandardCharsets.UTF_8));
+    }
+    return record;
+  }
+
+  private void send(List<ProducerRecord<byte[], byte[]>> records, boolean commit) throws Exception {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    settings.put(ProducerConfig.TRANSACTIONAL_ID_CONFIG, "test");
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+      producer.initTransactions();
+      producer.beginTransaction();
+      List<Future<RecordMetadata>> sent = new ArrayList<>();
+      for (ProducerRecord<byte[], byte[]> record : records) {
+        sent.add(producer.send(record));
+      }
+      for (Future<RecordMetadata> each : sent) {
+        each.get();
+      }
+      if (commit) {
+        producer.commitTransaction();
+      } else {
+        producer.abortTransaction();
+      }
+    }
+  }
+
+  /** Committed offsets of the group of appliers, by partition; absent where there is none. */
+  Map<Integer, Long> committed() throws Exception {
+    try (Admin admin = admin()) {
+      Map<Integer, Long> offsets = new HashMap<>();
+      admin
+          .listConsumerGroupOffsets(CorrectionConsumer.GROUP)
+          .partitionsToOffsetAndMetadata()
+          .get()
+          .forEach((partition, offset) -> offsets.put(partition.partition(), offset.offset()));
+      return offsets;
+    }
+  }
+
+  /** Sets the group back to the beginning; it must have no members. */
+  void rewind() throws Exception {
+    try (Admin admin = admin()) {
+      Map<TopicPartition, OffsetAndMetadata> beginning = new HashMap<>();
+      for (int partition = 0; partition < partitions; partition++) {
+        beginning.put(new TopicPartition(NAME, partition), new OffsetAndMetadata(0));
+      }
+      admin.alterConsumerGroupOffsets(CorrectionConsumer.GROUP, beginning).all().get();
+    }
+  }
+}

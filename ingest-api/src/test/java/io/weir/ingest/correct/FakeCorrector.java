@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.topics.model.Correction;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Keeps the newest correction of each bucket in memory; can be made not to answer. */
+final class FakeCorrector implements BucketCorrector {
+  /** A call that was answered. */
+  record Call(long atNanos, List<Bounded> corrections) {}
+
+  private final Map<String, Correction> newest = new HashMap<>();
+  private final List<Call> calls = new ArrayList<>();
+  private final List<Correction> changed = new ArrayList<>();
+  private boolean available = true;
+  private int refusals;
+
+  @Override
+  public synchronized List<Outcome> apply(List<Bounded> corrections)
+      throws CacheUnavailableException {
+    if (!available) {
+      refusals++;
+      throw new CacheUnavailableException("made not to answer");
+    }
+    if (corrections.isEmpty() || corrections.size() > MAX_BATCH) {
+      throw new IllegalArgumentException("1 to " + MAX_BATCH + ", are " + corrections.size());
+    }
+    calls.add(new Call(System.nanoTime(), List.copyOf(corrections)));
+    List<Outcome> outcomes = new ArrayList<>();
+    for (Bounded bounded : corrections) {
+      outcomes.add(apply(bounded.correction()));
+    }
+    return outcomes;
+  }
+
+  private Outcome apply(Correction correction) {
+    Correction kept = newest.get(correction.bucket());
+    if (kept != null
+        && (kept.epoch() > correction.epoch()
+            || (kept.epoch() == correction.epoch() && kept.version() >= correction.version()))) {
+      return new Outcome(Kind.STALE, 0, false);
+    }
+    newest.put(correction.bucket(), correction);
+    changed.add(correction);
+    return new Outcome(kept == null ? Kind.CREATED : Kind.APPLIED, -3, false);
+  }
+
+  synchronized void setAvailable(boolean answers) {
+    available = answers;
+  }
+
+  /** Calls that were not answered. */
+  synchronized int refusals() {
+    return refusals;
+  }
+
+  synchronized List<Call> calls() {
+    return List.copyOf(calls);
+  }
+
+  /** Corrections that changed something, in their order. */
+  synchronized List<Correction> changed() {
+    return List.copyOf(changed);
+  }
+
+  /** Versions by bucket. */
+  synchronized Map<String, Long> versions() {
+    Map<String, Long> versions = new HashMap<>();
+    newest.forEach((bucket, correction) -> versions.put(bucket, correction.version()));
+    return versions;
+  }
+
+  @Override
+  public void close() {}
+}

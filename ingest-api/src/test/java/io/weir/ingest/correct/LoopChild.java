@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector.Kind;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.locks.LockSupport;
+
+/** The process that {@link CorrectionLoopIT} kills: applies corrections and prints how many. */
+final class LoopChild {
+  private LoopChild() {}
+
+  /** Arguments: bootstrap servers, name of the node. */
+  public static void main(String[] args) {
+    PrintStream out =
+        new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+    FakeCorrector corrector = new FakeCorrector();
+    try (LoopNode node = new LoopNode(args[1], args[0], corrector, 20_000)) {
+      long told = -1;
+      while (!out.checkError()) {
+        long applied = node.statistics.outcomes(Kind.CREATED);
+        if (applied != told) {
+          told = applied;
+          out.println("applied " + applied);
+        }
+        LockSupport.parkNanos(20_000_000);
+      }
+    }
+  }
+}

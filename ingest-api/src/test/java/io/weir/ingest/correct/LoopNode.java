@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.topics.model.PolicySet;
+
+/** One applier over a real broker and a cache in memory. */
+final class LoopNode implements AutoCloseable {
+  final FakeLife life = new FakeLife();
+  final CorrectionStatistics statistics = new CorrectionStatistics(new CollectedAges());
+  final Trouble trouble = new Trouble();
+  private final CorrectionLoop loop;
+
+  LoopNode(String node, String bootstrapServers, FakeCorrector corrector, int maxPerSecond) {
+    loop =
+        new CorrectionLoop(
+            new CorrectionSettings(node, bootstrapServers, maxPerSecond),
+            corrector,
+            life,
+            new DebtCaps(() -> PolicySet.EMPTY),
+            statistics,
+            trouble,
+            Clocks.ofSystem());
+    loop.start();
+  }
+
+  /** All records read that something has become of. */
+  long ended() {
+    long ended =
+        statistics.superseded()
+            + statistics.malformed()
+            + statistics.restoredWords()
+            + statistics.handedBack();
+    for (Kind kind : Kind.values()) {
+      ended += statistics.outcomes(kind);
+    }
+    return ended;
+  }
+
+  @Override
+  public void close() {
+    loop.close();
+  }
+}

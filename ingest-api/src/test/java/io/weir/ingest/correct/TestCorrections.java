@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.correct;
+
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.TokenBucketLimit;
+
+/** Corrections for tests: policy {@code burst} with capacity 100. */
+final class TestCorrections {
+  static final TokenBucketLimit LIMIT = new TokenBucketLimit(100, 1, 3_600_000_000L);
+
+  private TestCorrections() {}
+
+  static String bucket(String client) {
+    return BucketKeys.ofClient("burst", client);
+  }
+
+  static Correction correction(String client, long epoch, long version) {
+    return correction(client, epoch, version, 1_000, 2_000);
+  }
+
+  static Correction correction(
+      String client, long epoch, long version, long disturbedEpochMillis, long asOfEpochMillis) {
+    return new Correction(
+        bucket(client),
+        LIMIT,
+        epoch,
+        version,
+        10,
+        1_000_000,
+        10,
+        0,
+        Correction.Cause.GAP,
+        disturbedEpochMillis,
+        asOfEpochMillis);
+  }
+
+  static Backlog.Fix fix(int partition, long offset, String client, long version) {
+    return new Backlog.Fix(partition, offset, new Bounded(correction(client, 1, version), 100));
+  }
+
+  static int partition(String client, int partitions) {
+    return ClientPartitioner.partition(client, partitions);
+  }
+}

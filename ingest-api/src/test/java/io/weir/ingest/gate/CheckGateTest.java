@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.Decision.Cause;
+import io.weir.decision.PolicyMatcher;
+import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.CalendarPeriod;
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.ColdCacheMode;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.FailureMode;
+import io.weir.topics.model.KeyPart;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyMatch;
+import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.ZoneId;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class CheckGateTest {
+  private static final TokenBucketLimit TEN_A_SECOND = new TokenBucketLimit(10, 10, 1_000_000);
+  private static final CalendarQuota DAILY =
+      new CalendarQuota(100, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH);
+
+  private final KeptCalls log = new KeptCalls();
+  private final SwitchedCache cache = new SwitchedCache(new MemoryDecisionCache(this::nowMicros));
+
+  private long nowMicros() {
+    return log.nowEpochMillis * 1_000;
+  }
+
+  private CheckGate gate(int nodes, Policy... policies) {
+    return new CheckGate(
+        PolicyMatcher.of(new PolicySet(1, List.of(policies))),
+        cache,
+        new LocalDecider(nodes, this::nowMicros),
+        log,
+        () -> "made");
+  }
+
+  private static Policy bucket(String name, PolicyMode mode, FailureMode failure) {
+    return new Policy(name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), TEN_A_SECOND, mode, failure);
+  }
+
+  private static Policy enforced(String name, FailureMode failure) {
+    return bucket(name, PolicyMode.ENFORCE, failure);
+  }
+
+  private static Policy quota(String name, FailureMode failure, ColdCacheMode cold) {
+    return new Policy(
+        name,
+        PolicyMatch.ANY,
+        List.of(KeyPart.CLIENT),
+        DAILY,
+        PolicyMode.ENFORCE,
+        failure,
+        cold,
+        100);
+  }
+
+  private static CheckOutcome.Decided check(CheckGate gate, long cost) {
+    return assertInstanceOf(CheckOutcome.Decided.class, gate.check(call(cost)));
+  }
+
+  private static Call call(long cost) {
+    return new Call("acme", "-", "calls", cost, null, null);
+  }
+
+  private static Charge owed(String policy, long cost) {
+    return new Charge(BucketKeys.ofClient(policy, "acme"), cost, TEN_A_SECOND, null);
+  }
+
+  @Test
+  void check_decidedByTheCache_recordsStampedCharges() {
+    check(gate(1, enforced("burst", FailureMode.OPEN)), 3);
+
+    assertEquals(DecidedBy.CACHE, log.last().decidedBy());
+    assertEquals(
+        List.of(
+            new Charge(
+                BucketKeys.ofClient("burst", "acme"),
+                3,
+                TEN_A_SECOND,
+                new Stamp(nowMicros(), 0, 3, nowMicros() + 300_000))),
+        log.last().charges());
+  }
+
+  @Test
+  void check_denied_recordsTheRefusingBucketAtCost0() {
+    CheckGate gate =
+        gate(1, enforced("burst", FailureMode.OPEN), enforced("other", FailureMode.OPEN));
+    check(gate, 8);
+
+    CheckOutcome.Decided denied = check(gate, 5);
+
+    assertFalse(denied.call().allowed());
+    assertEquals(
+        List.of(
+            new Charge(
+                BucketKeys.ofClient("burst", "acme"),
+                0,
+                TEN_A_SECOND,
+                new Stamp(nowMicros(), 0, 8, nowMicros() + 800_000))),
+        log.last().charges());
+  }
+
+  @Test
+  void check_deniedByABucketThatNeverLived_recordsNoCharge() {
+    CheckOutcome.Decided denied = check(gate(1, enforced("burst", FailureMode.OPEN)), 11);
+
+    assertNotNull(denied.denial());
+    assertEquals(List.of(), log.last().charges());
+  }
+
+  @Test
+  void check_failOpen_owesEachEnforcedBucket_andNoShadowOne() {
+    cache.cause = Cause.TIMEOUT;
+
+    CheckOutcome.Decided passed =
+        check(
+            gate(
+                1,
+                bucket("tried", PolicyMode.SHADOW, FailureMode.CLOSED),
+                enforced("one", FailureMode.OPEN),
+                enforced("two", FailureMode.OPEN)),
+            30);
+
+    assertTrue(passed.call().allowed());
+    assertEquals(DecidedBy.FAIL_OPEN, passed.call().decidedBy());
+    assertEquals("one", passed.call().policy());
+    assertEquals(List.of(owed("one", 30), owed("two", 30)), log.last().charges());
+  }
+
+  @Test
+  void check_failClosed_goesBeforeLocalAndOpen_andOwesNothing() {
+    cache.cause = Cause.UNAVAILABLE;
+
+    CheckOutcome.Decided refused =
+        check(
+            gate(
+                1,
+                enforced("one", FailureMode.OPEN),
+                enforced("two", FailureMode.LOCAL),
+                enforced("three", FailureMode.CLOSED)),
+            1);
+
+    assertEquals(DecidedBy.FAIL_CLOSED, refused.call().decidedBy());
+    assertEquals("three", refused.call().policy());
+    assertEquals(List.of(), log.last().charges());
+  }
+
+  @Test
+  void check_local_admitsItsShare_andOwesEveryEnforcedBucket() {
+    cache.cause = Cause.UNAVAILABLE;
+    CheckGate gate =
+        gate(4, enforced("local", FailureMode.LOCAL), enforced("open", FailureMode.OPEN));
+
+    // a quarter of 10, rounded down
+    CheckOutcome.Decided first = check(gate, 1);
+    check(gate, 1);
+    CheckOutcome.Decided third = check(gate, 1);
+
+    assertTrue(first.call().allowed());
+    assertEquals(DecidedBy.LOCAL, first.call().decidedBy());
+    assertEquals("local", first.call().policy());
+    assertEquals(List.of(owed("local", 1), owed("open", 1)), log.calls.get(0).charges());
+    assertEquals(1, first.limits().size());
+    assertEquals(2, first.limits().get(0).limit().capacityTokens());
+    assertEquals(1, first.limits().get(0).remainingTokens());
+    assertFalse(third.call().allowed());
+    assertEquals(DecidedBy.LOCAL, third.call().decidedBy());
+    assertEquals(List.of(), log.calls.get(2).charges());
+    CheckOutcome.Denial denial = third.denial();
+    assertNotNull(denial);
+    assertEquals(List.of("local"), denial.violated());
+    // 10 a second among 4 nodes is one in 400 ms
+    assertEquals(400_000, denial.retryAfterMicros());
+    log.nowEpochMillis += 400;
+    assertTrue(check(gate, 1).call().allowed());
+    assertEquals(3, gate.statistics().allowed(DecidedBy.LOCAL));
+    assertEquals(1, gate.statistics().denied(DecidedBy.LOCAL));
+    assertEquals(4, gate.statistics().undecided());
+  }
+
+  @Test
+  void peek_local_takesNothing() {
+    cache.cause = Cause.UNAVAILABLE;
+    CheckGate gate = gate(5, enforced("local", FailureMode.LOCAL));
+
+    for (int i = 0; i < 5; i++) {
+      assertEquals(2, gate.peek(call(1)).limits().get(0).remainingTokens());
+    }
+    assertEquals(List.of(), log.calls);
+  }
+
+  @Test
+  void check_shadowPolicyOfLocal_isNotAsked() {
+    cache.cause = Cause.UNAVAILABLE;
+    CheckGate gate = gate(1, bucket("tried", PolicyMode.SHADOW, FailureMode.LOCAL));
+
+    CheckOutcome.Decided passed = check(gate, 100);
+
+    assertEquals(DecidedBy.FAIL_OPEN, passed.call().decidedBy());
+    assertNull(passed.call().policy());
+    assertEquals(List.of(), log.last().charges());
+  }
+
+  @Test
+  void check_quotaDenied_waitsForThePeriodsEnd_andRecordsItAsTheTimeToFull() {
+    CheckGate gate = gate(1, quota("daily", FailureMode.OPEN, ColdCacheMode.ALLOW));
+    check(gate, 60);
+
+    CheckOutcome.Decided denied = check(gate, 41);
+
+    long endMicros = dayEndMicros();
+    CheckOutcome.Denial denial = denied.denial();
+    assertNotNull(denial);
+    assertEquals(endMicros - nowMicros(), denial.retryAfterMicros());
+    LimitStatus daily = denied.limits().get(0);
+    CalendarQuota.Span period = daily.period();
+    assertNotNull(period);
+    assertEquals(86_400, period.endEpochSecond() - period.startEpochSecond());
+    assertEquals(40, daily.remainingTokens());
+    assertEquals(endMicros - nowMicros(), daily.reply().resetMicros());
+    Charge refusing = log.last().charges().get(0);
+    assertEquals(0, refusing.cost());
+    assertEquals(new QuotaLimit(100, endMicros), refusing.limit());
+    assertEquals(new Stamp(nowMicros(), 0, 60, endMicros), refusing.stamp());
+  }
+
+  @Test
+  void check_localQuota_admitsItsShareOfThePeriod_andAllOfItInTheNext() {
+    cache.cause = Cause.COLD;
+    CheckGate gate =
+        gate(
+            4,
+            enforced("burst", FailureMode.CLOSED),
+            quota("held", FailureMode.LOCAL, ColdCacheMode.HOLD));
+
+    assertTrue(check(gate, 20).call().allowed());
+    assertEquals(2, log.last().charges().size());
+    CheckOutcome.Decided denied = check(gate, 6);
+    assertEquals(DecidedBy.LOCAL, denied.call().decidedBy());
+    assertFalse(denied.call().allowed());
+    assertEquals(25, denied.limits().get(0).limit().capacityTokens());
+    assertEquals(5, denied.limits().get(0).remainingTokens());
+    log.nowEpochMillis = dayEndMicros() / 1_000;
+    assertTrue(check(gate, 25).call().allowed());
+  }
+
+  private long dayEndMicros() {
+    long day = 86_400_000;
+    return (log.nowEpochMillis / day + 1) * day * 1_000;
+  }
+
+  @Test
+  void check_cold_onlyTheHeldQuotasHaveASay() {
+    cache.cause = Cause.COLD;
+
+    CheckOutcome.Decided passed =
+        check(
+            gate(
+                1,
+                enforced("burst", FailureMode.CLOSED),
+                quota("allowing", FailureMode.CLOSED, ColdCacheMode.ALLOW),
+                quota("held", FailureMode.OPEN, ColdCacheMode.HOLD)),
+            1);
+
+    assertEquals(DecidedBy.FAIL_OPEN, passed.call().decidedBy());
+    assertEquals("held", passed.call().policy());
+    assertEquals(3, log.last().charges().size());
+    assertTrue(log.last().charges().stream().allMatch(c -> c.stamp() == null && c.cost() == 1));
+    assertInstanceOf(QuotaLimit.class, log.last().charges().get(2).limit());
+  }
+
+  @Test
+  void check_coldAndHeldQuotaFailsClosed_isRefused_thoughOthersAreOpen() {
+    cache.cause = Cause.COLD;
+
+    CheckOutcome.Decided refused =
+        check(
+            gate(
+                1,
+                enforced("burst", FailureMode.OPEN),
+                quota("held", FailureMode.CLOSED, ColdCacheMode.HOLD)),
+            1);
+
+    assertEquals(DecidedBy.FAIL_CLOSED, refused.call().decidedBy());
+    assertEquals("held", refused.call().policy());
+  }
+
+  @Test
+  void check_cacheAwayNotCold_everyEnforcedPolicyHasASay() {
+    cache.cause = Cause.TIMEOUT;
+
+    CheckOutcome.Decided refused =
+        check(
+            gate(
+                1,
+                enforced("burst", FailureMode.CLOSED),
+                quota("held", FailureMode.OPEN, ColdCacheMode.HOLD)),
+            1);
+
+    assertEquals("burst", refused.call().policy());
+  }
+
+  @Test
+  void check_cacheBackForAWhile_shareIsFullAgainInTheNextOutage() {
+    CheckGate gate = gate(10, enforced("local", FailureMode.LOCAL));
+    cache.cause = Cause.UNAVAILABLE;
+    assertTrue(check(gate, 1).call().allowed());
+    assertFalse(check(gate, 1).call().allowed());
+
+    cache.cause = null;
+    check(gate, 1);
+    cache.cause = Cause.UNAVAILABLE;
+    assertFalse(check(gate, 1).call().allowed());
+
+    cache.cause = null;
+    log.nowEpochMillis += LocalDecider.FORGET_AFTER_MILLIS;
+    check(gate, 1);
+    cache.cause = Cause.UNAVAILABLE;
+    assertTrue(check(gate, 1).call().allowed());
+  }
+
+  @Test
+  void check_noPolicyMatches_isAllowedByNone() {
+    assertEquals(DecidedBy.NONE, check(gate(1), 1).call().decidedBy());
+    assertEquals(List.of(), log.last().charges());
+  }
+}

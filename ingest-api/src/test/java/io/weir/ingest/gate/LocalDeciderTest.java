@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Decision;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class LocalDeciderTest {
+  private static final TokenBucketLimit HUNDRED = new TokenBucketLimit(100, 100, 60_000_000);
+  private static final TokenBucketLimit TWENTY = new TokenBucketLimit(20, 20, 60_000_000);
+
+  private long nowEpochMillis = 1_800_000_000_000L;
+
+  private Decision.Decided take(LocalDecider local, long cost, TokenBucketLimit... limits) {
+    List<BucketRequest> buckets =
+        List.of(limits).stream()
+            .map(limit -> new BucketRequest("b" + limit.capacityTokens(), limit, true, true))
+            .toList();
+    return local.decide(buckets, cost, false, nowEpochMillis);
+  }
+
+  private LocalDecider decider(int nodes) {
+    return new LocalDecider(nodes, () -> nowEpochMillis * 1_000);
+  }
+
+  @Test
+  void decide_costAboveAShare_butNotAboveTheLimit_isToTryAgainSoon() {
+    Decision.Denied denied =
+        assertInstanceOf(Decision.Denied.class, take(decider(4), 10, HUNDRED, TWENTY));
+
+    assertFalse(denied.costExceedsCapacity());
+    assertEquals(1, denied.decidingBucket());
+    assertTrue(denied.buckets().get(0).sufficient());
+    assertFalse(denied.buckets().get(1).sufficient());
+    assertEquals(LocalDecider.RETRY_AFTER_MICROS, denied.buckets().get(1).retryAfterMicros());
+  }
+
+  @Test
+  void decide_costAboveTheLimitItself_neverCan() {
+    Decision.Denied denied =
+        assertInstanceOf(Decision.Denied.class, take(decider(4), 30, HUNDRED, TWENTY));
+
+    assertTrue(denied.costExceedsCapacity());
+    assertEquals(1, denied.decidingBucket());
+    assertEquals(-1, denied.buckets().get(1).retryAfterMicros());
+    assertEquals(LocalDecider.RETRY_AFTER_MICROS, denied.buckets().get(0).retryAfterMicros());
+  }
+
+  @Test
+  void decide_severalBuckets_takesFromAllOrNone() {
+    LocalDecider local = decider(2);
+
+    assertInstanceOf(Decision.Allowed.class, take(local, 10, HUNDRED, TWENTY));
+    assertInstanceOf(Decision.Denied.class, take(local, 10, HUNDRED, TWENTY));
+    assertInstanceOf(Decision.Allowed.class, take(local, 40, HUNDRED));
+    assertInstanceOf(Decision.Denied.class, take(local, 1, HUNDRED));
+  }
+
+  @Test
+  void decide_moreBucketsThanItKeeps_beginsAnew() {
+    LocalDecider local = decider(1);
+    for (int i = 0; i <= LocalDecider.MAX_BUCKETS; i++) {
+      local.decide(
+          List.of(new BucketRequest("client-" + i, HUNDRED, true)), 1, false, nowEpochMillis);
+    }
+    assertEquals(LocalDecider.MAX_BUCKETS + 1, local.bucketCount());
+
+    take(local, 1, HUNDRED);
+
+    assertEquals(1, local.bucketCount());
+  }
+
+  @Test
+  void cacheDecided_forgetsOnlyAfterAWhileWithoutLocalDecisions() {
+    LocalDecider local = decider(1);
+    take(local, 1, HUNDRED);
+
+    local.cacheDecided(nowEpochMillis + LocalDecider.FORGET_AFTER_MILLIS - 1);
+    assertEquals(1, local.bucketCount());
+    local.cacheDecided(nowEpochMillis + LocalDecider.FORGET_AFTER_MILLIS);
+    assertEquals(0, local.bucketCount());
+  }
+
+  @Test
+  void new_nodesOutOfRange_isRefused() {
+    assertThrows(IllegalArgumentException.class, () -> decider(0));
+    assertThrows(IllegalArgumentException.class, () -> decider(LocalDecider.MAX_NODES + 1));
+  }
+}

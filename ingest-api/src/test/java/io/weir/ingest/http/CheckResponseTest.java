@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.decision.BucketReply;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.LimitStatus;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.FailureMode;
+import io.weir.topics.model.KeyPart;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyMatch;
+import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.TokenBucketLimit;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class CheckResponseTest {
+  private static final TokenBucketLimit LIMIT = new TokenBucketLimit(100, 100, 60_000_000);
+
+  @Test
+  void body_ofABucketInDebt_showsNothingLeft_andTheWholeWait() throws IOException {
+    CheckOutcome.Decided denied = denied(DecidedBy.CACHE, LIMIT, -50);
+
+    JsonNode body = new ObjectMapper().readTree(CheckResponse.body(denied));
+
+    assertEquals(429, CheckResponse.status(denied));
+    assertEquals(0, body.path("limits").path(0).path("remaining").asLong(-1));
+    assertEquals(90_000, body.path("limits").path(0).path("reset_ms").asLong());
+    assertEquals(30_600, body.path("retry_after_ms").asLong());
+  }
+
+  @Test
+  void body_ofALocalDenial_tellsTheShare() throws IOException {
+    CheckOutcome.Decided denied =
+        denied(DecidedBy.LOCAL, new TokenBucketLimit(25, 100, 240_000_000), 0);
+
+    JsonNode body = new ObjectMapper().readTree(CheckResponse.body(denied));
+
+    assertEquals(429, CheckResponse.status(denied));
+    assertEquals("local", body.path("decided_by").asText());
+    assertEquals(25, body.path("limits").path(0).path("limit").asLong());
+    assertTrue(body.path("detail").asText().contains("this node's share"));
+  }
+
+  private static CheckOutcome.Decided denied(
+      DecidedBy decidedBy, TokenBucketLimit limit, long remaining) {
+    Policy policy =
+        new Policy(
+            "burst",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            LIMIT,
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL);
+    BucketReply reply = new BucketReply(false, remaining, 90_000_000, 30_600_000, 1, 0, 5, false);
+    CallEvent call =
+        new CallEvent(
+            "id", true, "acme", "-", "calls", 1, false, decidedBy, "burst", 1, 1, null, List.of());
+    return new CheckOutcome.Decided(
+        call,
+        List.of(new LimitStatus(policy, limit, null, reply)),
+        new CheckOutcome.Denial(List.of("burst"), 30_600_000, false),
+        null);
+  }
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.CacheLoss;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.Stamp;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All live buckets of one partition: compares what the cache said with what was recorded, and
+ * publishes corrections where they disagree. A bucket leaves when it is full and its last word has
+ * been checked, so that state grows with the buckets in use. Not safe for threads.
+ */
+final class BucketBook {
+  /**
+   * How much longer than its time to full a bucket is tracked: longer than the cache keeps it, so
+   * that the same life of a bucket never meets a new track.
+   */
+  static final long KEPT_AFTER_FULL_MILLIS = 15_000;
+
+  /** Least time between two corrections of a bucket while none of them is seen to be applied. */
+  static final long UNCONFIRMED_INTERVAL_MILLIS = 1_000;
+
+  /** A correction that decisions do not show after this long is published again. */
+  static final long REPEAT_AFTER_MILLIS = 5_000;
+
+  /**
+   * How far behind the watermark a charge must be before it counts as never recorded. A node that
+   * has just started is not in the watermark until its first word has come.
+   */
+  static final long GAP_GRACE_MILLIS = 2_000;
+
+  /** A bucket that is called less often tells too late when its correction was applied. */
+  private static final long DELAY_RESOLUTION_MILLIS = 500;
+
+  /** Most tracks kept decoded in memory; at some 500 bytes each, 10 MB a partition. */
+  static final int MAX_TRACKS_IN_MEMORY = 20_000;
+
+  private static final int CHUNK_ROWS = 256;
+  private static final byte[] FIRST_KEY = {'b'};
+  private static final byte[] BEHIND_LAST_KEY = {'c'};
+
+  private final int partition;
+  private final int partitions;
+  private final ByteStore store;
+  private final ByteStore progress;
+  private final PartitionState state;
+  private final CountOutput output;
+  private final AccuracyBook accuracy;
+  private final Packer packer = new Packer();
+  private final Map<String, BucketTrack> inMemory = new HashMap<>();
+  private final Set<BucketTrack> touched = new LinkedHashSet<>();
+  private final Set<String> due = new LinkedHashSet<>();
+  private @Nullable Restoration restoration;
+  private byte[] sweptThrough = FIRST_KEY;
+
+  /**
+   * Goes on where the stores say.
+   *
+   * @param store holds the tracks
+   * @param progress holds the accuracy and a restoration that is going on
+   */
+  BucketBook(
+      int partition,
+      int partitions,
+      ByteStore store,
+      ByteStore progress,
+      PartitionState state,
+      CountOutput output) {
+    this.partition = partition;
+    this.partitions = partitions;
+    this.store = store;
+    this.progress = progress;
+    this.state = state;
+    this.output = output;
+    this.accuracy = new AccuracyBook(progress);
+    this.restoration = Restoration.load(progress);
+  }
+
+  AccuracyBook accuracy() {
+    return accuracy;
+  }
+
+  /** Takes what a call was charged, or refused. */
+  void take(CallEvent call) {
+    for (Charge charge : call.charges()) {
+      take(charge, call.cost(), call.decidedAtEpochMillis());
+    }
+  }
+
+  private void take(Charge charge, long askedTokens, long atMillis) {
+    Stamp stamp = charge.stamp();
+    BucketTrack track = find(charge.bucket());
+    BucketLimit limit = charge.limit();
+    if (limit == null) {
+      if (track == null) {
+        return; // a record from before limits were recorded
+      }
+      limit = track.limit;
+    }
+    AccuracyBook.Policy figures = accuracy.ofBucket(charge.bucket());
+    if (stamp == null) {
+      figures.outageTokens += charge.cost();
+    } else {
+      figures.decided++;
+    }
+    if (track == null) {
+      track =
+          stamp == null
+              ? BucketTrack.ofUnstamped(charge, limit, atMillis)
+              : BucketTrack.ofStamp(charge, limit, stamp, atMillis, state.beginsMidway);
+      inMemory.put(track.bucket, track);
+      figures.driftNowTokens += track.openDriftTokens;
+      figures.outageOpenTokens += track.openOutageTokens;
+      touch(track);
+      return;
+    }
+    track.limit = limit;
+    long driftBefore = track.openDriftTokens;
+    long outageBefore = track.openOutageTokens;
+    if (stamp == null) {
+      track.takeUnstamped(charge.cost(), atMillis);
+    } else {
+      takeStamped(track, stamp, charge.cost(), askedTokens, atMillis, figures);
+    }
+    figures.driftNowTokens += track.openDriftTokens - driftBefore;
+    figures.outageOpenTokens += track.openOutageTokens - outageBefore;
+    touch(track);
+  }
+
+  private void takeStamped(
+      BucketTrack track,
+      Stamp stamp,
+      long costTokens,
+      long askedTokens,
+      long atMillis,
+      AccuracyBook.Policy figures) {
+    boolean unconfirmed = track.confirmedVersion < track.version;
+    long stampedBeforeMillis = track.stampedAtMillis();
+    switch (track.takeStamped(stamp, costTokens, askedTokens, atMillis)) {
+      case RIGHT -> {}
+      case WRONGLY_ADMITTED -> figures.wronglyAdmitted++;
+      case WRONGLY_DENIED -> figures.wronglyDenied++;
+    }
+    boolean isWatched = atMillis - stampedBeforeMillis <= DELAY_RESOLUTION_MILLIS;
+    if (unconfirmed
+        && track.confirmedVersion == track.version
+        && track.awaitedSinceMillis > 0
+        && isWatched) {
+      accuracy.countDelay(Math.max(0, atMillis - track.awaitedSinceMillis));
+    }
+    if (track.isAgreed()) {
+      track.openDriftTokens = 0;
+      track.openOutageTokens = 0;
+    } else if (track.pendingCause == null
+        && state.appendEpochMillis - track.publishedAtMillis > REPEAT_AFTER_MILLIS) {
+      track.disturb(Cause.RESTORE, 0, atMillis);
+    }
+  }
+
+  private void touch(BucketTrack track) {
+    touched.add(track);
+    if (track.pendingCause != null) {
+      due.add(track.bucket);
+    }
+  }
+
+  /** Begins to tell all live buckets again; a restoration under way is replaced. */
+  void restore(CacheLoss loss) {
+    restoration = new Restoration(loss.generation(), state.appendEpochMillis);
+    restoration.save(progress);
+  }
+
+  /** Publishes the corrections that are due, and writes what was touched. */
+  void save() {
+    publishDue(false);
+    for (BucketTrack track : touched) {
+      store.put(key(track.bucket), BucketTrackBytes.encode(track, packer));
+    }
+    touched.clear();
+    accuracy.save();
+    if (inMemory.size() > MAX_TRACKS_IN_MEMORY) {
+      inMemory.clear();
+    }
+  }
+
+  private void publishDue(boolean all) {
+    for (Iterator<String> buckets = due.iterator(); buckets.hasNext(); ) {
+      BucketTrack track = find(buckets.next());
+      if (track == null || track.pendingCause == null) {
+        buckets.remove();
+      } else if (all || mayPublish(track)) {
+        publish(track, track.pendingCause);
+        buckets.remove();
+      }
+    }
+  }
+
+  private boolean mayPublish(BucketTrack track) {
+    return track.confirmedVersion == track.version
+        || state.appendEpochMillis - track.publishedAtMillis >= UNCONFIRMED_INTERVAL_MILLIS;
+  }
+
+  private void publish(BucketTrack track, Cause cause) {
+    Correction correction = track.correct(cause, state.appendEpochMillis);
+    accuracy.countCorrection(cause);
+    output.correction(correction, state.appendEpochMillis);
+    touched.add(track);
+  }
+
+  /**
+   * Looks at tracks in turn, a round at a time: finds charges that were never recorded, and forgets
+   * buckets that are over.
+   *
+   * @return true when the round is complete
+   */
+  boolean sweep(Budget budget) {
+    while (!budget.isSpent()) {
+      List<ByteStore.Entry> rows = store.scan(sweptThrough, BEHIND_LAST_KEY, CHUNK_ROWS);
+      for (ByteStore.Entry row : rows) {
+        look(trackOf(row), row.key());
+      }
+      save();
+      if (rows.size() < CHUNK_ROWS) {
+        sweptThrough = FIRST_KEY;
+        return true;
+      }
+      sweptThrough = behind(rows.get(rows.size() - 1).key());
+    }
+    return false;
+  }
+
+  private void look(BucketTrack track, byte[] key) {
+    long watermark = Math.max(0, state.watermarkEpochMillis - GAP_GRACE_MILLIS);
+    if (track.isOver(watermark, KEPT_AFTER_FULL_MILLIS)) {
+      forget(track, key);
+      return;
+    }
+    boolean wasDue = track.pendingCause != null;
+    if (!wasDue && !track.needsCheck(watermark)) {
+      return;
+    }
+    long driftBefore = track.openDriftTokens;
+    long wrongRefusals = track.check(watermark);
+    if (track.pendingCause != null) {
+      if (!wasDue) {
+        AccuracyBook.Policy figures = accuracy.ofBucket(track.bucket);
+        figures.wronglyDenied += wrongRefusals;
+        figures.driftNowTokens += track.openDriftTokens - driftBefore;
+      }
+    }
+    inMemory.put(track.bucket, track);
+    touch(track);
+  }
+
+  private void forget(BucketTrack track, byte[] key) {
+    if (track.openDriftTokens != 0 || track.openOutageTokens != 0) {
+      AccuracyBook.Policy figures = accuracy.ofBucket(track.bucket);
+      figures.driftNowTokens -= track.openDriftTokens;
+      figures.outageOpenTokens -= track.openOutageTokens;
+    }
+    inMemory.remove(track.bucket);
+    touched.remove(track);
+    due.remove(track.bucket);
+    store.delete(key);
+  }
+
+  /**
+   * Goes on with a restoration: tells live buckets, then, when the watermark has passed the loss,
+   * that all are told.
+   *
+   * @return true when nothing is left to do now
+   */
+  boolean restore(Budget budget) {
+    Restoration going = restoration;
+    if (going == null) {
+      return true;
+    }
+    while (!going.toldAll) {
+      if (budget.isSpent()) {
+        return false;
+      }
+      tellSome(going);
+    }
+    if (state.watermarkEpochMillis <= going.lostAtMillis) {
+      return true;
+    }
+    publishDue(true);
+    save();
+    output.restored(
+        new CacheRestored(
+            going.generation, partition, partitions, going.buckets, state.appendEpochMillis),
+        state.appendEpochMillis);
+    going.delete(progress);
+    restoration = null;
+    return true;
+  }
+
+  private void tellSome(Restoration going) {
+    List<ByteStore.Entry> rows = store.scan(going.next(), BEHIND_LAST_KEY, CHUNK_ROWS);
+    for (ByteStore.Entry row : rows) {
+      BucketTrack track = trackOf(row);
+      if (track.isUsed(going.lostAtMillis)) {
+        inMemory.put(track.bucket, track);
+        publish(track, Cause.RESTORE);
+        going.buckets++;
+      }
+      going.toldThrough = track.bucket;
+    }
+    going.toldAll = rows.size() < CHUNK_ROWS;
+    save();
+    going.save(progress);
+  }
+
+  private @Nullable BucketTrack find(String bucket) {
+    BucketTrack track = inMemory.get(bucket);
+    if (track != null) {
+      return track;
+    }
+    byte[] bytes = store.get(key(bucket));
+    if (bytes == null) {
+      return null;
+    }
+    track = BucketTrackBytes.decode(bytes);
+    inMemory.put(bucket, track);
+    return track;
+  }
+
+  private BucketTrack trackOf(ByteStore.Entry row) {
+    BucketTrack known = inMemory.get(bucketOf(row.key()));
+    return known == null ? BucketTrackBytes.decode(row.value()) : known;
+  }
+
+  private static String bucketOf(byte[] key) {
+    return new String(key, 1, key.length - 1, StandardCharsets.UTF_8);
+  }
+
+  /** The key of a bucket in the store. */
+  static byte[] key(String bucket) {
+    return ("b" + bucket).getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** The least key that is greater. */
+  private static byte[] behind(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
+  }
+}

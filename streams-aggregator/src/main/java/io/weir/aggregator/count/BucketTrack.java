@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One bucket by the records: whether the cache has it right, and what the truth is where it does
+ * not. The arithmetic and its proof stand in decision record 0005; the names there: C is {@link
+ * BucketLine#chargedTokens}, E {@link BucketLine#exactTokens}, R {@link BucketLine#driftTokens}, T
+ * {@code trueFullAtMicros}. Judged by records and promises alone, so that a replay judges alike.
+ * Not safe for threads.
+ *
+ * <p>While the cache's last word shows the last correction published, and nothing happened since,
+ * the track is <em>in agreement</em>: T is what the stamps say.
+ */
+final class BucketTrack {
+  /** Room for a clock that is read in whole milliseconds. */
+  private static final long CLOCK_STEP_MICROS = 1_000;
+
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  final String bucket;
+  BucketLimit limit;
+  BucketLine line;
+
+  /** The life before, until its last records have come; null when there was none. */
+  @Nullable BucketLine previous;
+
+  long cacheFullAtMicros;
+  long trueFullAtMicros;
+
+  /** Σ cost of all records of the bucket while it is tracked. */
+  long totalTokens;
+
+  long version;
+  long confirmedVersion;
+
+  /** Why a correction is to be published; null when none is. */
+  @Nullable Cause pendingCause;
+
+  /** When the oldest call was decided that the next correction takes into account first. */
+  long disturbedAtMillis;
+
+  /** The same of the last correction published; 0 when it had no such call. */
+  long awaitedSinceMillis;
+
+  /** When the last correction was published, by the broker's clock. */
+  long publishedAtMillis;
+
+  /** Tokens by which cache and truth differ since the last confirmation. */
+  long openDriftTokens;
+
+  /** Tokens let through without the cache since the last confirmation. */
+  long openOutageTokens;
+
+  /** The stamp up to which records will be summed when the watermark has passed it. */
+  long checkAtMicros;
+
+  long checkChargedTokens;
+  long checkExactTokens;
+  long checkDriftTokens;
+
+  /** Least distance from full since the check before this one, and since this one. */
+  long headroomMicros = Long.MAX_VALUE;
+
+  long nextHeadroomMicros = Long.MAX_VALUE;
+
+  /** Refusals since the check before this one, and since this one. */
+  long refusals;
+
+  long nextRefusals;
+
+  /** What a decision of the cache was, as the records judge it. */
+  enum Judgement {
+    /** Right, as far as is known. */
+    RIGHT,
+    /** Admitted, though the true bucket did not hold the cost. */
+    WRONGLY_ADMITTED,
+    /** Refused, though the true bucket held the cost. */
+    WRONGLY_DENIED
+  }
+
+  BucketTrack(String bucket, BucketLimit limit, BucketLine line) {
+    this.bucket = bucket;
+    this.limit = limit;
+    this.line = line;
+  }
+
+  /**
+   * Begins a bucket with its first stamp; the cache is believed.
+   *
+   * @param beginsMidway whether records of the bucket may be gone from the topic, so that what the
+   *     cache charged before is not on its way
+   */
+  static BucketTrack ofStamp(
+      Charge charge, BucketLimit limit, Stamp stamp, long atMillis, boolean beginsMidway) {
+    long at = atMillis * MICROS_PER_MILLI;
+    boolean believed = beginsMidway || stamp.version() > 0;
+    long drift = believed ? charge.cost() - stamp.charged() : 0;
+    BucketLine line = new BucketLine(stamp.epoch(), stamp.charged(), at, charge.cost(), drift);
+    BucketTrack track = new BucketTrack(charge.bucket(), limit, line);
+    track.totalTokens = believed ? stamp.charged() : charge.cost();
+    track.cacheFullAtMicros = stamp.fullAtEpochMicros();
+    track.trueFullAtMicros = stamp.fullAtEpochMicros();
+    track.version = stamp.version();
+    track.confirmedVersion = stamp.version();
+    track.beginCheck();
+    return track;
+  }
+
+  /** Begins a bucket that the cache has not spoken of: it was full. */
+  static BucketTrack ofUnstamped(Charge charge, BucketLimit limit, long atMillis) {
+    long at = Math.max(1, atMillis * MICROS_PER_MILLI);
+    BucketTrack track = new BucketTrack(charge.bucket(), limit, new BucketLine(at, 0, at, 0, 0));
+    track.cacheFullAtMicros = limit instanceof QuotaLimit quota ? quota.endsAtEpochMicros() : at;
+    track.trueFullAtMicros = track.cacheFullAtMicros;
+    track.beginCheck();
+    track.takeUnstamped(charge.cost(), atMillis);
+    return track;
+  }
+
+  /** Takes a charge that the cache does not know of. */
+  void takeUnstamped(long costTokens, long atMillis) {
+    totalTokens += costTokens;
+    openOutageTokens += costTokens;
+    owe(costTokens, atMillis, Cause.UNSTAMPED);
+  }
+
+  private void owe(long costTokens, long atMillis, Cause cause) {
+    fillUp(costTokens, atMillis * MICROS_PER_MILLI);
+    disturb(cause, costTokens, atMillis);
+  }
+
+  /** T ← max(T, at) + tokens·τ. */
+  private void fillUp(long tokens, long atMicros) {
+    if (limit instanceof TokenBucketLimit bucket) {
+      trueFullAtMicros = Math.max(trueFullAtMicros, atMicros) + micros(bucket, tokens);
+    }
+  }
+
+  /** Time in which so many tokens are gained. */
+  private static long micros(TokenBucketLimit bucket, long tokens) {
+    double micros = (double) tokens * bucket.refillPeriodMicros() / bucket.refillTokens();
+    return Math.round(Math.min(micros, TokenBucketLimit.EXACT_BELOW));
+  }
+
+  /**
+   * Takes a stamped record.
+   *
+   * @param costTokens what the call took; 0 when the bucket refused it
+   * @param askedTokens what it asked for
+   */
+  Judgement takeStamped(Stamp stamp, long costTokens, long askedTokens, long atMillis) {
+    totalTokens += costTokens;
+    if (stamp.epoch() < line.epoch) {
+      takeOlderLife(stamp, costTokens, atMillis);
+      return Judgement.RIGHT;
+    }
+    if (costTokens == 0) {
+      nextRefusals++;
+    }
+    boolean agreedBefore = isAgreed();
+    long fullAtBefore = trueFullAtMicros;
+    long totalBefore = totalTokens - costTokens;
+    long at = atMillis * MICROS_PER_MILLI;
+    if (stamp.epoch() > line.epoch) {
+      beginLife(stamp, costTokens, at);
+    } else if (isNewest(stamp, at)) {
+      takeNewest(stamp, costTokens, at);
+    } else {
+      takeLate(stamp, costTokens, at);
+    }
+    return agreedBefore && isAgreed()
+        ? Judgement.RIGHT
+        : judge(fullAtBefore, totalBefore, costTokens, askedTokens, at);
+  }
+
+  /** Whether cache and records are known to agree. */
+  boolean isAgreed() {
+    return version == confirmedVersion && pendingCause == null;
+  }
+
+  private Judgement judge(
+      long fullAtBefore, long totalBefore, long costTokens, long askedTokens, long at) {
+    boolean held;
+    boolean heldForSure;
+    if (limit instanceof TokenBucketLimit bucket) {
+      long needed = micros(bucket, askedTokens) - micros(bucket, bucket.capacityTokens());
+      held = fullAtBefore + needed <= at + CLOCK_STEP_MICROS;
+      heldForSure = fullAtBefore + needed <= at;
+    } else {
+      held = limit.capacityTokens() - totalBefore >= askedTokens;
+      heldForSure = held;
+    }
+    if (costTokens > 0) {
+      return held ? Judgement.RIGHT : Judgement.WRONGLY_ADMITTED;
+    }
+    return heldForSure ? Judgement.WRONGLY_DENIED : Judgement.RIGHT;
+  }
+
+  /** A record of a life that is over: what that life's counter did not say is owed. */
+  private void takeOlderLife(Stamp stamp, long costTokens, long atMillis) {
+    BucketLine before = previous;
+    long owed = costTokens;
+    if (before != null && before.epoch == stamp.epoch()) {
+      before.exactTokens += costTokens;
+      owed = before.acceptOverlap();
+    }
+    if (owed > 0) {
+      owe(owed, atMillis, Cause.OVERLAP);
+    }
+  }
+
+  private void beginLife(Stamp stamp, long costTokens, long at) {
+    boolean wasUsed = limit instanceof TokenBucketLimit || totalTokens > costTokens;
+    boolean wasFull = trueFullAtMicros <= stamp.epoch() || !wasUsed;
+    boolean right = wasFull && pendingCause == null;
+    nextHeadroomMicros =
+        Math.min(nextHeadroomMicros, Math.max(0, trueFullAtMicros - stamp.epoch()));
+    previous = line;
+    line = new BucketLine(stamp.epoch(), stamp.charged(), at, costTokens, 0);
+    version = stamp.version();
+    confirmedVersion = stamp.version();
+    cacheFullAtMicros = stamp.fullAtEpochMicros();
+    if (right) {
+      totalTokens = costTokens;
+      trueFullAtMicros = stamp.fullAtEpochMicros();
+    } else {
+      fillUp(stamp.charged(), stamp.epoch());
+      disturb(Cause.FRESH_EPOCH, lostTokens(), at / MICROS_PER_MILLI);
+    }
+    beginCheck();
+  }
+
+  /** What the cache has forgotten, in tokens. */
+  private long lostTokens() {
+    if (limit instanceof TokenBucketLimit bucket) {
+      double missing = Math.max(0, trueFullAtMicros - cacheFullAtMicros);
+      return Math.round(missing * bucket.refillTokens() / bucket.refillPeriodMicros());
+    }
+    return Math.max(0, totalTokens - line.chargedTokens);
+  }
+
+  /**
+   * The counter tells what is newer, unless it went back while the clock went on. Refusals leave
+   * the counter as it is; of those the clock tells, and within a millisecond the version.
+   */
+  private boolean isNewest(Stamp stamp, long at) {
+    if (at < line.wentBackAtMicros) {
+      return false;
+    }
+    if (at != line.stampedAtMicros) {
+      return at > line.stampedAtMicros || stamp.charged() > line.chargedTokens;
+    }
+    return stamp.charged() > line.chargedTokens
+        || (stamp.charged() == line.chargedTokens && stamp.version() >= confirmedVersion);
+  }
+
+  private void takeNewest(Stamp stamp, long costTokens, long at) {
+    long jump = stamp.charged() - line.chargedTokens;
+    long wentBackBy = Math.max(0, costTokens - jump);
+    nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, trueFullAtMicros - at));
+    line.exactTokens += costTokens;
+    line.chargedTokens = stamp.charged();
+    line.driftTokens += wentBackBy; // so that what is on its way stays on its way
+    line.stampedAtMicros = Math.max(line.stampedAtMicros, at);
+    cacheFullAtMicros = stamp.fullAtEpochMicros();
+    noteChecked(stamp, costTokens, at);
+    if (wentBackBy > 0 || stamp.version() < confirmedVersion) {
+      line.wentBackAtMicros = at;
+      fillUp(Math.max(jump, costTokens), at);
+      confirmedVersion = Math.min(confirmedVersion, stamp.version());
+      disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
+      return;
+    }
+    if (stamp.version() >= version) {
+      confirmedVersion = version;
+    }
+    if (isAgreed()) {
+      trueFullAtMicros = stamp.fullAtEpochMicros();
+    } else {
+      fillUp(jump, at);
+    }
+  }
+
+  /** A record that others have overtaken: its charge is in their counter already. */
+  private void takeLate(Stamp stamp, long costTokens, long at) {
+    line.exactTokens += costTokens;
+    noteChecked(stamp, costTokens, at);
+    long overlap = line.acceptOverlap();
+    if (overlap > 0) {
+      owe(overlap, at / MICROS_PER_MILLI, Cause.OVERLAP);
+    }
+  }
+
+  private void noteChecked(Stamp stamp, long costTokens, long at) {
+    if (stamp.charged() <= checkChargedTokens && at <= checkAtMicros) {
+      checkExactTokens += costTokens;
+    }
+  }
+
+  /** Says that a correction is due. */
+  void disturb(Cause cause, long driftTokens, long atMillis) {
+    openDriftTokens += driftTokens;
+    if (pendingCause == null) {
+      pendingCause = cause;
+      disturbedAtMillis = atMillis;
+    }
+    disturbedAtMillis = Math.min(disturbedAtMillis, atMillis);
+  }
+
+  /** Whether {@link #check} has anything to find, or to note, behind this watermark. */
+  boolean needsCheck(long watermarkMillis) {
+    long watermark = watermarkMillis * MICROS_PER_MILLI;
+    BucketLine before = previous;
+    return (before != null && before.pendingTokens() > 0 && watermark > before.stampedAtMicros)
+        || (watermark > checkAtMicros
+            && (line.exactTokens != checkExactTokens
+                || line.chargedTokens != checkChargedTokens
+                || checkChargedTokens + checkDriftTokens != checkExactTokens));
+  }
+
+  /**
+   * Finds charges that will never be recorded: every call decided before the watermark is known.
+   *
+   * @return refusals that these charges may have caused
+   */
+  long check(long watermarkMillis) {
+    long watermark = watermarkMillis * MICROS_PER_MILLI;
+    long wrongRefusals = 0;
+    BucketLine before = previous;
+    if (before != null && watermark > before.stampedAtMicros) {
+      wrongRefusals += credit(before, before.pendingTokens());
+    }
+    if (watermark > checkAtMicros) {
+      wrongRefusals += credit(line, checkChargedTokens + checkDriftTokens - checkExactTokens);
+      headroomMicros = nextHeadroomMicros;
+      refusals = nextRefusals;
+      nextHeadroomMicros = Long.MAX_VALUE;
+      nextRefusals = 0;
+      beginCheck();
+    }
+    return wrongRefusals;
+  }
+
+  private long credit(BucketLine of, long missingTokens) {
+    if (missingTokens <= 0) {
+      return 0;
+    }
+    long headroom = Math.min(headroomMicros, nextHeadroomMicros);
+    of.acceptGap(missingTokens);
+    if (limit instanceof TokenBucketLimit bucket) {
+      trueFullAtMicros -= Math.min(micros(bucket, missingTokens), headroom);
+    }
+    disturb(Cause.GAP, missingTokens, of.stampedAtMicros / MICROS_PER_MILLI);
+    return Math.min(missingTokens, refusals + nextRefusals);
+  }
+
+  private void beginCheck() {
+    checkAtMicros = line.stampedAtMicros;
+    checkChargedTokens = line.chargedTokens;
+    checkExactTokens = line.exactTokens;
+    checkDriftTokens = line.driftTokens;
+  }
+
+  /** The correction that is due, which is the bucket's next version. */
+  Correction correct(Cause cause, long nowMillis) {
+    BucketLine before = previous;
+    long onTheWay =
+        Math.max(0, line.pendingTokens())
+            + (before == null ? 0 : Math.max(0, before.pendingTokens()));
+    long pendingSince = pendingCause == null ? nowMillis : disturbedAtMillis;
+    version++;
+    publishedAtMillis = nowMillis;
+    awaitedSinceMillis = pendingCause == null ? 0 : disturbedAtMillis;
+    pendingCause = null;
+    return new Correction(
+        bucket,
+        limit,
+        line.epoch,
+        version,
+        line.chargedTokens,
+        trueFullAtMicros,
+        totalTokens + onTheWay,
+        totalTokens + onTheWay - line.chargedTokens,
+        cause,
+        pendingSince,
+        nowMillis);
+  }
+
+  /** Whether the bucket is full, or its period over, and nothing is left to be told of it. */
+  boolean isOver(long watermarkMillis, long marginMillis) {
+    long fullAt = Math.max(trueFullAtMicros, Math.max(cacheFullAtMicros, line.stampedAtMicros));
+    return pendingCause == null
+        && line.pendingTokens() == 0
+        && watermarkMillis - marginMillis > fullAt / MICROS_PER_MILLI;
+  }
+
+  /** Whether the bucket holds less than its capacity at a moment. */
+  boolean isUsed(long atMillis) {
+    return Math.max(trueFullAtMicros, cacheFullAtMicros) > atMillis * MICROS_PER_MILLI;
+  }
+
+  long stampedAtMillis() {
+    return line.stampedAtMicros / MICROS_PER_MILLI;
+  }
+
+  BucketStanding standing() {
+    return new BucketStanding(
+        bucket,
+        limit,
+        line.epoch,
+        version,
+        confirmedVersion,
+        line.chargedTokens,
+        line.driftTokens,
+        totalTokens,
+        cacheFullAtMicros,
+        trueFullAtMicros,
+        stampedAtMillis());
+  }
+}

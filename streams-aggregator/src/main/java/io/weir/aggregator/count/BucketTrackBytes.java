@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import org.jspecify.annotations.Nullable;
+
+/** The form in which a bucket's track is stored. Stateless. */
+public final class BucketTrackBytes {
+  private static final int VERSION = 1;
+
+  private BucketTrackBytes() {}
+
+  static byte[] encode(BucketTrack track, Packer value) {
+    value.reset().integer(VERSION).text(track.bucket);
+    pack(value, track.limit);
+    pack(value, track.line);
+    BucketLine previous = track.previous;
+    value.bool(previous != null);
+    if (previous != null) {
+      pack(value, previous);
+    }
+    Cause cause = track.pendingCause;
+    value
+        .integer(track.cacheFullAtMicros)
+        .integer(track.trueFullAtMicros)
+        .integer(track.totalTokens)
+        .integer(track.version)
+        .integer(track.confirmedVersion)
+        .text(cause == null ? "" : cause.wireName())
+        .integer(track.disturbedAtMillis)
+        .integer(track.awaitedSinceMillis)
+        .integer(track.publishedAtMillis)
+        .integer(track.openDriftTokens)
+        .integer(track.openOutageTokens)
+        .integer(track.checkAtMicros)
+        .integer(track.checkChargedTokens)
+        .integer(track.checkExactTokens)
+        .integer(track.checkDriftTokens)
+        .integer(track.headroomMicros)
+        .integer(track.nextHeadroomMicros)
+        .integer(track.refusals)
+        .integer(track.nextRefusals);
+    return value.toBytes();
+  }
+
+  static BucketTrack decode(byte[] bytes) {
+    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
+    String bucket = value.text();
+    BucketLimit limit = limit(value);
+    BucketTrack track = new BucketTrack(bucket, limit, line(value));
+    if (value.bool()) {
+      track.previous = line(value);
+    }
+    track.cacheFullAtMicros = value.integer();
+    track.trueFullAtMicros = value.integer();
+    track.totalTokens = value.integer();
+    track.version = value.integer();
+    track.confirmedVersion = value.integer();
+    track.pendingCause = cause(value.text());
+    track.disturbedAtMillis = value.integer();
+    track.awaitedSinceMillis = value.integer();
+    track.publishedAtMillis = value.integer();
+    track.openDriftTokens = value.integer();
+    track.openOutageTokens = value.integer();
+    track.checkAtMicros = value.integer();
+    track.checkChargedTokens = value.integer();
+    track.checkExactTokens = value.integer();
+    track.checkDriftTokens = value.integer();
+    track.headroomMicros = value.integer();
+    track.nextHeadroomMicros = value.integer();
+    track.refusals = value.integer();
+    track.nextRefusals = value.integer();
+    return track;
+  }
+
+  /**
+   * What a stored value says.
+   *
+   * @throws IllegalStateException when the value is of another version
+   */
+  public static BucketStanding standing(byte[] bytes) {
+    return decode(bytes).standing();
+  }
+
+  private static @Nullable Cause cause(String wireName) {
+    return wireName.isEmpty() ? null : Cause.ofWireName(wireName);
+  }
+
+  private static void pack(Packer value, BucketLimit limit) {
+    value.integer(limit.capacityTokens());
+    if (limit instanceof TokenBucketLimit bucket) {
+      value.integer(bucket.refillTokens()).integer(bucket.refillPeriodMicros());
+    } else if (limit instanceof QuotaLimit quota) {
+      value.integer(0).integer(quota.endsAtEpochMicros());
+    }
+  }
+
+  private static BucketLimit limit(Unpacker value) {
+    long capacity = value.integer();
+    long refillTokens = value.integer();
+    long micros = value.integer();
+    return refillTokens == 0
+        ? new QuotaLimit(capacity, micros)
+        : new TokenBucketLimit(capacity, refillTokens, micros);
+  }
+
+  private static void pack(Packer value, BucketLine line) {
+    value
+        .integer(line.epoch)
+        .integer(line.chargedTokens)
+        .integer(line.stampedAtMicros)
+        .integer(line.exactTokens)
+        .integer(line.driftTokens)
+        .integer(line.wentBackAtMicros);
+  }
+
+  private static BucketLine line(Unpacker value) {
+    BucketLine line =
+        new BucketLine(
+            value.integer(), value.integer(), value.integer(), value.integer(), value.integer());
+    line.wentBackAtMicros = value.integer();
+    return line;
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.PartitionAccuracy;
+import io.weir.topics.model.PartitionAccuracy.Figures;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.ToLongFunction;
+
+/**
+ * The figures of accuracy in {@code /metrics}, summed over the partitions that are here. A
+ * partition takes its figures along when it moves. Updates are safe for threads.
+ */
+final class AccuracyMetrics {
+  /** A policy file has at most this many; renamed and removed ones stay in the records. */
+  static final int MAX_POLICIES = 1_000;
+
+  /** The label of the policies above the bound, as in the records. */
+  static final String OTHER = "(other)";
+
+  private final MeterRegistry registry;
+  private final Set<String> registered = new HashSet<>();
+  private volatile Map<String, Figures> policies = Map.of();
+  private volatile AccuracySum sum = AccuracySum.of(List.of());
+
+  AccuracyMetrics(MeterRegistry registry) {
+    this.registry = registry;
+    for (Cause cause : Cause.values()) {
+      FunctionCounter.builder(
+              "weir.corrections.published",
+              this,
+              metrics -> metrics.sum.corrections().getOrDefault(cause, 0L))
+          .tag("reason", cause.wireName())
+          .register(registry);
+    }
+  }
+
+  /** Takes over the newest figures of the partitions that are here. */
+  synchronized void update(Collection<PartitionAccuracy> here) {
+    sum = AccuracySum.of(here);
+    Map<String, Figures> next = new HashMap<>();
+    sum.policies()
+        .forEach((policy, figures) -> next.merge(label(policy), figures, AccuracySum::add));
+    policies = Map.copyOf(next);
+  }
+
+  private String label(String policy) {
+    if (registered.contains(policy)) {
+      return policy;
+    }
+    String label = registered.size() < MAX_POLICIES ? policy : OTHER;
+    if (registered.add(label)) {
+      counter(label, "weir.decisions.judged", Figures::decided);
+      counter(label, "weir.wrongly.admitted", Figures::wronglyAdmitted);
+      counter(label, "weir.wrongly.denied", Figures::wronglyDenied);
+      counter(label, "weir.outage.tokens", Figures::outageTokens);
+      gauge(label, "weir.drift.tokens", Figures::driftNowTokens);
+      gauge(label, "weir.outage.open.tokens", Figures::outageOpenTokens);
+    }
+    return label;
+  }
+
+  private void counter(String policy, String name, ToLongFunction<Figures> value) {
+    FunctionCounter.builder(name, this, metrics -> metrics.figure(policy, value))
+        .tag("policy", policy)
+        .register(registry);
+  }
+
+  private void gauge(String policy, String name, ToLongFunction<Figures> value) {
+    Gauge.builder(name, this, metrics -> metrics.figure(policy, value))
+        .tag("policy", policy)
+        .register(registry);
+  }
+
+  private long figure(String policy, ToLongFunction<Figures> value) {
+    return value.applyAsLong(policies.getOrDefault(policy, Figures.NONE));
+  }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.PartitionAccuracy;
+import io.weir.topics.model.PartitionAccuracy.Figures;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionAccuracyCodec;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Says how right the decisions of the whole fleet were. Safe for threads. */
+final class AccuracyReports {
+  /** What one aggregator tells another: the records of its own partitions. Not for users. */
+  static final String INTERNAL_PATH = "/internal/v1/accuracy";
+
+  private static final Logger LOG = LoggerFactory.getLogger(AccuracyReports.class);
+
+  /** Six digits of a percentage: one call in a hundred million. */
+  private static final int PERCENT_DIGITS = 6;
+
+  private final UsageTable table;
+  private final PeerReports peers;
+  private final int partitions;
+
+  AccuracyReports(UsageTable table, PeerReports peers, int partitions) {
+    this.table = table;
+    this.peers = peers;
+    this.partitions = partitions;
+  }
+
+  /** Who answered, and what was told. */
+  private static final class Told {
+    final SortedSet<Integer> partitions = new TreeSet<>();
+    final SortedMap<Integer, PartitionAccuracy> records = new TreeMap<>();
+  }
+
+  /** The answer of the fleet, as far as it can be reached within a few seconds. */
+  Answer fleet() throws InterruptedException {
+    Placement placement = Placement.of(partitions, table::owner);
+    Told told = here(placement.local());
+    for (JsonNode other : peers.askAll(placement.remote(), INTERNAL_PATH).values()) {
+      add(other, told);
+    }
+    List<Integer> missing = new ArrayList<>();
+    for (int partition = 0; partition < partitions; partition++) {
+      if (!told.partitions.contains(partition)) {
+        missing.add(partition);
+      }
+    }
+    return Answer.json(200, document(told.records, missing));
+  }
+
+  /** The answer to another aggregator. */
+  Answer local() {
+    Told told = here(Placement.of(partitions, table::owner).local());
+    List<Object> records = new ArrayList<>();
+    for (PartitionAccuracy record : told.records.values()) {
+      records.add(new String(PartitionAccuracyCodec.encode(record), StandardCharsets.UTF_8));
+    }
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put("partitions", told.partitions);
+    document.put("records", records);
+    return Answer.json(200, document);
+  }
+
+  private Told here(List<Integer> local) {
+    Told told = new Told();
+    for (int partition : local) {
+      try {
+        table.accuracy(partition).ifPresent(record -> told.records.put(partition, record));
+        told.partitions.add(partition);
+      } catch (ProblemException unavailable) {
+        LOG.debug("partition not readable partition={}", partition, unavailable);
+      }
+    }
+    return told;
+  }
+
+  private static void add(JsonNode other, Told told) {
+    other.path("partitions").forEach(partition -> told.partitions.add(partition.asInt()));
+    for (JsonNode text : other.path("records")) {
+      try {
+        PartitionAccuracy record =
+            PartitionAccuracyCodec.decode(text.asText().getBytes(StandardCharsets.UTF_8));
+        told.records.put(record.partition(), record);
+      } catch (MalformedRecordException notOurs) {
+        LOG.warn("aggregator sent a bad accuracy record", notOurs);
+      }
+    }
+  }
+
+  /** The document over partitions, without those that nobody answered for. */
+  static Map<String, Object> document(
+      SortedMap<Integer, PartitionAccuracy> records, List<Integer> missing) {
+    AccuracySum sum = AccuracySum.of(records.values());
+    OptionalLong asOf =
+        records.values().stream().mapToLong(PartitionAccuracy::asOfEpochMillis).max();
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put(
+        "as_of", asOf.isPresent() ? Instant.ofEpochMilli(asOf.getAsLong()).toString() : null);
+    document.put("fleet", members(sum.fleet()));
+    List<Object> policies = new ArrayList<>();
+    sum.policies()
+        .forEach(
+            (policy, figures) -> {
+              Map<String, Object> members = new LinkedHashMap<>();
+              members.put("policy", policy);
+              members.putAll(members(figures));
+              policies.add(members);
+            });
+    document.put("policies", policies);
+    Map<String, Object> corrections = new LinkedHashMap<>();
+    for (Cause cause : Cause.values()) {
+      corrections.put(cause.wireName(), sum.corrections().get(cause));
+    }
+    corrections.put("total", sum.correctionsTotal());
+    document.put("corrections", corrections);
+    document.put("correction_delay_ms", delays(sum));
+    document.put("missing_partitions", missing);
+    return document;
+  }
+
+  private static Map<String, Object> members(Figures figures) {
+    long wrong = figures.wronglyAdmitted() + figures.wronglyDenied();
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("decided", figures.decided());
+    members.put("wrongly_admitted", figures.wronglyAdmitted());
+    members.put("wrongly_denied", figures.wronglyDenied());
+    members.put("wrong", wrong);
+    members.put("wrong_percent", percent(wrong, figures.decided()));
+    members.put("drift_now", figures.driftNowTokens());
+    members.put("outage_tokens", figures.outageTokens());
+    members.put("outage_open_tokens", figures.outageOpenTokens());
+    return members;
+  }
+
+  /** A part as a percentage, half up; null of nothing. */
+  static @Nullable BigDecimal percent(long part, long whole) {
+    return whole == 0
+        ? null
+        : BigDecimal.valueOf(part)
+            .movePointRight(2)
+            .divide(BigDecimal.valueOf(whole), PERCENT_DIGITS, RoundingMode.HALF_UP);
+  }
+
+  private static Map<String, Object> delays(AccuracySum sum) {
+    Map<String, Object> delays = new LinkedHashMap<>();
+    delays.put("p50", sum.delayMillis(50));
+    delays.put("p99", sum.delayMillis(99));
+    delays.put("count", sum.delayCount());
+    List<Object> classes = new ArrayList<>();
+    for (int i = 0; i < sum.delays().size(); i++) {
+      Map<String, Object> one = new LinkedHashMap<>();
+      one.put(
+          "up_to",
+          i < PartitionAccuracy.DELAY_BOUNDS_MILLIS.size()
+              ? PartitionAccuracy.DELAY_BOUNDS_MILLIS.get(i)
+              : null);
+      one.put("count", sum.delays().get(i));
+      classes.add(one);
+    }
+    delays.put("classes", classes);
+    return delays;
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.aggregator.count.BucketStanding;
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Says how the live buckets of a client stand. Safe for threads. */
+final class CurrentReports {
+  /** Most buckets told of a client; more are cut, and the answer says so. */
+  static final int MAX_BUCKETS = 1_000;
+
+  private final BucketTracks tracks;
+
+  CurrentReports(BucketTracks tracks) {
+    this.tracks = tracks;
+  }
+
+  /** The answer about a client whose partition is counted here. */
+  Answer answer(int partition, String client, Instant now) {
+    return Answer.json(
+        200, document(client, tracks.ofClient(partition, client, MAX_BUCKETS + 1), now));
+  }
+
+  /** The document over a client's standings; a quota whose period is over is left out. */
+  static Map<String, Object> document(String client, List<BucketStanding> standings, Instant now) {
+    List<Object> buckets = new ArrayList<>();
+    long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
+    for (BucketStanding standing : standings.subList(0, Math.min(MAX_BUCKETS, standings.size()))) {
+      if (!isOver(standing.limit(), nowEpochMicros)) {
+        buckets.add(members(standing, nowEpochMicros));
+      }
+    }
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put("client", client);
+    document.put("as_of", now.toString());
+    document.put("provisional", true);
+    document.put("buckets", buckets);
+    document.put("has_more", standings.size() > MAX_BUCKETS);
+    return document;
+  }
+
+  private static boolean isOver(BucketLimit limit, long nowEpochMicros) {
+    return limit instanceof QuotaLimit quota && quota.endsAtEpochMicros() <= nowEpochMicros;
+  }
+
+  private static Map<String, Object> members(BucketStanding standing, long nowEpochMicros) {
+    BucketLimit limit = standing.limit();
+    long exact;
+    Long cache;
+    long resetsAtEpochMicros;
+    if (limit instanceof TokenBucketLimit bucket) {
+      exact = BucketLevels.level(bucket, standing.trueFullAtEpochMicros(), nowEpochMicros);
+      cache = BucketLevels.level(bucket, standing.cacheFullAtEpochMicros(), nowEpochMicros);
+      resetsAtEpochMicros = Math.max(nowEpochMicros, standing.trueFullAtEpochMicros());
+    } else {
+      exact = limit.capacityTokens() - standing.totalTokens();
+      cache = quotaInCache(standing);
+      resetsAtEpochMicros = ((QuotaLimit) limit).endsAtEpochMicros();
+    }
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("policy", BucketKeys.policyPart(standing.bucket()));
+    members.put("bucket", standing.bucket());
+    members.put("algorithm", limit instanceof TokenBucketLimit ? "token-bucket" : "quota");
+    members.put("limit", limit.capacityTokens());
+    members.put("used", limit.capacityTokens() - exact);
+    members.put("remaining", Math.max(0, exact));
+    members.put("resets_at", time(resetsAtEpochMicros));
+    members.put("cache_remaining", cache);
+    members.put("exact_remaining", exact);
+    members.put("drift", standing.driftTokens());
+    members.put("version", standing.version());
+    members.put("confirmed", standing.confirmedVersion());
+    members.put(
+        "stamped_at",
+        standing.stampedAtEpochMillis() == 0 ? null : time(standing.stampedAtEpochMillis() * 1000));
+    return members;
+  }
+
+  /**
+   * What the cache believes a quota still holds. Its counter says so until the first correction of
+   * the epoch; once the newest one is confirmed it agrees with the records; in between it is not
+   * known, which is null.
+   */
+  private static @Nullable Long quotaInCache(BucketStanding standing) {
+    long capacity = standing.limit().capacityTokens();
+    if (standing.confirmedVersion() == 0) {
+      return capacity - standing.chargedTokens();
+    }
+    return standing.confirmedVersion() == standing.version()
+        ? capacity - standing.totalTokens()
+        : null;
+  }
+
+  static String time(long epochMicros) {
+    return Instant.EPOCH.plus(epochMicros, ChronoUnit.MICROS).toString();
+  }
+}

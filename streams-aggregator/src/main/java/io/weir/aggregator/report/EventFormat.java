@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One decision as the members of a JSON object. Stateless. */
+final class EventFormat {
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  private EventFormat() {}
+
+  /** The decision as it was recorded. */
+  static Map<String, Object> decision(CallEvent call) {
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("id", call.id());
+    members.put("decided_at", Instant.ofEpochMilli(call.decidedAtEpochMillis()).toString());
+    members.put("endpoint", call.endpoint());
+    members.put("meter", call.meter());
+    members.put("cost", call.cost());
+    members.put("allowed", call.allowed());
+    members.put("decided_by", call.decidedBy().wireName());
+    members.put("policy", call.policy());
+    members.put("policies_version", call.policiesVersion());
+    members.put("ip_prefix", call.ipPrefix());
+    members.put("limits", call.charges().stream().map(charge -> limit(call, charge)).toList());
+    return members;
+  }
+
+  private static Map<String, Object> limit(CallEvent call, Charge charge) {
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("policy", policy(charge.bucket()));
+    members.put("bucket", charge.bucket());
+    BucketLimit limit = charge.limit();
+    if (limit != null) {
+      members.put("limit", limit.capacityTokens());
+    }
+    if (limit instanceof TokenBucketLimit bucket) {
+      members.put("refill_tokens", bucket.refillTokens());
+      members.put(
+          "refill_period",
+          Duration.ofNanos(Math.multiplyExact(bucket.refillPeriodMicros(), 1_000L)).toString());
+    } else if (limit instanceof QuotaLimit quota) {
+      members.put("resets_at", CurrentReports.time(quota.endsAtEpochMicros()));
+    }
+    members.put("charged_cost", charge.cost());
+    members.put("remaining", remaining(call, charge));
+    Stamp stamp = charge.stamp();
+    if (stamp != null) {
+      members.put("epoch", stamp.epoch());
+      members.put("version", stamp.version());
+      members.put("charged", stamp.charged());
+      if (stamp.fullAtEpochMicros() > 0) {
+        members.put("full_at", CurrentReports.time(stamp.fullAtEpochMicros()));
+      }
+    }
+    return members;
+  }
+
+  /**
+   * What the bucket held after the decision, by the cache's word; null when that does not tell. The
+   * decision's time is known to the millisecond: the bucket is taken as it stood at the end of it,
+   * or the refill would be told one token short. A bucket that refused held less than the cost.
+   */
+  static @Nullable Long remaining(CallEvent call, Charge charge) {
+    Stamp stamp = charge.stamp();
+    if (stamp == null) {
+      return null;
+    }
+    if (charge.limit() instanceof TokenBucketLimit bucket && stamp.fullAtEpochMicros() > 0) {
+      long endOfMilli = (call.decidedAtEpochMillis() + 1) * MICROS_PER_MILLI - 1;
+      long level = BucketLevels.level(bucket, stamp.fullAtEpochMicros(), endOfMilli);
+      return charge.cost() == 0 ? Math.min(level, call.cost() - 1) : level;
+    }
+    // behind a correction the counter of a quota does not say what it holds
+    return charge.limit() instanceof QuotaLimit quota && stamp.version() == 0
+        ? quota.capacityTokens() - stamp.charged()
+        : null;
+  }
+
+  private static @Nullable String policy(String bucket) {
+    try {
+      return BucketKeys.policyPart(bucket);
+    } catch (IllegalArgumentException notOurs) {
+      return null;
+    }
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CallEvent;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a list of a client's calls is asked for, checked.
+ *
+ * @param client whose calls
+ * @param fromEpochMillis calls decided at this moment or later
+ * @param toEpochMillis and before this one
+ * @param allowed only allowed (true) or only denied ones; null for both
+ * @param endpoint only calls of it; null for all
+ * @param limit most calls in the answer
+ * @param page where the page begins, null for the first
+ */
+record EventQuery(
+    String client,
+    long fromEpochMillis,
+    long toEpochMillis,
+    @Nullable Boolean allowed,
+    @Nullable String endpoint,
+    int limit,
+    @Nullable EventCursor page) {
+
+  private static final Set<String> PARAMETERS =
+      Set.of("from", "to", "allowed", "endpoint", "limit", "page");
+
+  private static final int DEFAULT_LIMIT = 100;
+  private static final int MAX_LIMIT = 1_000;
+  private static final Duration DEFAULT_LENGTH = Duration.ofHours(1);
+
+  /** The audit log keeps no more. */
+  private static final Duration MAX_LENGTH = Topics.LATENESS;
+
+  /**
+   * Reads a request.
+   *
+   * @throws ProblemException naming the parameter that is wrong
+   */
+  static EventQuery of(String client, Map<String, List<String>> given, Instant now) {
+    Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
+    EventCursor page = page(parameters.one("page", ""));
+    Instant to = parameters.moment("to", now, ZoneOffset.UTC);
+    Instant from = parameters.moment("from", to.minus(DEFAULT_LENGTH), ZoneOffset.UTC);
+    if (!from.isBefore(to)) {
+      throw Parameters.bad("to", "must be after from");
+    }
+    if (Duration.between(from, to).compareTo(MAX_LENGTH) > 0) {
+      throw Parameters.bad("from", "must be at most " + MAX_LENGTH.toDays() + " days before to");
+    }
+    String endpoint = parameters.one("endpoint", "");
+    return new EventQuery(
+        Parameters.checkedName("client", client),
+        page == null ? millisAtOrBehind(from) : page.fromEpochMillis(),
+        page == null ? millisAtOrBehind(to) : page.toEpochMillis(),
+        verdict(parameters.one("allowed", "")),
+        endpoint.isEmpty() ? null : Parameters.checkedName("endpoint", endpoint),
+        parameters.count("limit", DEFAULT_LIMIT, MAX_LIMIT),
+        page);
+  }
+
+  /** Whether a call belongs into the list. */
+  boolean holds(CallEvent call) {
+    return call.client().equals(client)
+        && call.decidedAtEpochMillis() >= fromEpochMillis
+        && call.decidedAtEpochMillis() < toEpochMillis
+        && (allowed == null || allowed == call.allowed())
+        && (endpoint == null || endpoint.equals(call.endpoint()));
+  }
+
+  private static @Nullable EventCursor page(String text) {
+    if (text.isEmpty()) {
+      return null;
+    }
+    EventCursor page = EventCursor.parse(text);
+    if (page == null) {
+      throw Parameters.bad("page", "must be the next_page of an answer");
+    }
+    return page;
+  }
+
+  private static @Nullable Boolean verdict(String text) {
+    return switch (text) {
+      case "" -> null;
+      case "true" -> true;
+      case "false" -> false;
+      default -> throw Parameters.bad("allowed", "must be true or false, is '" + text + "'");
+    };
+  }
+
+  /** Calls are told in milliseconds: the first one that is not before the moment. */
+  private static long millisAtOrBehind(Instant moment) {
+    return moment.plusNanos(999_999).toEpochMilli();
+  }
+}

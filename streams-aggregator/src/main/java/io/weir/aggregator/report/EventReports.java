@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.aggregator.count.CountSettings;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.Node;
+import io.weir.topics.model.PartitionProgress.State;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lists a client's decisions out of the audit log, and where each stands in the ledger. Safe for
+ * threads.
+ */
+final class EventReports {
+  /** Longest reading for one page; the page then ends where it is. */
+  static final Duration MAX_TIME = Duration.ofSeconds(5);
+
+  /** Readings at once: each holds a few records of up to 4 MiB. */
+  private static final int MAX_READINGS = 4;
+
+  private static final Duration MAX_QUEUEING = Duration.ofSeconds(2);
+
+  private final UsageTable table;
+  private final AuditLog log;
+  private final ReportSettings settings;
+  private final Semaphore readings = new Semaphore(MAX_READINGS, true);
+
+  EventReports(UsageTable table, AuditLog log, ReportSettings settings) {
+    this.table = table;
+    this.log = log;
+    this.settings = settings;
+  }
+
+  /** The answer about a client whose partition is here. */
+  Answer answer(int partition, EventQuery query) throws InterruptedException {
+    PartitionProgress progress = table.progress(partition).orElse(null);
+    EventScan scan = scan(query, progress);
+    EventCursor page = query.page();
+    AuditLog.Start start =
+        new AuditLog.Start(
+            page == null ? -1 : page.offset(),
+            query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS);
+    if (!readings.tryAcquire(MAX_QUEUEING.toMillis(), TimeUnit.MILLISECONDS)) {
+      throw new ProblemException(Problem.busy("the audit log is being read for others"));
+    }
+    try {
+      if (log.read(partition, start, scan::take, MAX_TIME) == AuditLog.End.LOG_END) {
+        scan.logEnded();
+      }
+    } finally {
+      readings.release();
+    }
+    return Answer.json(200, document(partition, query, scan, progress));
+  }
+
+  /** Which promises the end of the list waits for. */
+  private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
+    Set<Journal> awaited = new HashSet<>();
+    Set<Journal> departed = new HashSet<>();
+    boolean everyPromiseMade = progress != null;
+    for (Node node : progress == null ? List.<Node>of() : progress.nodes()) {
+      Journal journal = new Journal(node.node(), node.epoch());
+      if (node.epoch() >= query.toEpochMillis()) {
+        continue; // younger than every call of the interval
+      }
+      if (node.promiseEpochMillis() >= query.toEpochMillis()) {
+        awaited.add(journal);
+      } else if (node.state() == State.DEPARTED) {
+        departed.add(journal);
+      } else {
+        everyPromiseMade = false;
+      }
+    }
+    return new EventScan(query, awaited, departed, everyPromiseMade, EventScan.MAX_BYTES);
+  }
+
+  private Map<String, Object> document(
+      int partition, EventQuery query, EventScan scan, @Nullable PartitionProgress progress) {
+    Map<UsageKey, Map<Long, Optional<UsageState>>> windows = new HashMap<>();
+    List<Object> events = new ArrayList<>();
+    for (EventScan.Found found : scan.found()) {
+      Map<String, Object> members = EventFormat.decision(found.call());
+      members.put("duplicate", found.repeated());
+      members.put("position", partition + ":" + found.offset() + ":" + found.line());
+      members.put("ledger", ledger(partition, found, progress, windows));
+      events.add(members);
+    }
+    EventCursor next = scan.next();
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put("client", query.client());
+    document.put("from", Instant.ofEpochMilli(query.fromEpochMillis()).toString());
+    document.put("to", Instant.ofEpochMilli(query.toEpochMillis()).toString());
+    document.put("data", events);
+    document.put("complete", scan.complete());
+    document.put(
+        "scanned_through",
+        scan.scannedThroughEpochMillis() == 0
+            ? null
+            : Instant.ofEpochMilli(scan.scannedThroughEpochMillis()).toString());
+    document.put("has_more", next != null);
+    if (next != null) {
+      document.put("next_page", next.toString());
+    }
+    return document;
+  }
+
+  private Map<String, Object> ledger(
+      int partition,
+      EventScan.Found found,
+      @Nullable PartitionProgress progress,
+      Map<UsageKey, Map<Long, Optional<UsageState>>> windows) {
+    CallEvent call = found.call();
+    UsageKey key = new UsageKey(call.client(), call.meter(), call.endpoint());
+    UsageWindow window =
+        UsageWindow.holding(call.decidedAtEpochMillis(), settings.window().toMillis());
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put(
+        "window",
+        Map.of(
+            "from", Instant.ofEpochMilli(window.startEpochMillis()).toString(),
+            "to", Instant.ofEpochMilli(window.endEpochMillis()).toString()));
+    if (isQuarantined(found)) {
+      members.put("status", "quarantined");
+      return members;
+    }
+    if (progress == null || found.offset() > progress.offset()) {
+      members.put("status", "pending");
+      return members;
+    }
+    Optional<UsageState> row =
+        windows
+            .computeIfAbsent(key, none -> new HashMap<>())
+            .computeIfAbsent(
+                window.startEpochMillis(), start -> table.window(partition, key, start));
+    if (row.isEmpty() || row.get().status() == UsageState.Status.RUNNING) {
+      members.put("status", "open");
+      return members;
+    }
+    UsageState closed = row.get();
+    members.put("status", closed.status().name().toLowerCase(Locale.ROOT));
+    members.put("revision", closed.revision());
+    members.put("record_id", UsageRow.recordId(key, closed.window(), closed.revision()));
+    return members;
+  }
+
+  /** The counting's own rule for times that cannot be. */
+  private boolean isQuarantined(EventScan.Found found) {
+    long decidedAt = found.call().decidedAtEpochMillis();
+    return decidedAt > found.atEpochMillis() + CountSettings.MAX_AHEAD_MILLIS
+        || decidedAt < found.atEpochMillis() - settings.lateness().toMillis();
+  }
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Picks a client's calls of an interval out of the audit log, record by record. Not safe for
+ * threads.
+ *
+ * <p>Calls stand in the log when their node could send them, not when they were decided. The end is
+ * therefore not found by time: every journal that is met, or that is known to be older than the
+ * interval's end, must have promised that its calls of the interval have been sent. When one has
+ * not, reading goes on until the broker's time is {@link #SLACK} past the interval, and the list
+ * may miss calls of it.
+ */
+final class EventScan {
+  /** How far behind the interval calls are looked for when a journal's word is missing. */
+  static final Duration SLACK = Duration.ofMinutes(10);
+
+  /** Most journals told apart; batches of more are all taken as new, and the end is SLACK's. */
+  static final int MAX_JOURNALS = 256;
+
+  /** Most bytes read for one page: a few seconds of a broker's speed. */
+  static final long MAX_BYTES = 128L << 20;
+
+  /** Most ids remembered to tell repeated ones. */
+  private static final int MAX_IDS = 100_000;
+
+  /**
+   * A call that was found.
+   *
+   * @param offset the record
+   * @param line the line in it, from 1
+   * @param call the call
+   * @param atEpochMillis when the broker took it
+   * @param repeated whether the caller's id, with the same verdict, stood before in what was read
+   */
+  record Found(long offset, int line, CallEvent call, long atEpochMillis, boolean repeated) {}
+
+  private final EventQuery query;
+  private final Set<Journal> awaited;
+  private final Set<Journal> departed;
+  private final boolean everyPromiseMade;
+  private final long maxBytes;
+  private final byte[] clientBytes;
+  private final Map<Journal, BatchTrail> trails = new LinkedHashMap<>();
+  private final Set<String> callerIds = new HashSet<>();
+  private final List<Found> found = new ArrayList<>();
+  private long nextOffset;
+  private int nextLine;
+  private long scannedThroughEpochMillis;
+  private long bytes;
+  private boolean tooManyJournals;
+  private boolean ended;
+  private boolean complete;
+
+  /**
+   * A scan that has read nothing.
+   *
+   * @param awaited journals that are known to have promised the interval by now
+   * @param departed journals that are known to have ended before the interval did
+   * @param everyPromiseMade false when a node that may hold calls of the interval has not promised
+   *     it yet, so that the list cannot be complete
+   */
+  EventScan(
+      EventQuery query,
+      Set<Journal> awaited,
+      Set<Journal> departed,
+      boolean everyPromiseMade,
+      long maxBytes) {
+    this.query = query;
+    this.awaited = Set.copyOf(awaited);
+    this.departed = Set.copyOf(departed);
+    this.everyPromiseMade = everyPromiseMade;
+    this.maxBytes = maxBytes;
+    this.clientBytes = query.client().getBytes(StandardCharsets.UTF_8);
+    EventCursor page = query.page();
+    if (page != null) {
+      nextOffset = page.offset();
+      nextLine = page.line();
+      page.trails().forEach((journal, trail) -> trails.put(journal, BatchTrail.parse(trail)));
+    }
+  }
+
+  /** Takes the next record; false when no more are wanted. */
+  boolean take(AuditLog.Entry entry) {
+    if (entry.atEpochMillis() > query.toEpochMillis() + SLACK.toMillis()) {
+      ended = true;
+      return false;
+    }
+    int done = entry.offset() == nextOffset ? nextLine : 0;
+    BatchHeader header = entry.header();
+    if (header != null) {
+      boolean isNew = isNew(header, entry.atEpochMillis());
+      if (isNew || done > 0) {
+        int stoppedAt = takeLines(entry, done);
+        if (stoppedAt > 0) {
+          nextOffset = entry.offset();
+          nextLine = stoppedAt;
+          return false;
+        }
+      }
+    }
+    nextOffset = entry.offset() + 1;
+    nextLine = 0;
+    scannedThroughEpochMillis = entry.atEpochMillis();
+    bytes += entry.value().length;
+    if (entry.atEpochMillis() >= query.toEpochMillis() && everyJournalHasPassed()) {
+      ended = true;
+      complete = true;
+    }
+    return !ended && bytes < maxBytes && found.size() < query.limit();
+  }
+
+  private boolean isNew(BatchHeader header, long atEpochMillis) {
+    Journal journal = new Journal(header.node(), header.nodeEpoch());
+    BatchTrail trail = trails.get(journal);
+    if (trail == null) {
+      trail = BatchTrail.startingAt(header);
+      if (trails.size() == MAX_JOURNALS) {
+        tooManyJournals = true;
+      } else {
+        trails.put(journal, trail);
+      }
+    }
+    return trail.take(header, atEpochMillis);
+  }
+
+  /** Takes the lines behind the first {@code done}; lines done when the page is full, else 0. */
+  private int takeLines(AuditLog.Entry entry, int done) {
+    byte[] value = entry.value();
+    if (!mayHoldClient(value, 0, value.length)) {
+      return 0;
+    }
+    int line = 0;
+    int start = 0;
+    while (start < value.length) {
+      int end = start;
+      while (end < value.length && value[end] != '\n') {
+        end++;
+      }
+      line++;
+      if (line > done && mayHoldClient(value, start, end)) {
+        takeLine(entry, line, start, end);
+        if (found.size() == query.limit() && end + 1 < value.length) {
+          return line;
+        }
+      }
+      start = end + 1;
+    }
+    return 0;
+  }
+
+  private void takeLine(AuditLog.Entry entry, int line, int start, int end) {
+    CallEvent call;
+    try {
+      call = CallLineCodec.decode(entry.value(), start, end - start);
+    } catch (MalformedRecordException inQuarantine) {
+      return;
+    }
+    boolean repeated =
+        call.idFromCaller()
+            && call.client().equals(query.client())
+            && isRepeated(call.allowed() + ":" + call.id());
+    if (query.holds(call)) {
+      found.add(new Found(entry.offset(), line, call, entry.atEpochMillis(), repeated));
+    }
+  }
+
+  /** The counting tells refused and allowed tries with one id apart too. */
+  private boolean isRepeated(String verdictAndId) {
+    return callerIds.contains(verdictAndId)
+        || (callerIds.size() < MAX_IDS && !callerIds.add(verdictAndId));
+  }
+
+  /** False when the client's name cannot stand there: neither in UTF-8 nor with escapes. */
+  private boolean mayHoldClient(byte[] value, int from, int to) {
+    byte first = clientBytes[0];
+    for (int i = from; i < to; i++) {
+      if (value[i] == '\\') {
+        return true;
+      }
+      if (value[i] == first && isClientAt(value, i, to)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean isClientAt(byte[] value, int at, int to) {
+    if (to - at < clientBytes.length) {
+      return false;
+    }
+    for (int i = 1; i < clientBytes.length; i++) {
+      if (value[at + i] != clientBytes[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean everyJournalHasPassed() {
+    if (!everyPromiseMade || tooManyJournals || trails.isEmpty()) {
+      return false;
+    }
+    for (Journal journal : awaited) {
+      if (!trails.containsKey(journal)) {
+        return false;
+      }
+    }
+    for (var trail : trails.entrySet()) {
+      boolean isOlder = trail.getKey().epoch() < query.toEpochMillis();
+      if (isOlder
+          && !departed.contains(trail.getKey())
+          && !trail.getValue().hasPassed(query.toEpochMillis())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Says that the log has no more at present. */
+  void logEnded() {
+    ended = true;
+    complete = everyJournalHasPassed();
+  }
+
+  List<Found> found() {
+    return List.copyOf(found);
+  }
+
+  /** Whether all calls of the interval that the log holds were seen and no more can come. */
+  boolean complete() {
+    return complete;
+  }
+
+  /** The broker's time of the last record read whole; 0 when none was. */
+  long scannedThroughEpochMillis() {
+    return scannedThroughEpochMillis;
+  }
+
+  /** Where the next page begins; null when there is nothing behind. */
+  @Nullable EventCursor next() {
+    if (ended) {
+      return null;
+    }
+    Map<Journal, String> written = new LinkedHashMap<>();
+    trails.forEach((journal, trail) -> written.put(journal, trail.toString()));
+    return new EventCursor(
+        query.fromEpochMillis(), query.toEpochMillis(), nextOffset, nextLine, written);
+  }
+}

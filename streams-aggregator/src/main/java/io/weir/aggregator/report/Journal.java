@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+/**
+ * One journal of an ingest node, whose batches are numbered.
+ *
+ * @param node the node's name
+ * @param epoch when the journal was created, in epoch milliseconds
+ */
+record Journal(String node, long epoch) {}

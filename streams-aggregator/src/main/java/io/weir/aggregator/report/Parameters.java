@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.topics.model.Names;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * The query parameters of a request. Each may be given once, and an empty one counts as absent;
+ * what is wrong is a {@link ProblemException} that names the parameter.
+ *
+ * @param values the values by name
+ */
+record Parameters(Map<String, List<String>> values) {
+  private static final int MIN_YEAR = 1971;
+  private static final int MAX_YEAR = 9999;
+
+  /** An offset whose plus sign was not percent-encoded, which forms read as a space. */
+  private static final Pattern UNENCODED_PLUS = Pattern.compile(" (?=[0-9]{2}:[0-9]{2}$)");
+
+  /** Refuses parameters of other names: a misspelt filter must not give a larger number. */
+  Parameters onlyKnown(Set<String> known) {
+    for (String name : values.keySet()) {
+      if (!known.contains(name)) {
+        throw bad(name, "is not a parameter of this route");
+      }
+    }
+    return this;
+  }
+
+  /** The text of a parameter. */
+  String one(String field, String byDefault) {
+    List<String> given = values.getOrDefault(field, List.of());
+    if (given.size() > 1) {
+      throw bad(field, "must be given once");
+    }
+    return given.isEmpty() || given.get(0).isEmpty() ? byDefault : given.get(0);
+  }
+
+  /** A client, meter or endpoint. */
+  String name(String field, String byDefault) {
+    return checkedName(field, one(field, byDefault));
+  }
+
+  static String checkedName(String field, String name) {
+    String violation = Names.violation(name);
+    if (violation != null) {
+      throw bad(field, violation);
+    }
+    return name;
+  }
+
+  /** An RFC 3339 time, or a date, which means midnight in the zone. */
+  Instant moment(String field, Instant byDefault, ZoneId zone) {
+    String text = one(field, "");
+    if (text.isEmpty()) {
+      return byDefault;
+    }
+    try {
+      Instant moment =
+          text.length() == "2026-11-21".length()
+              ? LocalDate.parse(text).atStartOfDay(zone).toInstant()
+              : OffsetDateTime.parse(UNENCODED_PLUS.matcher(text).replaceFirst("+")).toInstant();
+      int year = moment.atOffset(ZoneOffset.UTC).getYear();
+      if (year >= MIN_YEAR && year <= MAX_YEAR) {
+        return moment;
+      }
+    } catch (DateTimeException notATime) {
+      // refused below
+    }
+    throw bad(field, "must be an RFC 3339 time or a date such as 2026-11-21, is '" + text + "'");
+  }
+
+  /** An integer from 1 to a maximum. */
+  int count(String field, int byDefault, int max) {
+    String text = one(field, Integer.toString(byDefault));
+    try {
+      int count = Integer.parseInt(text);
+      if (count >= 1 && count <= max) {
+        return count;
+      }
+    } catch (NumberFormatException notANumber) {
+      // refused below
+    }
+    throw bad(field, "must be 1 to " + max + ", is '" + text + "'");
+  }
+
+  static ProblemException bad(String field, String rule) {
+    return new ProblemException(Problem.badParameter(field, rule));
+  }
+}

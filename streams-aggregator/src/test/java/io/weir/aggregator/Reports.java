@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** Two aggregators that share the partitions of a broker, asked over HTTP. */
+final class Reports implements AutoCloseable {
+  static final ObjectMapper MAPPER = new ObjectMapper();
+
+  private static final HttpClient HTTP = HttpClient.newHttpClient();
+
+  final Aggregator one;
+  final Aggregator two;
+  private final int partitions;
+
+  /** Starts both and waits until each answers for every partition. */
+  Reports(Broker broker, int partitions, Path folder) throws Exception {
+    this.partitions = partitions;
+    one = Aggregator.start(config(broker, folder, "one"));
+    two = Aggregator.start(config(broker, folder, "two"));
+    Await.until("both share the partitions", this::bothAnswerForAll);
+  }
+
+  private boolean bothAnswerForAll() throws Exception {
+    for (Aggregator aggregator : both()) {
+      for (int partition = 0; partition < partitions; partition++) {
+        String client = Calls.clientOf("probe", partition, partitions);
+        if (!aggregator.ready()
+            || get(aggregator, "/v1/usage?client=" + client).statusCode() != 200) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  List<Aggregator> both() {
+    return List.of(one, two);
+  }
+
+  static HttpResponse<String> get(Aggregator aggregator, String path) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path);
+    return HTTP.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  /** The document of a route that must answer 200. */
+  static JsonNode document(Aggregator aggregator, String path) throws Exception {
+    HttpResponse<String> response = get(aggregator, path);
+    if (response.statusCode() != 200) {
+      throw new AssertionError(path + ": " + response.statusCode() + " " + response.body());
+    }
+    return MAPPER.readTree(response.body());
+  }
+
+  private static AggregatorConfig config(Broker broker, Path folder, String instance) {
+    return AggregatorConfig.of(
+        Map.of(
+            "WEIR_KAFKA",
+            broker.bootstrapServers(),
+            "WEIR_DATA",
+            folder.resolve(instance).toString(),
+            "WEIR_REPORTS_PORT",
+            "0",
+            "WEIR_WINDOW",
+            "PT2S",
+            "WEIR_GRACE",
+            "PT1S",
+            "WEIR_INSTANCE",
+            instance));
+  }
+
+  @Override
+  public void close() {
+    one.close();
+    two.close();
+  }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.PartitionAccuracy;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
+import io.weir.topics.wire.CallLineCodec;
+import java.io.ByteArrayOutputStream;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** What each disturbance leads to, and what does not. A token is a second. */
+final class BucketBookTest {
+  private static final CountSettings SETTINGS =
+      new CountSettings(10_000, 2_000, 600_000, 3_600_000);
+
+  private static final long T = 1_700_000_000_000L;
+  private static final long EPOCH = (T - 1_000) * 1_000;
+  private static final String BUCKET = "w1:{4:acme}:5:burst";
+  private static final BucketLimit LIMIT = new TokenBucketLimit(100, 1, 1_000_000);
+
+  private final Memory memory = new Memory(SETTINGS);
+  private long sequence;
+  private long lines;
+
+  @Test
+  void stampsInOrder_nothingIsPublished() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 2, 3, T + 3_000));
+    promise(T + 10_000);
+
+    assertEquals(List.of(), memory.corrections);
+  }
+
+  @Test
+  void gapThatTheWatermarkHasPassed_isCredited_once() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    Correction only = only();
+    assertEquals(Cause.GAP, only.cause());
+    assertEquals(8, only.chargedTokens());
+    assertEquals((T + 7_000) * 1_000, only.fullAtEpochMicros(), "no more than was missing to full");
+    assertEquals(-6, only.driftTokens());
+  }
+
+  @Test
+  void gapThatTheWatermarkHasNotPassed_isOnItsWay() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
+    memory.tick();
+
+    assertEquals(List.of(), memory.corrections);
+  }
+
+  @Test
+  void gapThatIsRecordedAfterAll_isTakenBack() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 8, T + 57_000));
+    promise(T + 10_000);
+    promise(T + 10_100);
+    take(T, charge(EPOCH, 0, 6, 7, T + 56_000));
+
+    assertEquals(
+        List.of(Cause.GAP, Cause.OVERLAP),
+        memory.corrections.stream().map(Correction::cause).toList());
+    assertEquals((T + 57_000) * 1_000, memory.corrections.get(1).fullAtEpochMicros());
+    assertEquals(0, memory.corrections.get(1).driftTokens());
+  }
+
+  @Test
+  void counterThatWentBack_isDebitedTheLostCharges() {
+    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
+    take(T + 100, charge(EPOCH, 0, 1, 4, T + 4_000));
+
+    assertEquals(Cause.OVERLAP, only().cause());
+    assertEquals(4, only().chargedTokens());
+    assertEquals((T + 11_000) * 1_000, only().fullAtEpochMicros());
+    assertEquals(7, only().driftTokens());
+  }
+
+  @Test
+  void unstampedCall_isDebited() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 100, new Charge(BUCKET, 5, LIMIT, null));
+
+    assertEquals(Cause.UNSTAMPED, only().cause());
+    assertEquals((T + 6_000) * 1_000, only().fullAtEpochMicros());
+    assertEquals(5, accuracy().outageTokens());
+    assertEquals(5, accuracy().outageOpenTokens());
+  }
+
+  @Test
+  void unstampedCallOfAnUnknownBucket_isDebitedFromFull() {
+    take(T, new Charge(BUCKET, 5, LIMIT, null));
+
+    assertEquals((T + 5_000) * 1_000, only().fullAtEpochMicros());
+    assertEquals(0, only().chargedTokens());
+  }
+
+  @Test
+  void freshEpochOfABucketThatWasNotFull_isDebited() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    take(T + 200, charge((T + 150) * 1_000, 0, 1, 1, T + 1_150));
+
+    assertEquals(Cause.FRESH_EPOCH, only().cause());
+    assertEquals((T + 150) * 1_000, only().epoch());
+    assertEquals((T + 31_000) * 1_000, only().fullAtEpochMicros());
+    assertEquals(1, only().chargedTokens());
+  }
+
+  @Test
+  void freshEpochOfABucketThatWasFull_isNothing() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 20_000, charge((T + 20_000) * 1_000, 0, 1, 1, T + 21_000));
+    promise(T + 60_000);
+
+    assertEquals(List.of(), memory.corrections);
+  }
+
+  @Test
+  void correctionThatAStampShows_isConfirmed_andStampsAreTrustedAgain() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 100, new Charge(BUCKET, 5, LIMIT, null));
+    take(T + 300, charge(EPOCH, 1, 1, 2, T + 7_000));
+
+    assertEquals(1, memory.corrections.size());
+    assertEquals(0, accuracy().outageOpenTokens());
+    assertEquals(0, accuracy().driftNowTokens());
+    assertEquals(1, published().delays().stream().mapToLong(count -> count).sum());
+  }
+
+  @Test
+  void decisionsWhileTheCacheIsWrong_areJudged() {
+    take(T, charge(EPOCH, 0, 100, 100, T + 100_000));
+    long fresh = (T + 100) * 1_000;
+    take(T + 200, charge(fresh, 0, 1, 1, T + 1_100), charge(fresh, 0, 1, 2, T + 2_100));
+
+    assertEquals(2, accuracy().wronglyAdmitted());
+    assertEquals(3, accuracy().decided());
+  }
+
+  @Test
+  void quotaThatWasLost_isRebuiltFromTheTotal() {
+    BucketLimit quota = new QuotaLimit(50, (T + 3_600_000) * 1_000);
+    long end = T + 3_600_000;
+    take(T, new Charge(BUCKET, 30, quota, new Stamp(EPOCH, 0, 30, end * 1_000)));
+    take(T + 9, new Charge(BUCKET, 2, quota, new Stamp((T + 5) * 1_000, 0, 2, end * 1_000)));
+
+    assertEquals(Cause.FRESH_EPOCH, only().cause());
+    assertEquals(32, only().totalTokens());
+    assertEquals(2, only().chargedTokens());
+  }
+
+  @Test
+  void cacheLoss_tellsLiveBuckets_thenThatAllAreTold_whenTheWatermarkHasPassed() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    memory.takeCacheLoss("g1", T + 50);
+    memory.tick();
+
+    assertEquals(Cause.RESTORE, only().cause());
+    assertEquals(30, only().chargedTokens());
+    assertEquals(List.of(), memory.restored);
+
+    promise(T + 51);
+    memory.tick();
+
+    assertEquals("g1", memory.restored.get(0).generation());
+    assertEquals(1, memory.restored.get(0).buckets());
+  }
+
+  @Test
+  void bucketThatIsFullForLong_isForgotten() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    promise(T + 40_000);
+    assertEquals(1, memory.buckets.size());
+
+    promise(T + 30_000 + BucketBook.KEPT_AFTER_FULL_MILLIS + BucketBook.GAP_GRACE_MILLIS + 1);
+
+    assertEquals(0, memory.buckets.size());
+  }
+
+  @Test
+  void restart_goesOnWhereItWas() {
+    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
+    memory.restart();
+    take(T + 100, charge(EPOCH, 0, 1, 4, T + 4_000));
+    memory.restart();
+    take(T + 200, charge(EPOCH, 1, 1, 5, T + 12_000));
+
+    assertEquals(Cause.OVERLAP, only().cause());
+    assertEquals(3, accuracy().decided());
+  }
+
+  @Test
+  void outage_publishesABucketOnceASecond() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    for (int i = 1; i <= 50; i++) {
+      take(T + i * 40L, new Charge(BUCKET, 1, LIMIT, null));
+    }
+
+    assertTrue(memory.corrections.size() <= 3, memory.corrections.size() + " corrections");
+  }
+
+  private static Charge charge(long epoch, long version, long cost, long charged, long fullAt) {
+    return new Charge(BUCKET, cost, LIMIT, new Stamp(epoch, version, charged, fullAt * 1_000));
+  }
+
+  private void take(long at, Charge... charges) {
+    ByteArrayOutputStream value = new ByteArrayOutputStream();
+    Stream.of(charges)
+        .map(charge -> call(at, charge))
+        .map(CallLineCodec::encode)
+        .forEach(
+            line -> {
+              value.writeBytes(line);
+              value.write('\n');
+            });
+    sequence++;
+    memory.take(header(charges.length, T - 900), value.toByteArray(), at + 20);
+    lines += charges.length;
+  }
+
+  private BatchHeader header(int count, long promise) {
+    return new BatchHeader("n", T - 1_000, sequence, count, promise, lines, false);
+  }
+
+  private void promise(long at) {
+    memory.take(header(0, at), new byte[0], at + 1);
+    memory.tick();
+  }
+
+  private static CallEvent call(long at, Charge charge) {
+    return new CallEvent(
+        "id",
+        false,
+        "acme",
+        "-",
+        "calls",
+        Math.max(1, charge.cost()),
+        true,
+        DecidedBy.CACHE,
+        null,
+        1,
+        at,
+        null,
+        List.of(charge));
+  }
+
+  private Correction only() {
+    assertEquals(1, memory.corrections.size(), () -> memory.corrections.toString());
+    return memory.corrections.get(0);
+  }
+
+  private PartitionAccuracy published() {
+    memory.counter.publishAccuracy();
+    PartitionAccuracy newest = memory.accuracy;
+    if (newest == null) {
+      throw new AssertionError("no accuracy was published");
+    }
+    return newest;
+  }
+
+  private PartitionAccuracy.Figures accuracy() {
+    return published().policies().getOrDefault("burst", PartitionAccuracy.Figures.NONE);
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.weir.aggregator.count.BucketStanding;
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class CurrentReportsTest {
+  private static final Instant NOW = Instant.parse("2026-11-21T14:00:00Z");
+  private static final long NOW_MICROS = NOW.toEpochMilli() * 1_000;
+  private static final TokenBucketLimit BURST = new TokenBucketLimit(100, 100, 60_000_000);
+  private static final String KEY = BucketKeys.ofClient("burst", "acme");
+
+  @Test
+  void tokenBucket_apartFromTheCache_showsBothLevels() {
+    Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 30, 90, 6_000_000, 24_000_000));
+
+    assertEquals("burst", bucket.get("policy"));
+    assertEquals(KEY, bucket.get("bucket"));
+    assertEquals("token-bucket", bucket.get("algorithm"));
+    assertEquals(100L, bucket.get("limit"));
+    assertEquals(60L, bucket.get("exact_remaining"));
+    assertEquals(60L, bucket.get("remaining"));
+    assertEquals(40L, bucket.get("used"));
+    assertEquals(90L, bucket.get("cache_remaining"));
+    assertEquals("2026-11-21T14:00:24Z", bucket.get("resets_at"));
+    assertEquals(30L, bucket.get("drift"));
+    assertEquals(2L, bucket.get("version"));
+    assertEquals(1L, bucket.get("confirmed"));
+  }
+
+  @Test
+  void tokenBucket_inDebt_hasNothingRemaining() {
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 0, 1, 0, 66_000_000));
+
+    assertEquals(-10L, bucket.get("exact_remaining"));
+    assertEquals(0L, bucket.get("remaining"));
+    assertEquals(110L, bucket.get("used"));
+  }
+
+  @Test
+  void tokenBucket_fullAgain_resetsNow() {
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 0, 1, -5_000_000, -5_000_000));
+
+    assertEquals(100L, bucket.get("remaining"));
+    assertEquals(NOW.toString(), bucket.get("resets_at"));
+  }
+
+  @Test
+  void quota_beforeAnyCorrection_showsTheCachesCounter() {
+    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 70, 5, 75, 0, 0));
+
+    assertEquals("quota", bucket.get("algorithm"));
+    assertEquals(925L, bucket.get("remaining"));
+    assertEquals(75L, bucket.get("used"));
+    assertEquals(930L, bucket.get("cache_remaining"));
+    assertEquals("2026-11-21T15:00:00Z", bucket.get("resets_at"));
+  }
+
+  @Test
+  void quota_whenTheNewestCorrectionIsConfirmed_agrees() {
+    assertEquals(925L, only(standing(quota(3_600), 3, 3, 70, 5, 75, 0, 0)).get("cache_remaining"));
+  }
+
+  @Test
+  void quota_betweenCorrections_doesNotGuess() {
+    assertNull(only(standing(quota(3_600), 3, 2, 70, 5, 75, 0, 0)).get("cache_remaining"));
+  }
+
+  @Test
+  void quota_whosePeriodIsOver_isLeftOut() {
+    assertEquals(List.of(), buckets(List.of(standing(quota(0), 0, 0, 1, 0, 1, 0, 0))));
+  }
+
+  @Test
+  void buckets_aboveTheBound_areCutAndSaidSo() {
+    BucketStanding one = standing(BURST, 0, 0, 1, 0, 1, 0, 0);
+    List<BucketStanding> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
+
+    Map<String, Object> document = CurrentReports.document("acme", many, NOW);
+    assertEquals(true, document.get("has_more"));
+    assertEquals(CurrentReports.MAX_BUCKETS, buckets(many).size());
+    assertEquals(
+        false, CurrentReports.document("acme", many.subList(1, many.size()), NOW).get("has_more"));
+  }
+
+  private static QuotaLimit quota(long secondsLeft) {
+    return new QuotaLimit(1_000, NOW_MICROS + secondsLeft * 1_000_000);
+  }
+
+  private static BucketStanding standing(
+      BucketLimit limit,
+      long version,
+      long confirmed,
+      long charged,
+      long drift,
+      long total,
+      long cacheFullInMicros,
+      long trueFullInMicros) {
+    return new BucketStanding(
+        KEY,
+        limit,
+        1,
+        version,
+        confirmed,
+        charged,
+        drift,
+        total,
+        NOW_MICROS + cacheFullInMicros,
+        NOW_MICROS + trueFullInMicros,
+        NOW.toEpochMilli() - 10);
+  }
+
+  private static Map<?, ?> bucketOf(Object bucket) {
+    return (Map<?, ?>) bucket;
+  }
+
+  private static Map<String, Object> only(BucketStanding standing) {
+    Map<String, Object> members = new HashMap<>();
+    bucketOf(buckets(List.of(standing)).get(0))
+        .forEach((name, value) -> members.put((String) name, value));
+    return members;
+  }
+
+  private static List<?> buckets(List<BucketStanding> standings) {
+    return (List<?>) CurrentReports.document("acme", standings, NOW).getOrDefault("buckets", "");
+  }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.aggregator.Calls;
+import io.weir.aggregator.count.BucketStanding;
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.TokenBucketLimit;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.BytesDeserializer;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.processor.api.ContextualProcessor;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.state.HostInfo;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.Stores;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The query of a store that is laid out as the counting's is, in a running application. */
+final class StreamsBucketTracksIT {
+  private static final int PARTITIONS = 2;
+  private static final String STORE = "buckets";
+  private static final HostInfo SELF = new HostInfo("127.0.0.1", 8081);
+
+  @TempDir Path folder;
+
+  @Test
+  void ofClient_tellsTheTracksOfThatClientAlone() throws Exception {
+    try (TestKafka kafka = TestKafka.start()) {
+      createTopic(kafka);
+      try (KafkaStreams application = new KafkaStreams(topology(), properties(kafka));
+          KafkaProducer<byte[], byte[]> producer =
+              new KafkaProducer<>(
+                  Map.of("bootstrap.servers", kafka.bootstrapServers()),
+                  new ByteArraySerializer(),
+                  new ByteArraySerializer())) {
+        application.start();
+        StreamsBucketTracks tracks =
+            new StreamsBucketTracks(application, SELF, STORE, StreamsBucketTracksIT::standing);
+        await(() -> tracks.owner(1) instanceof UsageTable.Owner.Local);
+        String client = Calls.clientOf("acme", 1, PARTITIONS);
+        String burst = BucketKeys.ofClient("burst", client);
+        String items = BucketKeys.ofClientAndEndpoint("items", client, "GET /items");
+        put(producer, "b" + burst, burst);
+        put(producer, "b" + items, items);
+        put(producer, "b" + BucketKeys.ofClient("burst", client + "0"), "of another client");
+        put(producer, "a" + burst, "not a track");
+        put(producer, "z", "the end");
+        producer.flush();
+
+        await(() -> tracks.ofClient(1, client, 10).size() == 2);
+        assertEquals(
+            List.of(burst, items),
+            tracks.ofClient(1, client, 10).stream().map(BucketStanding::bucket).toList());
+        assertEquals(1, tracks.ofClient(1, client, 1).size());
+        assertTrue(tracks.ofClient(1, "nobody", 10).isEmpty());
+        assertTrue(
+            new StreamsBucketTracks(
+                    application, SELF, "no-such-store", StreamsBucketTracksIT::standing)
+                .ofClient(1, client, 10)
+                .isEmpty());
+      }
+    }
+  }
+
+  private static void createTopic(TestKafka kafka) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin
+          .createTopics(List.of(new NewTopic(Topics.CALLS.name(), PARTITIONS, (short) 1)))
+          .all()
+          .get();
+    }
+  }
+
+  private static Topology topology() {
+    return new Topology()
+        .addSource(
+            "calls", new BytesDeserializer(), new ByteArrayDeserializer(), Topics.CALLS.name())
+        .addProcessor("put", Put::new, "calls")
+        .addStateStore(
+            Stores.keyValueStoreBuilder(
+                    Stores.persistentKeyValueStore(STORE), Serdes.Bytes(), Serdes.ByteArray())
+                .withCachingEnabled(),
+            "put");
+  }
+
+  private static final class Put extends ContextualProcessor<Bytes, byte[], Void, Void> {
+    @Override
+    public void process(Record<Bytes, byte[]> record) {
+      KeyValueStore<Bytes, byte[]> store = context().getStateStore(STORE);
+      store.put(record.key(), record.value());
+    }
+  }
+
+  private Properties properties(TestKafka kafka) {
+    Properties properties = new Properties();
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "tracks");
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers());
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, folder.toString());
+    properties.put(StreamsConfig.APPLICATION_SERVER_CONFIG, SELF.host() + ":" + SELF.port());
+    return properties;
+  }
+
+  private static void put(KafkaProducer<byte[], byte[]> producer, String key, String value) {
+    var unused =
+        producer.send(new ProducerRecord<>(Topics.CALLS.name(), 1, utf8(key), utf8(value)));
+  }
+
+  private static BucketStanding standing(byte[] value) {
+    return new BucketStanding(
+        new String(value, StandardCharsets.UTF_8),
+        new TokenBucketLimit(1, 1, 1_000_000),
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0);
+  }
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void await(BooleanSupplier condition) {
+    long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+    while (!holds(condition)) {
+      if (System.nanoTime() - end > 0) {
+        throw new AssertionError("waited in vain");
+      }
+      LockSupport.parkNanos(Duration.ofMillis(50).toNanos());
+    }
+  }
+
+  private static boolean holds(BooleanSupplier condition) {
+    try {
+      return condition.getAsBoolean();
+    } catch (ProblemException stillRestoring) {
+      return false;
+    }
+  }
+}
