@@ -10,7 +10,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}; all without a name. */
+/**
+ * Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}, {@code heal}; all without a
+ * name.
+ */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
   private static final Duration LENGTH = Duration.ofSeconds(10);
@@ -21,7 +24,7 @@ public final class Benchmarks {
   /** Runs them and prints what they measured. */
   public static void main(String[] arguments) throws Exception {
     List<String> names =
-        arguments.length == 0 ? List.of("cache", "check", "meter") : List.of(arguments);
+        arguments.length == 0 ? List.of("cache", "check", "meter", "heal") : List.of(arguments);
     PrintStream out = System.out;
     out.printf(
         "JDK %s, %d cores, %s%n",
@@ -36,9 +39,13 @@ public final class Benchmarks {
           case "cache" -> new CacheBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "check" -> new CheckBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "meter" -> new MeterBenchmark(METER_CALLS, out).run(folder);
+          case "heal" -> {
+            new FlushComparison(out).run(folder);
+            new HealingDelay(out).run(folder);
+          }
           default ->
               throw new IllegalArgumentException(
-                  "no benchmark '" + name + "'; there are cache, check, meter");
+                  "no benchmark '" + name + "'; there are cache, check, meter, heal");
         }
       } finally {
         delete(folder);

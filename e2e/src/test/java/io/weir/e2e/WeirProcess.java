@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
-final class WeirProcess implements AutoCloseable {
+public final class WeirProcess implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   private final Process process;
@@ -30,7 +30,14 @@ final class WeirProcess implements AutoCloseable {
     reader.start();
   }
 
-  static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
+  /**
+   * Starts a command.
+   *
+   * @param folder where its error output is kept
+   * @param environment its variables; those of this process that begin with {@code WEIR_} are taken
+   *     away
+   */
+  public static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
       throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -63,7 +70,7 @@ final class WeirProcess implements AutoCloseable {
   }
 
   /** Waits for a line that begins so, and gives what follows. */
-  String awaitLine(String beginning) throws InterruptedException {
+  public String awaitLine(String beginning) throws InterruptedException {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     synchronized (output) {
       while (true) {
@@ -83,7 +90,7 @@ final class WeirProcess implements AutoCloseable {
   }
 
   /** Waits for the end, and gives the exit status. */
-  int awaitExit() throws InterruptedException {
+  public int awaitExit() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
       throw new IllegalStateException("still running; output: " + output());
     }
@@ -91,13 +98,15 @@ final class WeirProcess implements AutoCloseable {
     return process.exitValue();
   }
 
-  List<String> output() {
+  /** What it has written so far. */
+  public List<String> output() {
     synchronized (output) {
       return List.copyOf(output);
     }
   }
 
-  String errors() {
+  /** What it has written to its error output so far. */
+  public String errors() {
     try {
       return Files.readString(errors);
     } catch (IOException unreadable) {
@@ -106,16 +115,17 @@ final class WeirProcess implements AutoCloseable {
   }
 
   /** SIGKILL. */
-  void kill() throws InterruptedException {
+  public void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
   }
 
   /** SIGTERM. */
-  void terminate() {
+  public void terminate() {
     process.destroy();
   }
 
-  boolean isAlive() {
+  /** Whether it runs. */
+  public boolean isAlive() {
     return process.isAlive();
   }
 

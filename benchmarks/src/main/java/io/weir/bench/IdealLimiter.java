@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Token buckets that never forget, asked in the same moments as a real limiter: what the real one
+ * admits beyond them is given away. Safe for threads.
+ */
+final class IdealLimiter {
+  private final double capacityTokens;
+  private final double tokensPerNano;
+  private final double[] levels;
+  private final long[] lastNanos;
+  private final Object[] locks;
+  private final AtomicLong surplusTokens = new AtomicLong();
+  private final AtomicLong peakTokens = new AtomicLong();
+
+  IdealLimiter(int clients, long capacityTokens, double tokensPerSecond) {
+    this.capacityTokens = (double) capacityTokens;
+    this.tokensPerNano = tokensPerSecond / 1e9;
+    this.levels = new double[clients];
+    this.lastNanos = new long[clients];
+    this.locks = new Object[clients];
+    for (int i = 0; i < clients; i++) {
+      levels[i] = this.capacityTokens;
+      lastNanos[i] = System.nanoTime();
+      locks[i] = new Object();
+    }
+  }
+
+  /** Compares one decision with the ideal one. */
+  void compare(int client, long cost, boolean admitted) {
+    boolean ideal = take(client, (double) cost);
+    if (ideal != admitted) {
+      long surplus = surplusTokens.addAndGet(admitted ? cost : -cost);
+      peakTokens.accumulateAndGet(surplus, Math::max);
+    }
+  }
+
+  private boolean take(int client, double cost) {
+    synchronized (locks[client]) {
+      long now = System.nanoTime();
+      double passed = (double) Math.max(0, now - lastNanos[client]);
+      levels[client] = Math.min(capacityTokens, levels[client] + passed * tokensPerNano);
+      lastNanos[client] = now;
+      if (levels[client] < cost) {
+        return false;
+      }
+      levels[client] -= cost;
+      return true;
+    }
+  }
+
+  /** Tokens admitted until now, less those the ideal would have admitted; of all clients. */
+  long surplusTokens() {
+    return surplusTokens.get();
+  }
+
+  /** The greatest surplus since the mark was set. */
+  long peakTokens() {
+    return peakTokens.get();
+  }
+
+  /** Lets the peak begin anew. */
+  void markPeak() {
+    peakTokens.set(surplusTokens.get());
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.healing;
+
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.jspecify.annotations.Nullable;
+
+/** All calls of the audit log, each batch once: the truth the oracle replays. Not thread-safe. */
+final class CallTopic implements AutoCloseable {
+  private static final Duration POLL = Duration.ofMillis(100);
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer;
+  private final List<CallEvent> calls = new ArrayList<>();
+  private final Set<String> batches = new HashSet<>();
+  private final Map<String, Long> watermarks = new HashMap<>();
+
+  CallTopic(String bootstrapServers) {
+    consumer =
+        new KafkaConsumer<>(
+            Map.of(
+                "bootstrap.servers",
+                bootstrapServers,
+                "isolation.level",
+                "read_committed",
+                "auto.offset.reset",
+                "earliest",
+                "max.poll.records",
+                2_000),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer());
+    List<TopicPartition> partitions =
+        consumer.partitionsFor(Topics.CALLS.name()).stream()
+            .map(info -> new TopicPartition(info.topic(), info.partition()))
+            .toList();
+    consumer.assign(partitions);
+    consumer.seekToBeginning(partitions);
+  }
+
+  /**
+   * Reads until every node has promised that all calls it decided before the time are in Kafka.
+   *
+   * @param nodes how many nodes there are
+   * @return every call read so far, in no certain order
+   */
+  List<CallEvent> through(long epochMillis, int nodes) throws Exception {
+    Await.until(
+        PATIENCE,
+        () -> {
+          for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record : consumer.poll(POLL)) {
+            read(record);
+          }
+          return watermarks.size() >= nodes * Fleet.PARTITIONS
+              && watermarks.values().stream().allMatch(promise -> promise > epochMillis);
+        },
+        () -> "promises of nodes by partition are " + watermarks + ", not " + epochMillis);
+    return List.copyOf(calls);
+  }
+
+  private void read(ConsumerRecord<byte @Nullable [], byte @Nullable []> record)
+      throws MalformedRecordException {
+    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
+    if (type == null
+        || !BatchHeaderCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8))) {
+      return;
+    }
+    BatchHeader header =
+        BatchHeaderCodec.decode(
+            name -> {
+              Header found = record.headers().lastHeader(name);
+              return found == null ? null : found.value();
+            });
+    String node = record.partition() + "/" + header.node();
+    watermarks.merge(node, header.lowWatermarkEpochMillis(), Math::max);
+    String batch = node + "/" + header.nodeEpoch() + "/" + header.batchSequence();
+    byte[] value = record.value();
+    if (value == null || header.isHeartbeat() || !batches.add(batch)) {
+      return;
+    }
+    int start = 0;
+    for (int i = 0; i <= value.length; i++) {
+      if (i == value.length || value[i] == '\n') {
+        if (i > start) {
+          calls.add(CallLineCodec.decode(value, start, i - start));
+        }
+        start = i + 1;
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    consumer.close();
+  }
+}

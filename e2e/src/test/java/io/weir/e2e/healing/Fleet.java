@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.healing;
+
+import io.weir.aggregator.Aggregator;
+import io.weir.aggregator.AggregatorConfig;
+import io.weir.ingest.Ingest;
+import io.weir.ingest.IngestConfig;
+import io.weir.servers.EmbeddedKafka;
+import io.weir.servers.RedisServer;
+import io.weir.topics.catalog.TopicAdmin;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A broker, Redis behind a {@link RedisRoute}, an aggregator and ingest nodes, all real; broker,
+ * aggregator and nodes live in this JVM. Not safe for threads.
+ */
+final class Fleet implements AutoCloseable {
+  static final int PARTITIONS = 4;
+
+  /** A window of the ledger; short, so that a test sees windows close. */
+  static final Duration WINDOW = Duration.ofSeconds(5);
+
+  /** Generous: a machine that is busy must not look like a cache that is away. */
+  private static final String DECISION_DEADLINE = "PT2S";
+
+  private static final Duration READY_PATIENCE = Duration.ofSeconds(60);
+
+  private final Path folder;
+  private final Path policies;
+  private final EmbeddedKafka kafka;
+  private final String[] redisOptions;
+  private final RedisRoute route;
+  private final Aggregator aggregator;
+  private final List<Ingest> nodes = new ArrayList<>();
+  private RedisServer redis;
+
+  private Fleet(Path folder, List<Rule> rules, String... redisOptions) throws Exception {
+    this.folder = folder;
+    this.redisOptions = redisOptions.clone();
+    this.policies = Files.writeString(folder.resolve("policies.yml"), Rule.yaml(rules));
+    this.kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
+    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      topics.createMissing(PARTITIONS, Optional.empty());
+      Await.until(
+          READY_PATIENCE, () -> topics.differences().isEmpty(), () -> "the topics do not appear");
+    }
+    this.redis = RedisServer.start(folder.resolve("redis"), 0, redisOptions);
+    this.route = RedisRoute.to(redis.port());
+    this.aggregator = Aggregator.start(AggregatorConfig.of(aggregatorEnvironment()));
+    Await.until(READY_PATIENCE, aggregator::ready, () -> "the aggregator does not become ready");
+  }
+
+  /**
+   * Starts all.
+   *
+   * @param folder of this fleet alone
+   * @param nodes how many ingest nodes, in this JVM
+   * @param redisOptions as on redis-server's command line
+   */
+  static Fleet start(Path folder, List<Rule> rules, int nodes, String... redisOptions)
+      throws Exception {
+    Fleet fleet = new Fleet(folder, rules, redisOptions);
+    try {
+      fleet.startNodes(nodes);
+      for (Rule rule : rules) {
+        if (rule.hold()) {
+          Await.until(
+              READY_PATIENCE, () -> fleet.decides(rule), () -> "a new cache does not become warm");
+        }
+      }
+      return fleet;
+    } catch (Throwable failed) {
+      fleet.close();
+      throw failed;
+    }
+  }
+
+  /**
+   * Starts ingest nodes {@code node-0, node-1, …}; the same journals when they were there before.
+   */
+  void startNodes(int count) {
+    for (int i = 0; i < count; i++) {
+      nodes.add(Ingest.start(IngestConfig.of(nodeEnvironment("node-" + i))));
+    }
+  }
+
+  /** Whether a call under the rule is decided by the cache; nothing is consumed. */
+  private boolean decides(Rule rule) throws IOException, InterruptedException {
+    String endpoint = rule.endpoint().replace("*", "x");
+    return HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create(nodeUrls().get(0) + "/v1/check?peek=true"))
+                    .POST(
+                        HttpRequest.BodyPublishers.ofString(
+                            "{\"client\":\"nobody\",\"endpoint\":\"" + endpoint + "\"}"))
+                    .build(),
+                HttpResponse.BodyHandlers.discarding())
+            .statusCode()
+        == 200;
+  }
+
+  /** Stops all ingest nodes in order. */
+  void stopNodes() {
+    nodes.forEach(Ingest::close);
+    nodes.clear();
+  }
+
+  /** The variables of an ingest node, for one in a process of its own too. */
+  Map<String, String> nodeEnvironment(String name) {
+    Map<String, String> environment = new HashMap<>();
+    environment.put("WEIR_KAFKA", kafka.bootstrapServers());
+    environment.put("WEIR_REDIS", route.uri());
+    environment.put("WEIR_NODE", name);
+    environment.put("WEIR_DATA", folder.resolve(name).toString());
+    environment.put("WEIR_HTTP_HOST", "127.0.0.1");
+    environment.put("WEIR_HTTP_PORT", "0");
+    environment.put("WEIR_POLICIES", policies.toString());
+    environment.put("WEIR_DECISION_DEADLINE", DECISION_DEADLINE);
+    return environment;
+  }
+
+  private Map<String, String> aggregatorEnvironment() {
+    return Map.of(
+        "WEIR_KAFKA", kafka.bootstrapServers(),
+        "WEIR_DATA", folder.resolve("aggregator").toString(),
+        "WEIR_REPORTS_HOST", "127.0.0.1",
+        "WEIR_REPORTS_PORT", "0",
+        "WEIR_INSTANCE", "aggregator",
+        "WEIR_WINDOW", WINDOW.toString(),
+        "WEIR_GRACE", "PT2S");
+  }
+
+  /** Where the nodes of this JVM answer, without a path. */
+  List<String> nodeUrls() {
+    return nodes.stream().map(node -> "http://127.0.0.1:" + node.httpPort()).toList();
+  }
+
+  String reportsUrl() {
+    return "http://127.0.0.1:" + aggregator.reportsPort();
+  }
+
+  String kafka() {
+    return kafka.bootstrapServers();
+  }
+
+  RedisRoute route() {
+    return route;
+  }
+
+  RedisServer redis() {
+    return redis;
+  }
+
+  /** Ends Redis with SIGKILL and starts it again on its port, over what it left behind. */
+  void killAndRestartRedis() throws Exception {
+    redis.kill();
+    redis = RedisServer.start(folder.resolve("redis"), redis.port(), redisOptions);
+  }
+
+  @Override
+  public void close() throws IOException {
+    stopNodes();
+    aggregator.close();
+    route.close();
+    redis.close();
+    kafka.close();
+  }
+}

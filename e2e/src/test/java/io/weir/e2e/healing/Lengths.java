@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.healing;
+
+import java.time.Duration;
+
+/** How long the proofs run: short in CI, long with {@code -Dweir.e2e.long=true}. */
+final class Lengths {
+  /** Whether the long forms were asked for. */
+  static final boolean LONG = Boolean.getBoolean("weir.e2e.long");
+
+  private Lengths() {}
+
+  /** The one in CI, the other in the long form. */
+  static Duration of(Duration inCi, Duration longForm) {
+    return LONG ? longForm : inCi;
+  }
+
+  /** The one in CI, the other in the long form. */
+  static int of(int inCi, int longForm) {
+    return LONG ? longForm : inCi;
+  }
+}

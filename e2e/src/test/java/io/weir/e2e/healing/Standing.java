@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.healing;
+
+import io.weir.e2e.healing.Rule.Place;
+import io.weir.topics.model.QuotaLimit;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** How the cache stands against the oracle when no calls are made any more. */
+final class Standing {
+  /** One token is one refill interval; the rest is for the oracle's whole milliseconds. */
+  static final double BUCKET_TOLERANCE_TOKENS = 1.05;
+
+  private Standing() {}
+
+  /**
+   * Waits until every bucket is right: token buckets within one token of the oracle, quotas
+   * exactly.
+   */
+  static void awaitRight(Oracle oracle, RedisEye eye, Duration atMost) throws Exception {
+    Await.until(
+        atMost,
+        () -> wrong(oracle, eye).isEmpty(),
+        () -> {
+          List<String> wrong = wrong(oracle, eye);
+          return wrong.size()
+              + " of "
+              + oracle.buckets().size()
+              + " buckets are wrong, first "
+              + wrong.stream().limit(5).toList();
+        });
+  }
+
+  /** Buckets that are wrong now, and how. */
+  static List<String> wrong(Oracle oracle, RedisEye eye) {
+    List<Place> places = oracle.buckets().stream().map(oracle::place).toList();
+    List<String> wrong = new ArrayList<>();
+    for (KeptBucket kept : eye.look(places)) {
+      Place place = oracle.place(kept.bucket());
+      double exact = oracle.levelAfterAll(kept.bucket(), kept.atEpochMicros());
+      double should = Math.max(exact, -(double) place.rule().debtCapTokens());
+      double tolerance = place.limit() instanceof QuotaLimit ? 0 : BUCKET_TOLERANCE_TOKENS;
+      if (Math.abs(kept.levelTokens() - should) > tolerance) {
+        wrong.add(kept + ", should be " + should);
+      }
+    }
+    return wrong;
+  }
+
+  /**
+   * Looks at which a bucket held more than the oracle knows it should: a credit too much.
+   *
+   * @param seen looks at buckets
+   */
+  static List<String> tooFull(Oracle oracle, List<KeptBucket> seen) {
+    List<String> tooFull = new ArrayList<>();
+    for (KeptBucket kept : seen) {
+      if (oracle.buckets().contains(kept.bucket())
+          && kept.levelTokens() - oracle.levelAt(kept) > BUCKET_TOLERANCE_TOKENS) {
+        tooFull.add(kept + ", should be " + oracle.levelAt(kept));
+      }
+    }
+    return tooFull;
+  }
+}
