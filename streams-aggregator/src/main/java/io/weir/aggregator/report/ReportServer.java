@@ -4,6 +4,7 @@ package io.weir.aggregator.report;
 import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
+import io.weir.aggregator.count.BucketTrackBytes;
 import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
