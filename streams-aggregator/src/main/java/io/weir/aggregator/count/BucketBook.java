@@ -165,6 +165,7 @@ final class BucketBook {
     if (track.isAgreed()) {
       track.openDriftTokens = 0;
       track.openOutageTokens = 0;
+      track.forgoneTokens = 0;
     } else if (track.pendingCause == null
         && state.appendEpochMillis - track.publishedAtMillis > REPEAT_AFTER_MILLIS) {
       track.disturb(Cause.RESTORE, 0, atMillis);

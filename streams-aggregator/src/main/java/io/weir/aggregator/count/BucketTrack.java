@@ -60,6 +60,9 @@ final class BucketTrack {
   /** Tokens let through without the cache since the last confirmation. */
   long openOutageTokens;
 
+  /** Tokens of the calls wrongly refused since then: the true bucket would have paid them once. */
+  long forgoneTokens;
+
   /** The stamp up to which records will be summed when the watermark has passed it. */
   long checkAtMicros;
 
@@ -189,20 +192,23 @@ final class BucketTrack {
 
   private Judgement judge(
       long fullAtBefore, long totalBefore, long costTokens, long askedTokens, long at) {
-    boolean held;
-    boolean heldForSure;
-    if (limit instanceof TokenBucketLimit bucket) {
-      long needed = micros(bucket, askedTokens) - micros(bucket, bucket.capacityTokens());
-      held = fullAtBefore + needed <= at + CLOCK_STEP_MICROS;
-      heldForSure = fullAtBefore + needed <= at;
-    } else {
-      held = limit.capacityTokens() - totalBefore >= askedTokens;
-      heldForSure = held;
-    }
     if (costTokens > 0) {
-      return held ? Judgement.RIGHT : Judgement.WRONGLY_ADMITTED;
+      return held(fullAtBefore, totalBefore, askedTokens, at + CLOCK_STEP_MICROS)
+          ? Judgement.RIGHT
+          : Judgement.WRONGLY_ADMITTED;
     }
-    return heldForSure ? Judgement.WRONGLY_DENIED : Judgement.RIGHT;
+    if (!held(fullAtBefore, totalBefore, askedTokens + forgoneTokens, at)) {
+      return Judgement.RIGHT;
+    }
+    forgoneTokens += askedTokens;
+    return Judgement.WRONGLY_DENIED;
+  }
+
+  private boolean held(long fullAt, long total, long tokens, long at) {
+    if (limit instanceof TokenBucketLimit bucket) {
+      return fullAt + micros(bucket, tokens) - micros(bucket, bucket.capacityTokens()) <= at;
+    }
+    return limit.capacityTokens() - total >= tokens;
   }
 
   /** A record of a life that is over: what that life's counter did not say is owed. */

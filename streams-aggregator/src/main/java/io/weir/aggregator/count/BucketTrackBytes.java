@@ -35,6 +35,7 @@ public final class BucketTrackBytes {
         .integer(track.publishedAtMillis)
         .integer(track.openDriftTokens)
         .integer(track.openOutageTokens)
+        .integer(track.forgoneTokens)
         .integer(track.checkAtMicros)
         .integer(track.checkChargedTokens)
         .integer(track.checkExactTokens)
@@ -65,6 +66,7 @@ public final class BucketTrackBytes {
     track.publishedAtMillis = value.integer();
     track.openDriftTokens = value.integer();
     track.openOutageTokens = value.integer();
+    track.forgoneTokens = value.integer();
     track.checkAtMicros = value.integer();
     track.checkChargedTokens = value.integer();
     track.checkExactTokens = value.integer();

@@ -152,6 +152,17 @@ final class BucketBookTest {
   }
 
   @Test
+  void refusalsOfWhatTheTrueBucketHeldOnce_areOneWrongRefusal() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 60, T + 100_000));
+    promise(T + 10_000);
+    promise(T + 10_100); // 58 tokens were never recorded, 49 of which can be given back
+    Charge refusal = charge(EPOCH, 0, 0, 60, T + 100_000);
+    takeCalls(T + 1, call(T + 1, 40, refusal), call(T + 1, 40, refusal), call(T + 1, 40, refusal));
+
+    assertEquals(1, accuracy().wronglyDenied());
+  }
+
+  @Test
   void quotaThatWasLost_isRebuiltFromTheTotal() {
     BucketLimit quota = new QuotaLimit(50, (T + 3_600_000) * 1_000);
     long end = T + 3_600_000;
@@ -218,9 +229,16 @@ final class BucketBookTest {
   }
 
   private void take(long at, Charge... charges) {
+    takeCalls(
+        at,
+        Stream.of(charges)
+            .map(charge -> call(at, Math.max(1, charge.cost()), charge))
+            .toArray(CallEvent[]::new));
+  }
+
+  private void takeCalls(long at, CallEvent... calls) {
     ByteArrayOutputStream value = new ByteArrayOutputStream();
-    Stream.of(charges)
-        .map(charge -> call(at, charge))
+    Stream.of(calls)
         .map(CallLineCodec::encode)
         .forEach(
             line -> {
@@ -228,8 +246,8 @@ final class BucketBookTest {
               value.write('\n');
             });
     sequence++;
-    memory.take(header(charges.length, T - 900), value.toByteArray(), at + 20);
-    lines += charges.length;
+    memory.take(header(calls.length, T - 900), value.toByteArray(), at + 20);
+    lines += calls.length;
   }
 
   private BatchHeader header(int count, long promise) {
@@ -241,15 +259,15 @@ final class BucketBookTest {
     memory.tick();
   }
 
-  private static CallEvent call(long at, Charge charge) {
+  private static CallEvent call(long at, long cost, Charge charge) {
     return new CallEvent(
         "id",
         false,
         "acme",
         "-",
         "calls",
-        Math.max(1, charge.cost()),
-        true,
+        cost,
+        charge.cost() > 0,
         DecidedBy.CACHE,
         null,
         1,
