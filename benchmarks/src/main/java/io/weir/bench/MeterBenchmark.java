@@ -11,10 +11,12 @@ import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
@@ -37,6 +39,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class MeterBenchmark {
   private static final int LINES_A_BATCH = 500;
+  private static final TokenBucketLimit LIMIT = new TokenBucketLimit(100, 100, 60_000_000);
+
   private static final int CLIENTS = 1_000;
   private static final int ENDPOINTS = 5;
   private static final long WINDOW_MILLIS = 60_000;
@@ -181,10 +185,14 @@ final class MeterBenchmark {
                 null,
                 List.of(
                     new Charge(
-                        "w1:{" + client + "}:5:burst",
+                        BucketKeys.ofClient("burst", client),
                         1,
-                        null,
-                        new Stamp(1_763_690_000_000_000L, 0, n + 1, 0))));
+                        LIMIT,
+                        new Stamp(
+                            1_763_690_000_000_000L,
+                            0,
+                            n / CLIENTS + 1,
+                            (windowStart + WINDOW_MILLIS) * 1_000))));
         bytes.writeBytes(CallLineCodec.encode(call));
         bytes.write('\n');
       }
