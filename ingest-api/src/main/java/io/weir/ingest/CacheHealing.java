@@ -24,8 +24,8 @@ final class CacheHealing implements AutoCloseable {
     this.corrections = corrections;
   }
 
-  /** Starts; needs neither Kafka nor Redis. */
-  static CacheHealing start(
+  /** Connects to Redis, if it is there; nothing is healed before {@link #start}. */
+  static CacheHealing of(
       IngestConfig config,
       RedisDecisionCache cache,
       Supplier<PolicySet> policies,
@@ -33,13 +33,18 @@ final class CacheHealing implements AutoCloseable {
     BucketCorrector corrector = RedisBucketCorrector.start(config.redis());
     CacheLife life = RedisCacheLife.of(cache);
     Corrections corrections =
-        Corrections.start(
+        Corrections.of(
             new CorrectionSettings(config.node(), config.kafka(), config.correctionsMaxRate()),
             corrector,
             life,
             policies,
             statistics);
     return new CacheHealing(corrector, life, corrections);
+  }
+
+  /** Begins to heal; needs neither Kafka nor Redis. */
+  void start() {
+    corrections.start();
   }
 
   Corrections.Health check() {

@@ -82,13 +82,15 @@ public final class Ingest implements AutoCloseable {
           new CheckGate(
               PolicyMatcher.of(policies), cache, local, log, new UuidV7(Clock.systemUTC())::next);
       IngestMetrics metrics = new IngestMetrics(gate.statistics(), cache, log.statistics());
-      healing = CacheHealing.start(config, cache, () -> policies, metrics.corrections());
+      healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
       HttpSettings http =
           new HttpSettings(
               config.httpHost(),
               config.httpPort(),
               Runtime.version().feature() >= VIRTUAL_THREADS_SINCE);
       CheckApi api = CheckApi.start(gate, cache, log, healing::check, metrics::scrape, http);
+      // a start that is refused must not take the group membership of the node that runs
+      healing.start();
       LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
       return new Ingest(cache, log, healing, api);
     } catch (RuntimeException failed) {

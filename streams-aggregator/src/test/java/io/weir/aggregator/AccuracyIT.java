@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,15 +34,15 @@ final class AccuracyIT {
       assertTrue(nothing.path("correction_delay_ms").path("p50").isNull());
 
       for (Aggregator aggregator : reports.both()) {
-        AtomicReference<JsonNode> told = new AtomicReference<>();
+        List<JsonNode> told = new ArrayList<>();
         Await.until(
             "all partitions are told",
             () -> {
               send(broker);
-              told.set(Reports.document(aggregator, "/v1/accuracy"));
-              return told.get().path("fleet").path("decided").asLong() == 400_000;
+              told.add(0, Reports.document(aggregator, "/v1/accuracy"));
+              return told.get(0).path("fleet").path("decided").asLong() == 400_000;
             });
-        assertDocument(told.get());
+        assertDocument(told.get(0));
       }
       Await.until(
           "each tells its own in its metrics",

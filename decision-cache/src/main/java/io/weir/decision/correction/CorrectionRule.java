@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a correction does to a bucket: the reference that every corrector answers to (decision
  * record 0005). It is applied when its (epoch, version) is greater than what is kept; then the
- * bucket is as the records say, less what the cache has charged in that epoch since.
+ * bucket is as the records say, less what the cache has charged in that epoch since. The counter
+ * stays the cache's own: raised here, the raise would pass for charges in a later correction.
  *
  * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
  * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens.
@@ -82,7 +83,8 @@ public final class CorrectionRule {
       return Result.unchanged(Kind.FULL);
     }
     long charged = bounded(correction.chargedTokens());
-    long sinceTokens = epoch == before.epoch() ? Math.max(0, before.chargedTokens() - charged) : 0;
+    boolean sameLife = epoch == before.epoch();
+    long sinceTokens = sameLife ? Math.max(0, before.chargedTokens() - charged) : 0;
     long missingUnits =
         Math.max(
             0,
@@ -95,7 +97,12 @@ public final class CorrectionRule {
                 + product(bounded(bounded.debtCapTokens()), arithmetic.unitsPerToken()));
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
     BucketState after =
-        arithmetic.atLevel(levelUnits, nowEpochMicros, epoch, version, charged + sinceTokens);
+        arithmetic.atLevel(
+            levelUnits,
+            nowEpochMicros,
+            epoch,
+            version,
+            sameLife ? before.chargedTokens() : charged);
     long changeTokens = (levelUnits - arithmetic.levelUnits(before)) / arithmetic.unitsPerToken();
     return new Result(
         new Outcome(gone ? Kind.CREATED : Kind.APPLIED, changeTokens, missingUnits > mostUnits),

@@ -16,13 +16,15 @@ local function correct(view, debt_cap, epoch, version, charged, truth)
   if epoch < view.epoch or epoch == view.epoch and version <= view.version then return STALE, 0, 0 end
   local quota, gone = view.per_tick == 0, view.epoch == 0
   if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
-  local since = epoch == view.epoch and max(view.charged - charged, 0) or 0
+  local same_life = epoch == view.epoch
+  local since = same_life and max(view.charged - charged, 0) or 0
   local missing = quota and truth or ceil(max(truth - now, 0) / view.tick) * view.per_tick
   missing = max(missing + since * view.per_token, 0)
   local most = min(view.capacity + debt_cap * view.per_token, EXACT - 1)
   local units = view.capacity - min(missing, most)
   local change = (units - view.units) / view.per_token
-  view.units, view.last, view.epoch, view.version, view.charged = units, now, epoch, version, charged + since
+  view.units, view.last, view.epoch, view.version = units, now, epoch, version
+  view.charged = same_life and view.charged or charged
   view.reset = time_to_full(view)
   store(view)
   return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)

@@ -74,10 +74,10 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_counterWentBack_takesTheGreater() {
+  void apply_counterWentBack_staysWhereItIs() {
     assertApplied(
         new Outcome(Kind.APPLIED, -3, false),
-        holding(LIMIT, 6, 1, 7),
+        holding(LIMIT, 6, 1, 2),
         apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 2)));
   }
 

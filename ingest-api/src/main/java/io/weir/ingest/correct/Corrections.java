@@ -34,14 +34,14 @@ public final class Corrections implements AutoCloseable {
   public record Health(boolean ok, String detail) {}
 
   /**
-   * Starts.
+   * Made ready; nothing is done before {@link #start}.
    *
    * @param corrector applies; stays the caller's to close, after this
    * @param life tells about the cache's state; stays the caller's to close, after this
    * @param policies gives the policies in force, the same object until they change; for debt caps
    * @param statistics is told what is done
    */
-  public static Corrections start(
+  public static Corrections of(
       CorrectionSettings settings,
       BucketCorrector corrector,
       CacheLife life,
@@ -53,9 +53,13 @@ public final class Corrections implements AutoCloseable {
         new CorrectionLoop(
             settings, corrector, life, new DebtCaps(policies), statistics, trouble, clocks);
     CacheWatch watch = new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clocks);
+    return new Corrections(loop, watch, trouble, statistics);
+  }
+
+  /** Starts both threads, once; does not block. */
+  public void start() {
     loop.start();
     watch.start();
-    return new Corrections(loop, watch, trouble, statistics);
   }
 
   /** How it stands; cheap, repeatable. */

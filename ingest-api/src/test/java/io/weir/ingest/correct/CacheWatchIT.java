@@ -5,11 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheLife.Warmth;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisCacheLife;
+import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.record.Await;
 import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CacheLoss;
+import io.weir.topics.model.CacheRestored;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import java.nio.charset.StandardCharsets;
@@ -51,6 +59,10 @@ final class CacheWatchIT {
   }
 
   private void watch(String node, CorrectionStatistics statistics) {
+    watch(node, statistics, life);
+  }
+
+  private void watch(String node, CorrectionStatistics statistics, CacheLife life) {
     CorrectionSettings settings = new CorrectionSettings(node, kafka.bootstrapServers(), 1);
     CacheWatch watch =
         new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, Clocks.ofSystem());
@@ -85,6 +97,66 @@ final class CacheWatchIT {
     stopWatches();
 
     assertEquals(List.of("0 g1", "0 g2", "1 g1", "1 g2", "2 g1", "2 g2"), losses());
+  }
+
+  @Test
+  void realCache_coldAndFlushed_isAnnouncedOncePerPartition_thoughTwoNodesWatch() throws Exception {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache one = RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()));
+        RedisDecisionCache other = RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()))) {
+      CacheLife lifeOfOne = RedisCacheLife.of(one);
+      watch("n1", first, lifeOfOne);
+      watch("n2", second, RedisCacheLife.of(other));
+      for (int loss = 1; loss <= 2; loss++) {
+        int losses = loss;
+        Await.until("a loss is announced", PATIENCE, () -> begun() == losses);
+        Await.until(
+            "both see it cold",
+            PATIENCE,
+            () -> first.warmth() == Warmth.COLD && second.warmth() == Warmth.COLD);
+        restore(lifeOfOne);
+        Await.until(
+            "both see it warm",
+            PATIENCE,
+            () -> first.warmth() == Warmth.WARM && second.warmth() == Warmth.WARM);
+        assertEquals(losses, completed());
+        if (loss == 1) {
+          flush(redis);
+        }
+      }
+      stopWatches();
+    }
+    List<String> losses = losses();
+    for (int partition = 0; partition < PARTITIONS; partition++) {
+      String prefix = partition + " ";
+      long ofPartition = losses.stream().filter(loss -> loss.startsWith(prefix)).count();
+      assertEquals(2, ofPartition, losses.toString());
+    }
+    assertEquals(losses.size(), losses.stream().distinct().count());
+  }
+
+  /** Notes every partition of the loss announced last, as a loop would. */
+  private void restore(CacheLife ofNode) throws Exception {
+    for (String loss : losses()) {
+      String[] partitionAndGeneration = loss.split(" ", 2);
+      boolean unused =
+          ofNode.noteRestored(
+              new CacheRestored(
+                  partitionAndGeneration[1],
+                  Integer.parseInt(partitionAndGeneration[0]),
+                  PARTITIONS,
+                  0,
+                  1));
+    }
+  }
+
+  private static void flush(TestRedis redis) {
+    RedisClient client = RedisClient.create(redis.uri());
+    try (StatefulRedisConnection<String, String> connection = client.connect()) {
+      connection.sync().flushall();
+    } finally {
+      client.shutdown();
+    }
   }
 
   @Test

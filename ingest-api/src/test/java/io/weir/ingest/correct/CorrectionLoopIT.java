@@ -5,9 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.decision.redis.RedisBucketCorrector;
+import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.record.Await;
 import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TestRedis;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Correction;
 import io.weir.topics.wire.CorrectionCodec;
@@ -25,7 +29,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The loop over a real broker; the cache is one in memory that can be made not to answer. */
+/**
+ * The loop over a real broker; the cache is one in memory that can be made not to answer, but where
+ * a test says real.
+ */
 final class CorrectionLoopIT {
   private static final int PARTITIONS = 4;
   private static final int RATE = 20_000;
@@ -124,6 +131,30 @@ final class CorrectionLoopIT {
       topic.publish(corrections(300, 301, 1));
       awaitChanged(before + 1);
       assertEquals(1, last.statistics.read());
+    }
+  }
+
+  @Test
+  void realCache_replayFromTheStart_changesNothing() throws Exception {
+    List<Correction> corrections = new ArrayList<>();
+    for (int i = 0; i < 600; i++) {
+      corrections.add(TestCorrections.lasting("c" + i, 1));
+    }
+    topic.create().publish(corrections);
+    try (TestRedis redis = TestRedis.start();
+        BucketCorrector corrector = RedisBucketCorrector.start(RedisCacheConfig.of(redis.uri()))) {
+      try (LoopNode node = new LoopNode("n1", kafka.bootstrapServers(), corrector, RATE)) {
+        Await.until("all answered", PATIENCE, () -> node.ended() == 600);
+        assertEquals(600, node.statistics.outcomes(Kind.CREATED));
+        assertTrue(node.statistics.tokensTaken() >= 600);
+        awaitCommitted(600);
+      }
+      topic.rewind();
+      try (LoopNode again = new LoopNode("n2", kafka.bootstrapServers(), corrector, RATE)) {
+        Await.until("all answered again", PATIENCE, () -> again.ended() == 600);
+        assertEquals(600, again.statistics.outcomes(Kind.STALE));
+        assertEquals(0, again.statistics.tokensTaken() + again.statistics.tokensGiven());
+      }
     }
   }
 

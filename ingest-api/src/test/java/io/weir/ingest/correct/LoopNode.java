@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.BucketCorrector.Kind;
 import io.weir.topics.model.PolicySet;
 
@@ -11,7 +12,7 @@ final class LoopNode implements AutoCloseable {
   final Trouble trouble = new Trouble();
   private final CorrectionLoop loop;
 
-  LoopNode(String node, String bootstrapServers, FakeCorrector corrector, int maxPerSecond) {
+  LoopNode(String node, String bootstrapServers, BucketCorrector corrector, int maxPerSecond) {
     loop =
         new CorrectionLoop(
             new CorrectionSettings(node, bootstrapServers, maxPerSecond),

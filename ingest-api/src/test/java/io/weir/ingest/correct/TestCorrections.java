@@ -37,6 +37,23 @@ final class TestCorrections {
         asOfEpochMillis);
   }
 
+  /** A bucket that lacks a few tokens for some hours to come. */
+  static Correction lasting(String client, long version) {
+    Correction early = correction(client, 1, version);
+    return new Correction(
+        early.bucket(),
+        early.limit(),
+        early.epoch(),
+        version,
+        early.chargedTokens(),
+        (System.currentTimeMillis() + 36_000_000) * 1_000,
+        early.totalTokens(),
+        early.driftTokens(),
+        early.cause(),
+        early.disturbedAtEpochMillis(),
+        early.asOfEpochMillis());
+  }
+
   static Backlog.Fix fix(int partition, long offset, String client, long version) {
     return new Backlog.Fix(partition, offset, new Bounded(correction(client, 1, version), 100));
   }

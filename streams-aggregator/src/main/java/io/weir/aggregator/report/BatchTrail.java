@@ -2,7 +2,6 @@
 package io.weir.aggregator.report;
 
 import io.weir.topics.model.BatchHeader;
-import java.util.Collections;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -107,9 +106,5 @@ final class BatchTrail {
       }
     }
     return trail;
-  }
-
-  SortedSet<Long> apart() {
-    return Collections.unmodifiableSortedSet(apart);
   }
 }

@@ -4,6 +4,8 @@ package io.weir.aggregator.report;
 import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
+import io.weir.aggregator.count.BucketTrackBytes;
+import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
 import java.io.InputStream;
@@ -77,7 +79,7 @@ public final class ReportServer implements AutoCloseable {
             new ClientRoutes(
                 table,
                 new StreamsBucketTracks(
-                    meterCore, self, BucketTrackStore.NAME, BucketTrackStore::standing),
+                    meterCore, self, MeterTopology.BUCKETS, BucketTrackBytes::standing),
                 new UsageReports(table, signal, settings),
                 new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
                 peers,

@@ -23,7 +23,7 @@ final class UsageReports {
     this.settings = settings;
   }
 
-  int partitionOf(UsageQuery query) {
+  private int partitionOf(UsageQuery query) {
     return ClientPartitioner.partition(query.client(), settings.partitions());
   }
 

@@ -23,6 +23,9 @@ import org.apache.kafka.streams.state.WindowStore;
  * quarantine, exactly once.
  */
 public final class MeterTopology implements Supplier<Topology> {
+  /** The store of live buckets, for queries; see {@code BucketTrackBytes}. */
+  public static final String BUCKETS = ResourceNames.BUCKETS_STORE;
+
   private final Properties properties;
   private final CountSettings settings;
   private final int partitions;
