@@ -94,6 +94,7 @@ final class BucketBookTest {
     promise(T + 10_000);
     promise(T + 10_100);
     take(T, charge(EPOCH, 0, 6, 7, T + 56_000));
+    promise(T + 12_000); // a bucket is corrected once a second until it shows a correction
 
     assertEquals(
         List.of(Cause.GAP, Cause.OVERLAP),
