@@ -25,7 +25,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -204,10 +203,6 @@ final class ReplayedCorrectionsIT {
     for (int i = 0; i < Fleet.PARTITIONS; i++) {
       first.put(new TopicPartition(Topics.CORRECTIONS.name(), i), new OffsetAndMetadata(0));
     }
-    admin
-        .removeMembersFromConsumerGroup(GROUP, new RemoveMembersFromConsumerGroupOptions())
-        .all()
-        .get();
     admin.alterConsumerGroupOffsets(GROUP, first).all().get();
   }
 }
