@@ -114,6 +114,7 @@ final class BucketTrack {
     track.trueFullAtMicros = stamp.fullAtEpochMicros();
     track.version = stamp.version();
     track.confirmedVersion = stamp.version();
+    track.noteHeadroom(charge.cost(), at);
     track.beginCheck();
     return track;
   }
@@ -242,6 +243,7 @@ final class BucketTrack {
       fillUp(stamp.charged(), stamp.epoch());
       disturb(Cause.FRESH_EPOCH, lostTokens(), at / MICROS_PER_MILLI);
     }
+    noteHeadroom(costTokens, at);
     beginCheck();
   }
 
@@ -272,7 +274,6 @@ final class BucketTrack {
   private void takeNewest(Stamp stamp, long costTokens, long at) {
     long jump = stamp.charged() - line.chargedTokens;
     long wentBackBy = Math.max(0, costTokens - jump);
-    nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, trueFullAtMicros - at));
     line.exactTokens += costTokens;
     line.chargedTokens = stamp.charged();
     line.driftTokens += wentBackBy; // so that what is on its way stays on its way
@@ -282,6 +283,7 @@ final class BucketTrack {
     if (wentBackBy > 0 || stamp.version() < confirmedVersion) {
       line.wentBackAtMicros = at;
       fillUp(Math.max(jump, costTokens), at);
+      noteHeadroom(costTokens, at);
       confirmedVersion = Math.min(confirmedVersion, stamp.version());
       disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
       return;
@@ -294,6 +296,30 @@ final class BucketTrack {
     } else {
       fillUp(jump, at);
     }
+    noteHeadroom(costTokens, at);
+  }
+
+  /**
+   * Notes how far from full the bucket was just before a charge of its own, with all that the cache
+   * has charged besides. While no charge is on its way there is nothing to credit, and the
+   * distances before a gap do not matter to it.
+   */
+  private void noteHeadroom(long costTokens, long at) {
+    if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
+      long distance = trueFullAtMicros - micros(bucket, costTokens) - at;
+      nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, distance));
+    }
+  }
+
+  /** Forgets distances when no charge is on its way; says whether it did. */
+  private boolean forgetHeadroom() {
+    BucketLine before = previous;
+    if (line.pendingTokens() > 0 || (before != null && before.pendingTokens() > 0)) {
+      return false;
+    }
+    headroomMicros = Long.MAX_VALUE;
+    nextHeadroomMicros = Long.MAX_VALUE;
+    return true;
   }
 
   /** A record that others have overtaken: its charge is in their counter already. */
@@ -304,6 +330,7 @@ final class BucketTrack {
     if (overlap > 0) {
       owe(overlap, at / MICROS_PER_MILLI, Cause.OVERLAP);
     }
+    forgetHeadroom();
   }
 
   private void noteChecked(Stamp stamp, long costTokens, long at) {

@@ -52,8 +52,32 @@ final class BucketBookTest {
     Correction only = only();
     assertEquals(Cause.GAP, only.cause());
     assertEquals(8, only.chargedTokens());
-    assertEquals((T + 7_000) * 1_000, only.fullAtEpochMicros(), "no more than was missing to full");
+    assertEquals((T + 2_000) * 1_000, only.fullAtEpochMicros());
     assertEquals(-6, only.driftTokens());
+  }
+
+  @Test
+  void gapOfABucketThatWouldHaveBeenFull_isCreditedNoMoreThanWasMissingToFull() {
+    // six charged at T + 5 s, when the bucket was full; a second later one more
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 6_000, charge(EPOCH, 0, 1, 8, T + 12_000));
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    assertEquals((T + 7_000) * 1_000, only().fullAtEpochMicros());
+    assertEquals(-6, only().driftTokens());
+  }
+
+  @Test
+  void gapOfABucketThatWasNearlyFullBefore_isCreditedInFull() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    promise(T + 500);
+    take(T + 900, charge(EPOCH, 0, 1, 2, T + 2_000));
+    take(T + 1_000, charge(EPOCH, 0, 1, 9, T + 9_000));
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    assertEquals((T + 3_000) * 1_000, only().fullAtEpochMicros());
   }
 
   @Test
