@@ -4,6 +4,7 @@ package io.weir.ingest.record;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -72,6 +73,9 @@ public final class CallsTopicReader {
       while (ends.entrySet().stream()
           .anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
         for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
+          if (isCacheLoss(record)) {
+            continue;
+          }
           batches.add(
               new Batch(
                   record.partition(),
@@ -86,5 +90,11 @@ public final class CallsTopicReader {
       }
     }
     return batches;
+  }
+
+  private static boolean isCacheLoss(ConsumerRecord<byte[], byte[]> record) {
+    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
+    return type != null
+        && CacheLossCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8));
   }
 }

@@ -93,7 +93,7 @@ final class KafkaAuditLog implements AuditLog {
             return header == null ? null : header.value();
           });
     } catch (MalformedRecordException noBatch) {
-      return null; // in quarantine as a whole
+      return null; // in quarantine as a whole, or a word about the cache
     }
   }
 
