@@ -23,7 +23,7 @@ final class FlushIT {
   private static final double CALLS_PER_SECOND = 1_000;
   private static final int FLUSHES = Lengths.of(1, 10);
   private static final Duration BEFORE_A_FLUSH =
-      Lengths.of(Duration.ofSeconds(8), Duration.ofSeconds(20));
+      Lengths.of(Duration.ofSeconds(7), Duration.ofSeconds(20));
   private static final Duration AFTER_A_FLUSH = Duration.ofSeconds(6);
   private static final long QUOTA_TOKENS = 4;
   private static final long AIM_MILLIS_P99 = 1_000;
