@@ -22,10 +22,9 @@ final class FlushIT {
   private static final int THREADS = 16;
   private static final double CALLS_PER_SECOND = 1_000;
   private static final int FLUSHES = Lengths.of(1, 10);
-  private static final Duration BEFORE_A_FLUSH =
-      Lengths.of(Duration.ofSeconds(7), Duration.ofSeconds(20));
-  private static final Duration AFTER_A_FLUSH = Duration.ofSeconds(6);
-  private static final long QUOTA_TOKENS = 4;
+  private static final int CALLS_BEFORE_A_FLUSH = Lengths.of(8_000, 20_000);
+  private static final int CALLS_AFTER_A_FLUSH = 4_000;
+  private static final long QUOTA_TOKENS = 3;
   private static final long AIM_MILLIS_P99 = 1_000;
 
   private static final Rule BURST =
@@ -62,10 +61,10 @@ final class FlushIT {
       load.start();
 
       for (int i = 0; i < FLUSHES; i++) {
-        Await.pass(BEFORE_A_FLUSH);
+        load.awaitAnswered(CALLS_BEFORE_A_FLUSH);
         try (BucketWatch watch = BucketWatch.start(fleet.redis().uri(), bursts)) {
           flushedAtMicros.add(eye.flush());
-          Await.pass(AFTER_A_FLUSH);
+          load.awaitAnswered(CALLS_AFTER_A_FLUSH);
           seen.add(watch.stop());
         }
       }
