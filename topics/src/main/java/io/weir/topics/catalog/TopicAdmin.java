@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.Config;
@@ -19,10 +20,12 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.TopicExistsException;
+import org.jspecify.annotations.Nullable;
 
 /** Creates the catalogue's topics, and compares a cluster with it. Not safe for threads. */
 public final class TopicAdmin implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
+  private static final long KNOWN_PAUSE_NANOS = Duration.ofMillis(20).toNanos();
 
   private final Admin admin;
   private final String bootstrapServers;
@@ -36,7 +39,7 @@ public final class TopicAdmin implements AutoCloseable {
   public static final class TopicAdminException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    TopicAdminException(String message, Throwable cause) {
+    TopicAdminException(String message, @Nullable Throwable cause) {
       super(message, cause);
     }
   }
@@ -70,7 +73,21 @@ public final class TopicAdmin implements AutoCloseable {
         created.add(topic.name());
       }
     }
+    awaitKnown(created);
     return created;
+  }
+
+  /** A broker learns of a new topic a moment after it was created. */
+  private void awaitKnown(List<String> created) throws TopicAdminException {
+    long endNanos = System.nanoTime() + TIMEOUT.toNanos();
+    while (!call("list topics", admin.listTopics().names()::get).containsAll(created)) {
+      if (System.nanoTime() - endNanos > 0) {
+        throw new TopicAdminException(
+            "Kafka at " + bootstrapServers + " (WEIR_KAFKA) created topics but does not list them",
+            null);
+      }
+      LockSupport.parkNanos(KNOWN_PAUSE_NANOS);
+    }
   }
 
   private void create(NewTopic topic) throws TopicAdminException {
