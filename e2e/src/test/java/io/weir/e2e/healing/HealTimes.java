@@ -4,23 +4,20 @@ package io.weir.e2e.healing;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 
 /**
- * How long each bucket was wrong after a disturbance: from its first call until it was seen within
- * one token of the oracle, and stayed there to the end of the watch.
+ * How long buckets were wrong after a disturbance: from a bucket's first call until it was seen
+ * within one token of the oracle, and stayed there to the end of the watch. A bucket that was set
+ * right before anyone called on it was wrong for no time.
  */
 final class HealTimes {
-  private final List<Long> sortedMicros;
-  private final List<String> neverHealed;
-  private final int disturbed;
+  private final List<Long> sinceFirstCallMicros = new ArrayList<>();
+  private final List<Long> sinceDisturbanceMicros = new ArrayList<>();
+  private final List<String> neverHealed = new ArrayList<>();
 
-  private HealTimes(List<Long> sortedMicros, List<String> neverHealed, int disturbed) {
-    this.sortedMicros = sortedMicros;
-    this.neverHealed = neverHealed;
-    this.disturbed = disturbed;
-  }
+  private HealTimes() {}
 
   /**
    * Measures.
@@ -35,48 +32,45 @@ final class HealTimes {
         byBucket.computeIfAbsent(kept.bucket(), key -> new ArrayList<>()).add(kept);
       }
     }
-    List<Long> healed = new ArrayList<>();
-    List<String> never = new ArrayList<>();
-    int disturbed = 0;
-    for (Map.Entry<String, List<KeptBucket>> bucket : byBucket.entrySet()) {
-      Optional<Long> firstCall = oracle.firstCallMicros(bucket.getKey(), disturbedAtMicros);
-      if (firstCall.isEmpty()) {
-        continue;
-      }
-      List<KeptBucket> looks = bucket.getValue();
-      int lastWrong = lastWrong(oracle, looks, firstCall.get());
-      if (lastWrong == looks.size() - 1) {
-        KeptBucket last = looks.get(lastWrong);
-        never.add(last + ", should be " + oracle.levelAt(last));
-      } else if (lastWrong < 0) {
-        healed.add(0L);
-      } else {
-        disturbed++;
-        healed.add(looks.get(lastWrong + 1).atEpochMicros() - firstCall.get());
-      }
+    HealTimes times = new HealTimes();
+    byBucket.forEach((bucket, looks) -> times.add(oracle, bucket, looks, disturbedAtMicros));
+    times.sinceFirstCallMicros.sort(Long::compare);
+    times.sinceDisturbanceMicros.sort(Long::compare);
+    return times;
+  }
+
+  private void add(Oracle oracle, String bucket, List<KeptBucket> looks, long disturbedAtMicros) {
+    int lastWrong = lastWrong(oracle, looks);
+    if (lastWrong == looks.size() - 1) {
+      KeptBucket last = looks.get(lastWrong);
+      neverHealed.add(last + ", should be " + oracle.levelAt(last));
+      return;
     }
-    healed.sort(Long::compare);
-    return new HealTimes(healed, never, disturbed);
-  }
-
-  private static int lastWrong(Oracle oracle, List<KeptBucket> looks, long fromMicros) {
-    for (int i = looks.size() - 1; i >= 0 && looks.get(i).atEpochMicros() >= fromMicros; i--) {
-      KeptBucket look = looks.get(i);
-      if (Math.abs(look.levelTokens() - oracle.levelAt(look)) > Standing.BUCKET_TOLERANCE_TOKENS) {
-        return i;
-      }
+    long rightAt = looks.get(lastWrong + 1).atEpochMicros();
+    if (lastWrong >= 0) {
+      sinceDisturbanceMicros.add(rightAt - disturbedAtMicros);
     }
-    return -1;
+    oracle
+        .firstCallMicros(bucket, disturbedAtMicros)
+        .ifPresent(
+            call -> sinceFirstCallMicros.add(lastWrong < 0 ? 0 : Math.max(0, rightAt - call)));
   }
 
-  /** Buckets that were called on and looked at. */
-  int buckets() {
-    return sortedMicros.size() + neverHealed.size();
+  private static int lastWrong(Oracle oracle, List<KeptBucket> looks) {
+    int last = looks.size() - 1;
+    while (last >= 0 && !isWrong(oracle, looks.get(last))) {
+      last--;
+    }
+    return last;
   }
 
-  /** Buckets that were seen to be wrong after their first call. */
+  private static boolean isWrong(Oracle oracle, KeptBucket look) {
+    return Math.abs(look.levelTokens() - oracle.levelAt(look)) > Standing.BUCKET_TOLERANCE_TOKENS;
+  }
+
+  /** Buckets that were seen to be wrong after the disturbance. */
   int disturbed() {
-    return disturbed + neverHealed.size();
+    return sinceDisturbanceMicros.size() + neverHealed.size();
   }
 
   /** Buckets still wrong at the last look, and how. */
@@ -84,18 +78,27 @@ final class HealTimes {
     return neverHealed;
   }
 
-  /** The time within which this part of all buckets was right again. */
-  long percentileMillis(double percent) {
-    int index = (int) Math.ceil(percent / 100 * buckets()) - 1;
-    return index < sortedMicros.size()
-        ? sortedMicros.get(Math.max(0, index)) / 1_000
-        : Long.MAX_VALUE;
+  /** The time since their first call within which this part of the called buckets was right. */
+  long sinceFirstCallMillis(double percent) {
+    return millis(sinceFirstCallMicros, percent);
+  }
+
+  private static long millis(List<Long> sortedMicros, double percent) {
+    int index = (int) Math.ceil(percent / 100 * sortedMicros.size()) - 1;
+    return sortedMicros.isEmpty() ? 0 : sortedMicros.get(Math.max(0, index)) / 1_000;
   }
 
   @Override
   public String toString() {
     return String.format(
-        "buckets=%d disturbed=%d never_healed=%d p50_ms=%d p99_ms=%d",
-        buckets(), disturbed(), neverHealed.size(), percentileMillis(50), percentileMillis(99));
+        Locale.ROOT,
+        "disturbed=%d never_healed=%d since_first_call_ms_p50=%d p99=%d since_disturbance_ms_p50=%d"
+            + " p99=%d",
+        disturbed(),
+        neverHealed.size(),
+        millis(sinceFirstCallMicros, 50),
+        millis(sinceFirstCallMicros, 99),
+        millis(sinceDisturbanceMicros, 50),
+        millis(sinceDisturbanceMicros, 99));
   }
 }

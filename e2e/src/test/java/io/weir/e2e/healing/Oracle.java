@@ -5,6 +5,7 @@ import io.weir.e2e.healing.Rule.Place;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -67,7 +68,7 @@ final class Oracle {
 
   /** Keys of all buckets that were called on. */
   Set<String> buckets() {
-    return Set.copyOf(histories.keySet());
+    return Collections.unmodifiableSet(histories.keySet());
   }
 
   /** The bucket of a key. */

@@ -96,7 +96,7 @@ final class OracleTest {
     HealTimes times = HealTimes.of(oracle, seen, (T + 10) * 1_000);
 
     assertEquals(1, times.disturbed());
-    assertEquals(150, times.percentileMillis(99));
+    assertEquals(150, times.sinceFirstCallMillis(99));
     assertEquals(List.of(), times.neverHealed());
   }
 }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Nothing happens: the loop must stay silent, for what it says it would also do. */
 @Timeout(1_800)
 final class UndisturbedIT {
-  private static final Duration LENGTH = Lengths.of(Duration.ofSeconds(15), Duration.ofMinutes(10));
+  private static final Duration LENGTH = Lengths.of(Duration.ofSeconds(12), Duration.ofMinutes(10));
   private static final int CLIENTS = 200;
   private static final double CALLS_PER_SECOND = 1_000;
 
