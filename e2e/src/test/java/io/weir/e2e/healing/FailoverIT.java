@@ -24,7 +24,7 @@ final class FailoverIT {
   private static final double CALLS_PER_SECOND = 600;
   private static final int FAILOVERS = Lengths.of(1, 10);
   private static final Duration AFTER_A_FAILOVER = Duration.ofSeconds(5);
-  private static final long AIM_MILLIS_P99 = 1_000;
+  private static final long AIM_MILLIS_P99 = Lengths.HEAL_MILLIS_P99;
 
   private static final Rule BURST =
       Rule.bucket("burst", "*", 30, Duration.ofSeconds(2)).debtCap(1_000);

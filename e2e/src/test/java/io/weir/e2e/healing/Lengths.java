@@ -8,6 +8,13 @@ final class Lengths {
   /** Whether the long forms were asked for. */
   static final boolean LONG = Boolean.getBoolean("weir.e2e.long");
 
+  /**
+   * Within how long buckets must be right. One second is the aim, and asserted in the long form on
+   * a machine of its own; a busy CI machine is given ten, for it proves that they become right, and
+   * {@code benchmarks/run heal} tells how soon.
+   */
+  static final long HEAL_MILLIS_P99 = LONG ? 1_000 : 10_000;
+
   private Lengths() {}
 
   /** The one in CI, the other in the long form. */
