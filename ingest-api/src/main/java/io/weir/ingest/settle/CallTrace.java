@@ -13,19 +13,27 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has been seen of one call while the log was read, record by record. Of lines with the same
- * meaning the first one counts. Not safe for threads.
+ * What has been seen of one call while the log was read, part by part. Of lines with the same
+ * meaning the one that stands first in the log counts, whichever was read first. Not safe for
+ * threads.
  */
 final class CallTrace {
   private final CallQuery query;
   private final int partition;
   private final byte[] idBytes;
-  private @Nullable Placed allowed;
-  private @Nullable Placed denied;
-  private @Nullable Placed settlement;
+  private @Nullable Seen allowed;
+  private @Nullable Seen denied;
+  private @Nullable Seen settlement;
   private boolean isJournalSeen;
   private boolean isBehind;
   private boolean isToCome;
+
+  /**
+   * A line that was seen.
+   *
+   * @param offset of its record
+   */
+  private record Seen(long offset, Placed placed) {}
 
   /**
    * A trace that has seen nothing.
@@ -38,8 +46,8 @@ final class CallTrace {
     this.idBytes = query.id().getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Takes the next batch of the part being read. */
-  void take(BatchHeader header, byte[] value) {
+  /** Takes the next batch of the part being read, which stands at an offset of the log. */
+  void take(long offset, BatchHeader header, byte[] value) {
     note(header);
     if (header.isHeartbeat() || !mayHoldId(value, 0, value.length)) {
       return;
@@ -52,7 +60,7 @@ final class CallTrace {
       }
       line++;
       if (mayHoldId(value, start, end)) {
-        takeLine(header, value, start, end, line);
+        takeLine(offset, header, value, start, end, line);
       }
       start = end + 1;
     }
@@ -74,7 +82,8 @@ final class CallTrace {
     isToCome = header.linesBefore() + header.count() < at.line();
   }
 
-  private void takeLine(BatchHeader header, byte[] value, int start, int end, int line) {
+  private void takeLine(
+      long offset, BatchHeader header, byte[] value, int start, int end, int line) {
     CallEvent found;
     try {
       found = CallLineCodec.decode(value, start, end - start);
@@ -90,12 +99,16 @@ final class CallTrace {
             new UsagePosition(
                 partition, header.node(), header.nodeEpoch(), header.linesBefore() + line));
     if (found.settlement() != null) {
-      settlement = settlement == null ? placed : settlement;
+      settlement = first(settlement, new Seen(offset, placed));
     } else if (found.allowed()) {
-      allowed = allowed == null ? placed : allowed;
+      allowed = first(allowed, new Seen(offset, placed));
     } else {
-      denied = denied == null ? placed : denied;
+      denied = first(denied, new Seen(offset, placed));
     }
+  }
+
+  private static Seen first(@Nullable Seen before, Seen seen) {
+    return before == null || seen.offset() < before.offset() ? seen : before;
   }
 
   /** False when the id cannot stand there: neither in UTF-8 nor with escapes. */
@@ -126,21 +139,24 @@ final class CallTrace {
     return allowed != null;
   }
 
-  /** Whether the position says that the call stands before the part that was read. */
+  /**
+   * Whether the call must stand before the part that was read: its node or a settlement says so.
+   */
   boolean isBefore() {
-    return isBehind;
+    return isBehind || settlement != null;
   }
 
   /** Whether the position says that the call's node has not sent it yet. */
   boolean isToCome() {
-    return isToCome && !hasCall();
+    return isToCome && !hasCall() && settlement == null;
   }
 
   /** What was found; null when nothing was. */
   @Nullable Finding finding() {
-    Placed call = allowed == null ? denied : allowed;
     // a settlement repeats all that is to be known of its call
-    Placed known = call == null ? settlement : call;
-    return known == null ? null : new Found(known, settlement);
+    Seen call = allowed != null ? allowed : settlement != null ? settlement : denied;
+    return call == null
+        ? null
+        : new Found(call.placed(), settlement == null ? null : settlement.placed());
   }
 }

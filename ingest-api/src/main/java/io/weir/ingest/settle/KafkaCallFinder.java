@@ -115,6 +115,8 @@ public final class KafkaCallFinder implements CallFinder {
     private final CallTrace trace;
     private final long nowMillis = clockEpochMillis.getAsLong();
     private final long deadlineNanos = System.nanoTime() + MAX_TIME.toNanos();
+
+    /** From here to now everything was read; parts go back in time, after one around the id's. */
     private long readFromMillis = Long.MAX_VALUE;
 
     /** Bytes read since the call was found. */
@@ -155,7 +157,9 @@ public final class KafkaCallFinder implements CallFinder {
       long end = consumer.endOffsets(List.of(calls)).getOrDefault(calls, 0L);
       long from = offsetAt(part.fromEpochMillis(), end);
       long to = part.isOpen() ? end : Math.min(end, offsetAt(part.toEpochMillis(), end));
-      readFromMillis = Math.min(readFromMillis, part.fromEpochMillis());
+      if (part.isOpen() || readFromMillis < Long.MAX_VALUE) {
+        readFromMillis = part.fromEpochMillis();
+      }
       consumer.seek(calls, from);
       while (consumer.position(calls) < to && !isEnough()) {
         take(to);
@@ -195,7 +199,7 @@ public final class KafkaCallFinder implements CallFinder {
         byte[] value = record.value();
         if (record.offset() < to && header != null && value != null) {
           behindCallBytes += trace.hasCall() ? value.length : 0;
-          trace.take(header, value);
+          trace.take(record.offset(), header, value);
         }
       }
     }

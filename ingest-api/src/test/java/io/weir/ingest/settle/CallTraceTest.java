@@ -31,6 +31,7 @@ final class CallTraceTest {
   @Test
   void call_isFoundByClientAndId_withItsPlace() {
     trace.take(
+        1,
         header(10, 3),
         value(call("a", true, 1), other(call("a\"b", true, 2)), call("a\"b", true, 8)));
 
@@ -43,11 +44,11 @@ final class CallTraceTest {
 
   @Test
   void allowedCall_isPreferredToADeniedOne_andTheFirstOfEachCounts() {
-    trace.take(header(0, 1), value(call("a\"b", false, 1)));
+    trace.take(2, header(0, 1), value(call("a\"b", false, 1)));
     assertFalse(trace.hasCall());
     assertEquals(1, found(trace).call().line().cost());
 
-    trace.take(header(1, 2), value(call("a\"b", true, 2), call("a\"b", true, 3)));
+    trace.take(3, header(1, 2), value(call("a\"b", true, 2), call("a\"b", true, 3)));
     assertEquals(2, found(trace).call().line().cost());
   }
 
@@ -55,6 +56,7 @@ final class CallTraceTest {
   void settlement_isToldBesideTheCall_theFirstOneCounts() {
     CallEvent call = call("a\"b", true, 8);
     trace.take(
+        4,
         header(0, 3),
         value(call, call.settledAt(new Settlement(12, 9)), call.settledAt(new Settlement(3, 10))));
 
@@ -65,7 +67,7 @@ final class CallTraceTest {
 
   @Test
   void settlementWithoutItsCall_tellsOfIt() {
-    trace.take(header(0, 1), value(call("a\"b", true, 8).settledAt(new Settlement(12, 9))));
+    trace.take(5, header(0, 1), value(call("a\"b", true, 8).settledAt(new Settlement(12, 9))));
 
     assertFalse(trace.hasCall(), "the call itself may stand before");
     assertEquals(8, found(trace).call().line().cost());
@@ -73,10 +75,23 @@ final class CallTraceTest {
   }
 
   @Test
+  void olderPart_readLater_hasTheFirstSettlement_andTheFirstTry() {
+    CallEvent call = call("a\"b", true, 8);
+    trace.take(50, header(7, 1), value(call.settledAt(new Settlement(3, 10))));
+    assertTrue(trace.isBefore(), "the call need not be waited for");
+    trace.take(
+        20, header(3, 2), value(call("a\"b", true, 9), call.settledAt(new Settlement(12, 9))));
+    trace.take(21, header(5, 1), value(call));
+
+    assertEquals(new Settlement(12, 9), settlement(found(trace)));
+    assertEquals(9, found(trace).call().line().cost());
+  }
+
+  @Test
   void nothing_isFound_amongOtherAndBrokenLines() {
     trace.take(
-        header(0, 2), "{\"id\":\"a\\\"b\"}\nnot json a\"b\n".getBytes(StandardCharsets.UTF_8));
-    trace.take(header(2, 1), value(call("b", true, 1)));
+        6, header(0, 2), "{\"id\":\"a\\\"b\"}\nnot json a\"b\n".getBytes(StandardCharsets.UTF_8));
+    trace.take(7, header(2, 1), value(call("b", true, 1)));
 
     assertNull(trace.finding());
   }
@@ -86,7 +101,7 @@ final class CallTraceTest {
     CallTrace plain = trace("ab", null);
     String line = new String(value(call("ab", true, 5)), StandardCharsets.UTF_8);
     plain.take(
-        header(0, 1), line.replace("\"ab\"", "\"\\u0061b\"").getBytes(StandardCharsets.UTF_8));
+        8, header(0, 1), line.replace("\"ab\"", "\"\\u0061b\"").getBytes(StandardCharsets.UTF_8));
 
     assertEquals(5, found(plain).call().line().cost());
   }
@@ -95,14 +110,14 @@ final class CallTraceTest {
   void position_tellsWhetherTheCallIsToCome_orStandsBefore() {
     CallTrace toCome = trace("a", POSITION);
     assertFalse(toCome.isToCome(), "nothing is known of the node");
-    toCome.take(header(10, 1), value(call("b", true, 1)));
+    toCome.take(9, header(10, 1), value(call("b", true, 1)));
     assertTrue(toCome.isToCome());
     assertFalse(toCome.isBefore());
-    toCome.take(header(11, 1), value(call("a", true, 1)));
+    toCome.take(10, header(11, 1), value(call("a", true, 1)));
     assertFalse(toCome.isToCome());
 
     CallTrace before = trace("a", POSITION);
-    before.take(header(12, 0), new byte[0]);
+    before.take(11, header(12, 0), new byte[0]);
     assertTrue(before.isBefore());
     assertFalse(before.isToCome());
   }
@@ -110,11 +125,11 @@ final class CallTraceTest {
   @Test
   void position_ofAnotherJournalOrPartition_tellsNothing() {
     CallTrace elsewhere = trace("a", new UsagePosition(0, "n", 1, 12));
-    elsewhere.take(header(0, 1), value(call("b", true, 1)));
+    elsewhere.take(12, header(0, 1), value(call("b", true, 1)));
     assertFalse(elsewhere.isToCome());
 
     CallTrace otherEpoch = trace("a", new UsagePosition(PARTITION, "n", 2, 12));
-    otherEpoch.take(header(0, 1), value(call("b", true, 1)));
+    otherEpoch.take(13, header(0, 1), value(call("b", true, 1)));
     assertFalse(otherEpoch.isToCome());
   }
 
