@@ -16,6 +16,9 @@ import io.weir.ingest.policy.PolicyFile;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
+import io.weir.ingest.settle.CallFinder;
+import io.weir.ingest.settle.KafkaCallFinder;
+import io.weir.ingest.settle.Settler;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.PolicySet;
@@ -50,12 +53,19 @@ public final class Ingest implements AutoCloseable {
 
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
+  private final CallFinder finder;
   private final CacheHealing healing;
   private final CheckApi api;
 
-  private Ingest(RedisDecisionCache cache, KafkaCallLog log, CacheHealing healing, CheckApi api) {
+  private Ingest(
+      RedisDecisionCache cache,
+      KafkaCallLog log,
+      CallFinder finder,
+      CacheHealing healing,
+      CheckApi api) {
     this.cache = cache;
     this.log = log;
+    this.finder = finder;
     this.healing = healing;
     this.api = api;
   }
@@ -81,18 +91,22 @@ public final class Ingest implements AutoCloseable {
       CheckGate gate =
           new CheckGate(
               PolicyMatcher.of(policies), cache, local, log, new UuidV7(Clock.systemUTC())::next);
-      IngestMetrics metrics = new IngestMetrics(gate.statistics(), cache, log.statistics());
+      CallFinder finder = finder(config, log, clock);
+      Settler settler = new Settler(finder, log);
+      IngestMetrics metrics =
+          new IngestMetrics(gate.statistics(), cache, log.statistics(), settler.statistics());
       healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
       HttpSettings http =
           new HttpSettings(
               config.httpHost(),
               config.httpPort(),
               Runtime.version().feature() >= VIRTUAL_THREADS_SINCE);
-      CheckApi api = CheckApi.start(gate, cache, log, healing::check, metrics::scrape, http);
+      CheckApi api =
+          CheckApi.start(gate, settler, cache, log, healing::check, metrics::scrape, http);
       // a start that is refused must not take the group membership of the node that runs
       healing.start();
       LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
-      return new Ingest(cache, log, healing, api);
+      return new Ingest(cache, log, finder, healing, api);
     } catch (RuntimeException failed) {
       if (log != null) {
         log.close();
@@ -103,6 +117,15 @@ public final class Ingest implements AutoCloseable {
       cache.close();
       throw explained(config, failed);
     }
+  }
+
+  private static CallFinder finder(IngestConfig config, KafkaCallLog log, DecisionClock clock) {
+    return new KafkaCallFinder(
+        config.kafka(),
+        config.node(),
+        log.statistics().partitions(),
+        config.settleHorizon(),
+        clock::nowEpochMillis);
   }
 
   private static PolicySet policies(Path file) {
@@ -204,6 +227,7 @@ public final class Ingest implements AutoCloseable {
     LOG.info("ingest stops");
     api.beginStop();
     api.close();
+    finder.close();
     log.close();
     healing.close();
     cache.close();

@@ -6,6 +6,7 @@ import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.record.WhenFull;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
 import java.nio.file.Path;
@@ -30,6 +31,8 @@ import java.util.Map;
  * @param fsync whether an append waits for the disk
  * @param drainTimeout how long a stop waits for Kafka
  * @param correctionsMaxRate most corrections a second that the node gives to the cache
+ * @param settleHorizon how far back a call is looked for that is to be settled, when its id does
+ *     not tell its time
  */
 public record IngestConfig(
     String node,
@@ -45,7 +48,10 @@ public record IngestConfig(
     long maxJournalBytes,
     boolean fsync,
     Duration drainTimeout,
-    int correctionsMaxRate) {
+    int correctionsMaxRate,
+    Duration settleHorizon) {
+
+  private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
 
   private static final long DEFAULT_JOURNAL_BYTES = 4L << 30;
   private static final long MIN_JOURNAL_BYTES = 1L << 20;
@@ -90,7 +96,9 @@ public record IngestConfig(
                 "WEIR_CORRECTIONS_MAX_RATE",
                 CorrectionSettings.DEFAULT_RATE,
                 1,
-                CorrectionSettings.MAX_RATE));
+                CorrectionSettings.MAX_RATE),
+        settings.duration(
+            "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS));
   }
 
   private static RedisCacheConfig redis(Settings settings) {
@@ -142,6 +150,8 @@ public record IngestConfig(
         + " drain_timeout="
         + drainTimeout
         + " corrections_max_rate="
-        + correctionsMaxRate;
+        + correctionsMaxRate
+        + " settle_horizon="
+        + settleHorizon;
   }
 }

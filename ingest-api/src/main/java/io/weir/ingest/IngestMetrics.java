@@ -17,6 +17,7 @@ import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.gate.GateStatistics;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.record.RecordStatistics;
+import io.weir.ingest.settle.SettleStatistics;
 import io.weir.topics.model.DecidedBy;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
@@ -27,11 +28,21 @@ final class IngestMetrics {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final CorrectionStatistics corrections = CorrectionMetrics.register(registry);
 
-  IngestMetrics(GateStatistics gate, RedisDecisionCache cache, RecordStatistics log) {
+  IngestMetrics(
+      GateStatistics gate,
+      RedisDecisionCache cache,
+      RecordStatistics log,
+      SettleStatistics settled) {
     bindJvm(registry);
     bindGate(gate);
     bindCache(cache, cache.statistics());
     bindLog(log);
+    for (SettleStatistics.Result result : SettleStatistics.Result.values()) {
+      FunctionCounter.builder("weir.settlements", settled, s -> s.count(result))
+          .description("requests to settle a call")
+          .tag("result", word(result).replace('_', '-'))
+          .register(registry);
+    }
   }
 
   @SuppressWarnings("resource") // lives as long as the process

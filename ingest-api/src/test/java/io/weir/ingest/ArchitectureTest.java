@@ -48,10 +48,11 @@ final class ArchitectureTest {
   }
 
   @Test
-  void kafka_isKnownTo_recordAndCorrectOnly() {
+  void kafka_isKnownTo_recordCorrectAndSettleOnly() {
     noClasses()
         .that()
-        .resideOutsideOfPackages("io.weir.ingest.record", "io.weir.ingest.correct")
+        .resideOutsideOfPackages(
+            "io.weir.ingest.record", "io.weir.ingest.correct", "io.weir.ingest.settle")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("org.apache.kafka..")

@@ -5,6 +5,7 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
 import java.util.List;
@@ -52,6 +53,11 @@ public final class Calls {
         decidedAtEpochMillis,
         null,
         List.of());
+  }
+
+  /** The settlement of a call, a second after its decision. */
+  public static CallEvent settled(CallEvent call, long actualCost) {
+    return call.settledAt(new Settlement(actualCost, call.decidedAtEpochMillis() + 1_000));
   }
 
   /** The value of a batch. */

@@ -14,8 +14,8 @@ import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.settle.Settler;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,20 +25,13 @@ import org.slf4j.LoggerFactory;
 public final class CheckApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
 
-  /** Largest body; a check of the longest names is below 2 KiB. */
-  static final int MAX_BODY_BYTES = 64 * 1024;
-
-  /** Most bytes of a body too large that are read so that its sender can read the answer. */
-  private static final int MAX_DISCARDED_BYTES = 1024 * 1024;
-
-  private static final int DISCARD_STEP_BYTES = 8 * 1024;
-
   /** What a caller is told to wait after a 503; the parts behind us come back within seconds. */
   private static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
   private static final String JSON = "application/json";
 
   private final CheckGate gate;
+  private final SettleRoute settle;
   private final DecisionCache cache;
   private final CallLog log;
   private final Supplier<Corrections.Health> corrections;
@@ -48,12 +41,14 @@ public final class CheckApi implements AutoCloseable {
 
   private CheckApi(
       CheckGate gate,
+      Settler settler,
       DecisionCache cache,
       CallLog log,
       Supplier<Corrections.Health> corrections,
       Supplier<String> metrics,
       HttpSettings settings) {
     this.gate = gate;
+    this.settle = new SettleRoute(settler);
     this.cache = cache;
     this.log = log;
     this.corrections = corrections;
@@ -69,12 +64,13 @@ public final class CheckApi implements AutoCloseable {
    */
   public static CheckApi start(
       CheckGate gate,
+      Settler settler,
       DecisionCache cache,
       CallLog log,
       Supplier<Corrections.Health> corrections,
       Supplier<String> metrics,
       HttpSettings settings) {
-    CheckApi api = new CheckApi(gate, cache, log, corrections, metrics, settings);
+    CheckApi api = new CheckApi(gate, settler, cache, log, corrections, metrics, settings);
     api.javalin.start(settings.host(), settings.port());
     return api;
   }
@@ -82,7 +78,7 @@ public final class CheckApi implements AutoCloseable {
   private void configure(JavalinConfig config, HttpSettings settings) {
     config.startup.showJavalinBanner = false;
     config.concurrency.useVirtualThreads = settings.virtualThreads();
-    config.http.maxRequestSize = MAX_BODY_BYTES;
+    config.http.maxRequestSize = RequestBody.MAX_BYTES;
     config.http.generateEtags = false;
     config.http.compressionStrategy = CompressionStrategy.NONE;
     config.jetty.modifyHttpConfiguration(
@@ -91,6 +87,7 @@ public final class CheckApi implements AutoCloseable {
           http.setSendDateHeader(false);
         });
     config.routes.post("/v1/check", this::check);
+    config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
     config.routes.get("/health/ready", this::ready);
     config.routes.get(
@@ -122,9 +119,9 @@ public final class CheckApi implements AutoCloseable {
       return;
     }
     Problem problem = parameterProblem(context);
-    byte[] body = problem == null ? readBody(context) : null;
+    byte[] body = problem == null ? RequestBody.read(context) : null;
     if (body == null) {
-      answer(context, problem == null ? tooLarge() : problem);
+      answer(context, problem == null ? RequestBody.tooLarge() : problem);
       return;
     }
     Call call;
@@ -149,6 +146,14 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
+  private void settle(Context context) throws IOException {
+    Problem problem =
+        stopping ? Problem.unavailable("the node is stopping") : settle.handle(context);
+    if (problem != null) {
+      answer(context, problem);
+    }
+  }
+
   private static @Nullable Problem parameterProblem(Context context) {
     String query = context.queryString();
     if (query == null) {
@@ -162,34 +167,6 @@ public final class CheckApi implements AutoCloseable {
         if (!value.equals("true") && !value.equals("false")) {
           return Problem.badRequest("peek", "must be true or false");
         }
-      }
-    }
-    return null;
-  }
-
-  private static Problem tooLarge() {
-    return Problem.of(
-        413, "Content Too Large", "the body must have at most " + MAX_BODY_BYTES + " bytes");
-  }
-
-  /**
-   * The body, or null when it is longer than allowed. Of a longer one some is read and thrown away:
-   * a connection that is closed with bytes unread is reset, and the reset may reach the caller
-   * before it has read why (RFC 9112 §9.6).
-   */
-  private static byte @Nullable [] readBody(Context context) throws IOException {
-    long declared = context.contentLength();
-    InputStream in = context.req().getInputStream();
-    if (declared <= MAX_BODY_BYTES) {
-      byte[] body = in.readNBytes(declared >= 0 ? (int) declared : MAX_BODY_BYTES + 1);
-      if (body.length <= MAX_BODY_BYTES) {
-        return body;
-      }
-    }
-    byte[] discarded = new byte[DISCARD_STEP_BYTES];
-    for (int left = MAX_DISCARDED_BYTES; left > 0; left -= DISCARD_STEP_BYTES) {
-      if (in.readNBytes(discarded, 0, DISCARD_STEP_BYTES) < DISCARD_STEP_BYTES) {
-        break;
       }
     }
     return null;

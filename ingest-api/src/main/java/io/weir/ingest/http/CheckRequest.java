@@ -38,16 +38,26 @@ final class CheckRequest {
     }
   }
 
+  /** Reads the members of an object, which is entered and left around this. */
+  interface Members<T> {
+    T read(JsonParser json) throws IOException, Invalid;
+  }
+
   static Call read(byte[] body) throws Invalid {
+    return readObject(body, CheckRequest::readMembers);
+  }
+
+  /** Reads a body that is one object. */
+  static <T> T readObject(byte[] body, Members<T> members) throws Invalid {
     try (JsonParser json = JSON.createParser(body)) {
       if (json.nextToken() != JsonToken.START_OBJECT) {
         throw new Invalid(Problem.badBody("the body must be a JSON object"));
       }
-      Call call = readMembers(json);
+      T read = members.read(json);
       if (json.nextToken() != null) {
         throw new Invalid(Problem.badBody("the body must hold one JSON object only"));
       }
-      return call;
+      return read;
     } catch (IOException notJson) {
       throw new Invalid(Problem.badBody("the body must be JSON in UTF-8: " + reason(notJson)));
     }
@@ -74,7 +84,7 @@ final class CheckRequest {
         case "meter" -> meter = name(json, value, member);
         case "id" -> id = name(json, value, member);
         case "ip" -> ip = text(json, value, member);
-        case "cost" -> cost = cost(json, value);
+        case "cost" -> cost = units(json, value, member, 1);
         case "attributes" -> {
           if (value != JsonToken.START_OBJECT) {
             throw new Invalid(Problem.badRequest(member, "must be an object"));
@@ -84,13 +94,17 @@ final class CheckRequest {
         default -> json.skipChildren();
       }
     }
-    if (json.currentToken() != JsonToken.END_OBJECT) {
-      throw new Invalid(Problem.badBody("the body must be a whole JSON object"));
-    }
+    requireWhole(json);
     if (client == null) {
       throw new Invalid(Problem.badRequest("client", "is missing"));
     }
     return new Call(client, endpoint, meter, cost, id, ipPrefix(ip));
+  }
+
+  static void requireWhole(JsonParser json) throws Invalid {
+    if (json.currentToken() != JsonToken.END_OBJECT) {
+      throw new Invalid(Problem.badBody("the body must be a whole JSON object"));
+    }
   }
 
   private static @Nullable String ipPrefix(@Nullable String ip) throws Invalid {
@@ -112,8 +126,7 @@ final class CheckRequest {
     return json.getText();
   }
 
-  private static String name(JsonParser json, JsonToken value, String member)
-      throws IOException, Invalid {
+  static String name(JsonParser json, JsonToken value, String member) throws IOException, Invalid {
     String name = text(json, value, member);
     String violation = Names.violation(name);
     if (violation != null) {
@@ -122,14 +135,17 @@ final class CheckRequest {
     return name;
   }
 
-  private static long cost(JsonParser json, JsonToken value) throws IOException, Invalid {
+  /** An integer from a least one to {@link CallEvent#MAX_QUANTITY}. */
+  static long units(JsonParser json, JsonToken value, String member, long min)
+      throws IOException, Invalid {
     if (value == JsonToken.VALUE_NUMBER_INT
         && json.getNumberType() != JsonParser.NumberType.BIG_INTEGER
-        && json.getLongValue() >= 1
+        && json.getLongValue() >= min
         && json.getLongValue() <= CallEvent.MAX_QUANTITY) {
       return json.getLongValue();
     }
     throw new Invalid(
-        Problem.badRequest("cost", "must be an integer from 1 to " + CallEvent.MAX_QUANTITY));
+        Problem.badRequest(
+            member, "must be an integer from " + min + " to " + CallEvent.MAX_QUANTITY));
   }
 }

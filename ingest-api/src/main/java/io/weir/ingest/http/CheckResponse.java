@@ -40,11 +40,12 @@ final class CheckResponse {
     return write(json -> writeProblem(json, problem));
   }
 
-  private interface Members {
+  /** Writes members into an object that is opened and closed around them. */
+  interface Members {
     void write(JsonGenerator json) throws IOException;
   }
 
-  private static byte[] write(Members members) {
+  static byte[] write(Members members) {
     try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
       try (JsonGenerator json = JSON.createGenerator(bytes)) {
         json.writeStartObject();

@@ -214,7 +214,7 @@ public final class KafkaCallLog implements CallLog {
       CallEvent call = calls.get(i);
       lines[i] = CallLineCodec.encode(call);
       partitions[i] = ClientPartitioner.partition(call.client(), journal.identity().partitions());
-      if (call.decidedBy() == DecidedBy.CACHE) {
+      if (call.decidedBy() == DecidedBy.CACHE && call.settlement() == null) {
         clock.observe(call.decidedAtEpochMillis());
       }
     }

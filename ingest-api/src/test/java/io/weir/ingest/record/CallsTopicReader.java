@@ -32,7 +32,7 @@ public final class CallsTopicReader {
     }
   }
 
-  static void create(String bootstrapServers, int partitions) throws Exception {
+  public static void create(String bootstrapServers, int partitions) throws Exception {
     try (Admin admin = admin(bootstrapServers)) {
       NewTopic topic = new NewTopic(Topics.CALLS.name(), partitions, (short) 1);
       admin.createTopics(List.of(topic.configs(Topics.CALLS.configs()))).all().get();

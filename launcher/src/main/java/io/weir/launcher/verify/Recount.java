@@ -4,6 +4,7 @@ package io.weir.launcher.verify;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.CallLineCodec;
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts calls the obvious way: every line of every batch, each batch number once, each caller's id
- * once. Keeps every batch number and every caller's id it saw in memory. Not safe for threads.
+ * once, and of each id the first settlement, in the window of its call. Keeps every batch number
+ * and every caller's id it saw in memory. Not safe for threads.
  */
 final class Recount {
   /** How far ahead of the broker's clock a call may be dated. */
@@ -113,17 +115,22 @@ final class Recount {
     long start = call.decidedAtEpochMillis() / windowMillis * windowMillis;
     Slot slot = new Slot(call.client(), call.meter(), call.endpoint(), start, record.partition());
     Tally known = tallies.get(slot);
-    if (call.allowed() && known != null && known.quantity > CallEvent.MAX_QUANTITY - call.cost()) {
+    Settlement settlement = call.settlement();
+    long units = settlement != null ? settlement.actualCost() - call.cost() : billed(call);
+    if (units != 0 && known != null && isOutOfRange(known.quantity + units)) {
       refused++;
       return;
     }
-    if (call.idFromCaller()
-        && !callerIds.add(call.client() + '\n' + call.id() + '\n' + call.allowed())) {
+    String verdict = settlement != null ? "settled" : Boolean.toString(call.allowed());
+    if ((call.idFromCaller() || settlement != null)
+        && !callerIds.add(call.client() + '\n' + call.id() + '\n' + verdict)) {
       duplicates++;
       return;
     }
     Tally tally = tallies.computeIfAbsent(slot, unseen -> new Tally());
-    if (call.allowed()) {
+    if (settlement != null) {
+      tally.quantity = Math.addExact(tally.quantity, units);
+    } else if (call.allowed()) {
       tally.quantity = Math.addExact(tally.quantity, call.cost());
       tally.allowed++;
       tally.failOpen += call.decidedBy().withoutCache() ? 1 : 0;
@@ -131,6 +138,14 @@ final class Recount {
       tally.denied++;
     }
     tally.digest += call.digest();
+  }
+
+  private static long billed(CallEvent call) {
+    return call.allowed() ? call.cost() : 0;
+  }
+
+  private static boolean isOutOfRange(long quantity) {
+    return quantity > CallEvent.MAX_QUANTITY || quantity < -CallEvent.MAX_QUANTITY;
   }
 
   private static byte @Nullable [] header(

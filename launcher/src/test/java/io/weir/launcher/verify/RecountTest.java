@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
@@ -76,6 +77,19 @@ final class RecountTest {
 
     assertEquals(0, recount.tallies().size());
     assertEquals(1, recount.refused());
+  }
+
+  @Test
+  void add_settlement_changesTheQuantityOfItsCallsWindow_once() {
+    CallEvent call = call("1", false, 8, true, NOW);
+    recount.add(batch(1, call, call.settledAt(new Settlement(12, NOW + 900_000))));
+    recount.add(batch(2, call.settledAt(new Settlement(3, NOW + 900_001))));
+
+    Tally tally = tally();
+    assertEquals(12, tally.quantity);
+    assertEquals(1, tally.allowed);
+    assertEquals(1, recount.duplicates());
+    assertEquals(call.digest() + call.settledAt(new Settlement(12, 1)).digest(), tally.digest);
   }
 
   private Tally tally() {

@@ -8,6 +8,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Correction;
 import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -49,6 +50,7 @@ final class BucketBook {
   /** Most tracks kept decoded in memory; at some 500 bytes each, 10 MB a partition. */
   static final int MAX_TRACKS_IN_MEMORY = 20_000;
 
+  private static final long MICROS_PER_MILLI = 1_000;
   private static final int CHUNK_ROWS = 256;
   private static final byte[] FIRST_KEY = {'b'};
   private static final byte[] BEHIND_LAST_KEY = {'c'};
@@ -138,6 +140,43 @@ final class BucketBook {
     }
     figures.driftNowTokens += track.openDriftTokens - driftBefore;
     figures.outageOpenTokens += track.openOutageTokens - outageBefore;
+    touch(track);
+  }
+
+  /**
+   * Moves the buckets of a call by what it turned out to cost. The cache has not seen the
+   * difference, so that it is no word of the cache's and no outage.
+   */
+  void settle(CallEvent settlement) {
+    for (Charge charge : settlement.charges()) {
+      BucketLimit limit = charge.limit();
+      boolean wasCharged = charge.cost() > 0 && settlement.quantity() != 0;
+      if (limit != null && wasCharged && !isPeriodOver(limit)) {
+        settle(charge, limit, settlement.quantity(), settlement.decidedAtEpochMillis());
+      }
+    }
+  }
+
+  private boolean isPeriodOver(BucketLimit limit) {
+    return limit instanceof QuotaLimit quota
+        && quota.endsAtEpochMicros() <= state.appendEpochMillis * MICROS_PER_MILLI;
+  }
+
+  private void settle(Charge charge, BucketLimit limit, long differenceTokens, long decidedAt) {
+    AccuracyBook.Policy figures = accuracy.ofBucket(charge.bucket());
+    BucketTrack track = find(charge.bucket());
+    long driftBefore = track == null ? 0 : track.openDriftTokens;
+    if (track == null) {
+      // not tracked is full: nothing can be given back. Of a quota nothing is known: it was
+      // counted before the first record that is left
+      if (differenceTokens < 0 || limit instanceof QuotaLimit) {
+        return;
+      }
+      track = BucketTrack.ofFull(charge.bucket(), limit, decidedAt);
+      inMemory.put(track.bucket, track);
+    }
+    track.settle(differenceTokens, decidedAt);
+    figures.driftNowTokens += track.openDriftTokens - driftBefore;
     touch(track);
   }
 

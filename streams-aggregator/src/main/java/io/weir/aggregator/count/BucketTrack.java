@@ -119,14 +119,20 @@ final class BucketTrack {
     return track;
   }
 
-  /** Begins a bucket that the cache has not spoken of: it was full. */
+  /** Begins a bucket with a charge that the cache has not spoken of: it was full. */
   static BucketTrack ofUnstamped(Charge charge, BucketLimit limit, long atMillis) {
+    BucketTrack track = ofFull(charge.bucket(), limit, atMillis);
+    track.takeUnstamped(charge.cost(), atMillis);
+    return track;
+  }
+
+  /** Begins a bucket that was full at a moment. */
+  static BucketTrack ofFull(String bucket, BucketLimit limit, long atMillis) {
     long at = Math.max(1, atMillis * MICROS_PER_MILLI);
-    BucketTrack track = new BucketTrack(charge.bucket(), limit, new BucketLine(at, 0, at, 0, 0));
+    BucketTrack track = new BucketTrack(bucket, limit, new BucketLine(at, 0, at, 0, 0));
     track.cacheFullAtMicros = limit instanceof QuotaLimit quota ? quota.endsAtEpochMicros() : at;
     track.trueFullAtMicros = track.cacheFullAtMicros;
     track.beginCheck();
-    track.takeUnstamped(charge.cost(), atMillis);
     return track;
   }
 
@@ -135,6 +141,23 @@ final class BucketTrack {
     totalTokens += costTokens;
     openOutageTokens += costTokens;
     owe(costTokens, atMillis, Cause.UNSTAMPED);
+  }
+
+  /**
+   * Takes what a call that was decided at this time cost more (positive) or less than it was
+   * charged. A refund may put T behind the clock, which is full: the next charge begins at its own
+   * time. It cannot take back what was full already.
+   */
+  void settle(long differenceTokens, long decidedAtMillis) {
+    totalTokens += differenceTokens;
+    if (differenceTokens > 0) {
+      owe(differenceTokens, decidedAtMillis, Cause.SETTLE);
+      return;
+    }
+    if (limit instanceof TokenBucketLimit bucket) {
+      trueFullAtMicros = Math.max(0, trueFullAtMicros - micros(bucket, -differenceTokens));
+    }
+    disturb(Cause.SETTLE, -differenceTokens, decidedAtMillis);
   }
 
   private void owe(long costTokens, long atMillis, Cause cause) {

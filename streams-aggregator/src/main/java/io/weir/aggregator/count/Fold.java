@@ -2,6 +2,8 @@
 package io.weir.aggregator.count;
 
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsageRow;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -9,42 +11,57 @@ import java.util.function.BiConsumer;
 import java.util.function.ToLongFunction;
 
 /**
- * Sums of the late calls of one batch, by row, in the order in which the rows first appeared, so
- * that a replay writes alike. Not safe for threads; reused from batch to batch.
+ * Sums of what one batch has for closed windows, by row and reason, in the order in which these
+ * first appeared, so that a replay writes alike. Not safe for threads; reused from batch to batch.
  */
 final class Fold {
-  private final Map<RowKey, Tally> tallies = new LinkedHashMap<>();
-  private final Map<RowKey, Long> quantitiesBefore = new HashMap<>();
+  private final Map<Part, Tally> tallies = new LinkedHashMap<>();
+  private final Map<RowKey, Long> quantities = new HashMap<>();
+
+  /**
+   * What one adjustment is made of.
+   *
+   * @param key the row that is adjusted
+   * @param reason late calls, settlements and voids are told apart
+   */
+  record Part(RowKey key, UsageRow.Reason reason) {}
 
   void add(RowKey key, CallEvent call, long offset) {
-    tallies.computeIfAbsent(key, absent -> new Tally()).add(call, offset);
+    tallies.computeIfAbsent(new Part(key, reason(call)), absent -> new Tally()).add(call, offset);
+    quantities.computeIfPresent(key, (row, quantity) -> quantity + call.quantity());
+  }
+
+  private static UsageRow.Reason reason(CallEvent call) {
+    Settlement settlement = call.settlement();
+    if (settlement == null) {
+      return UsageRow.Reason.LATE;
+    }
+    return settlement.actualCost() == 0 ? UsageRow.Reason.VOID : UsageRow.Reason.SETTLE;
   }
 
   /**
-   * Whether a call leaves the quantity of its row in range.
+   * Whether a call leaves the quantity of its row in range; to be asked before it is added.
    *
    * @param quantityBefore the quantity of a row without what is folded here; asked once a row
    */
   boolean hasRoomFor(RowKey key, CallEvent call, ToLongFunction<RowKey> quantityBefore) {
-    if (!call.allowed()) {
+    if (call.quantity() == 0) {
       return true;
     }
-    long before = quantitiesBefore.computeIfAbsent(key, quantityBefore::applyAsLong);
-    Tally tally = tallies.get(key);
-    long quantity = tally == null ? before : before + tally.quantity();
-    return quantity <= CallEvent.MAX_QUANTITY - call.cost();
+    long quantity = quantities.computeIfAbsent(key, quantityBefore::applyAsLong);
+    return Tally.isInRange(quantity, call.quantity());
   }
 
   boolean isEmpty() {
     return tallies.isEmpty();
   }
 
-  void forEach(BiConsumer<RowKey, Tally> action) {
+  void forEach(BiConsumer<Part, Tally> action) {
     tallies.forEach(action);
   }
 
   void clear() {
     tallies.clear();
-    quantitiesBefore.clear();
+    quantities.clear();
   }
 }

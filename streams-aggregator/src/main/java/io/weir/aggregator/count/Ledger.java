@@ -105,10 +105,11 @@ final class Ledger {
   /**
    * Counts facts of a window that is closed.
    *
-   * @param late the facts, marked late
+   * @param late the facts; calls among them are marked late
+   * @param reason why they come after the close
    * @param doubts event times for which calls may be missing now
    */
-  void adjust(RowKey key, Tally late, List<Interval> doubts) {
+  void adjust(RowKey key, Tally late, UsageRow.Reason reason, List<Interval> doubts) {
     OpenRow waiting = open.find(key);
     UsageWindow window = key.window(settings.windowMillis());
     if (waiting != null) {
@@ -133,7 +134,7 @@ final class Ledger {
             UsageRow.Type.ADJUSTMENT,
             after.revision(),
             previous,
-            UsageRow.Reason.LATE,
+            reason,
             difference,
             after.total().quantity(),
             partition,

@@ -51,11 +51,11 @@ final class OpenRows {
    * Whether a call leaves the quantity of its row in range; else no reader could tell it exactly.
    */
   boolean hasRoomFor(RowKey key, CallEvent call) {
-    if (!call.allowed()) {
+    if (call.quantity() == 0) {
       return true;
     }
     OpenRow row = find(key);
-    return row == null || row.tally.hasRoomFor(call.cost());
+    return row == null || Tally.isInRange(row.tally.quantity(), call.quantity());
   }
 
   /** Tells a dropped call on a row. */

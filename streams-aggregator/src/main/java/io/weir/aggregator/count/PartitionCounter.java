@@ -26,6 +26,9 @@ public final class PartitionCounter {
   /** When this many boundaries wait, they are written before more calls are taken. */
   private static final int MAX_PENDING_CLOSES = 64;
 
+  /** Begins the key of an id that was settled; 0 and 1 begin those of calls, by their verdict. */
+  private static final int SETTLED_ID = 2;
+
   private static final byte[] CACHE_LOSS = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
 
   private final int partition;
@@ -230,7 +233,10 @@ public final class PartitionCounter {
     if (decidedAt < state.appendEpochMillis - settings.latenessMillis()) {
       return "decided_at_ms is too old";
     }
-    buckets.take(call);
+    boolean isSettlement = call.settlement() != null;
+    if (!isSettlement) {
+      buckets.take(call); // a repeated call takes from its buckets each time
+    }
     long start = settings.boundaryAtOrBefore(decidedAt);
     boolean isLate = start + settings.windowMillis() <= state.boundaryEpochMillis();
     RowKey key = new RowKey(start, call.client(), call.meter(), call.endpoint());
@@ -240,12 +246,16 @@ public final class PartitionCounter {
       return "quantity of the client, meter, endpoint and window would pass "
           + CallEvent.MAX_QUANTITY;
     }
-    if (call.idFromCaller() && !stores.ids().add(idKey(call), state.appendEpochMillis)) {
+    if ((call.idFromCaller() || isSettlement)
+        && !stores.ids().add(idKey(call), state.appendEpochMillis)) {
       state.duplicate++;
       if (!isLate) {
         countDuplicate(key);
       }
       return null;
+    }
+    if (isSettlement) {
+      buckets.settle(call); // once: the first settlement is the one
     }
     if (isLate) {
       state.lateAdjusted++;
@@ -274,7 +284,8 @@ public final class PartitionCounter {
   }
 
   private byte[] idKey(CallEvent call) {
-    return packer.reset().bool(call.allowed()).text(call.client()).text(call.id()).toBytes();
+    int kind = call.settlement() != null ? SETTLED_ID : call.allowed() ? 1 : 0;
+    return packer.reset().integer(kind).text(call.client()).text(call.id()).toBytes();
   }
 
   private void refuse(byte[] value, String reason) {
@@ -289,9 +300,9 @@ public final class PartitionCounter {
     if (!late.isEmpty()) {
       List<Interval> doubts = nodes.doubts(state.newestPromiseEpochMillis);
       late.forEach(
-          (key, tally) -> {
+          (part, tally) -> {
             tally.markLate();
-            ledger.adjust(key, tally, doubts);
+            ledger.adjust(part.key(), tally, part.reason(), doubts);
           });
     }
     late.clear();

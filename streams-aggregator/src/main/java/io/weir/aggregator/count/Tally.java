@@ -42,14 +42,28 @@ final class Tally {
     return quantity;
   }
 
-  boolean hasRoomFor(long cost) {
-    return quantity <= CallEvent.MAX_QUANTITY - cost;
+  /** Whether a quantity with this difference is one that every reader can tell exactly. */
+  static boolean isInRange(long quantity, long difference) {
+    return Math.abs(quantity + difference) <= CallEvent.MAX_QUANTITY;
   }
 
-  /** Counts one call that stood in the record with this offset. */
+  /**
+   * Counts one call, or settlement, that stood in the record with this offset. A settlement changes
+   * the quantity and the digest: its call has been counted as such.
+   */
   void add(CallEvent call, long offset) {
+    quantity = Math.addExact(quantity, call.quantity());
+    if (call.settlement() == null) {
+      countCall(call);
+    }
+    firstOffset = Math.min(firstOffset, offset);
+    lastOffset = Math.max(lastOffset, offset);
+    eventsDigest += call.digest();
+    policiesVersion = Math.max(policiesVersion, call.policiesVersion());
+  }
+
+  private void countCall(CallEvent call) {
     if (call.allowed()) {
-      quantity = Math.addExact(quantity, call.cost());
       callsAllowed++;
       if (call.decidedBy().withoutCache()) {
         callsFailOpen++;
@@ -57,10 +71,6 @@ final class Tally {
     } else {
       callsDenied++;
     }
-    firstOffset = Math.min(firstOffset, offset);
-    lastOffset = Math.max(lastOffset, offset);
-    eventsDigest += call.digest();
-    policiesVersion = Math.max(policiesVersion, call.policiesVersion());
   }
 
   /** Adds the count of other events. */
@@ -81,7 +91,7 @@ final class Tally {
     duplicatesDropped++;
   }
 
-  /** Says of all that was counted here that it came after the close. */
+  /** Says of all calls that were counted here that it came after the close. */
   void markLate() {
     lateCount = eventCount();
   }

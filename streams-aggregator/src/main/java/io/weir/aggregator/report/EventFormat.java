@@ -6,6 +6,7 @@ import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.TokenBucketLimit;
 import java.time.Duration;
@@ -28,6 +29,11 @@ final class EventFormat {
     members.put("endpoint", call.endpoint());
     members.put("meter", call.meter());
     members.put("cost", call.cost());
+    Settlement settlement = call.settlement();
+    if (settlement != null) {
+      members.put("actual_cost", settlement.actualCost());
+      members.put("settled_at", Instant.ofEpochMilli(settlement.settledAtEpochMillis()).toString());
+    }
     members.put("allowed", call.allowed());
     members.put("decided_by", call.decidedBy().wireName());
     members.put("policy", call.policy());

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * What a list of a client's calls is asked for, checked.
  *
  * @param client whose calls
- * @param fromEpochMillis calls decided at this moment or later
+ * @param fromEpochMillis calls decided, and settled, at this moment or later
  * @param toEpochMillis and before this one
  * @param allowed only allowed (true) or only denied ones; null for both
  * @param endpoint only calls of it; null for all
@@ -68,11 +68,11 @@ record EventQuery(
         page);
   }
 
-  /** Whether a call belongs into the list. */
+  /** Whether a call, or a settlement by the time it was made, belongs into the list. */
   boolean holds(CallEvent call) {
     return call.client().equals(client)
-        && call.decidedAtEpochMillis() >= fromEpochMillis
-        && call.decidedAtEpochMillis() < toEpochMillis
+        && call.happenedAtEpochMillis() >= fromEpochMillis
+        && call.happenedAtEpochMillis() < toEpochMillis
         && (allowed == null || allowed == call.allowed())
         && (endpoint == null || endpoint.equals(call.endpoint()));
   }

@@ -170,16 +170,17 @@ final class EventScan {
     } catch (MalformedRecordException inQuarantine) {
       return;
     }
+    boolean isSettlement = call.settlement() != null;
     boolean repeated =
-        call.idFromCaller()
+        (call.idFromCaller() || isSettlement)
             && call.client().equals(query.client())
-            && isRepeated(call.allowed() + ":" + call.id());
+            && isRepeated((isSettlement ? "settled" : call.allowed()) + ":" + call.id());
     if (query.holds(call)) {
       found.add(new Found(entry.offset(), line, call, entry.atEpochMillis(), repeated));
     }
   }
 
-  /** The counting tells refused and allowed tries with one id apart too. */
+  /** The counting tells refused tries, allowed ones and settlements of one id apart too. */
   private boolean isRepeated(String verdictAndId) {
     return callerIds.contains(verdictAndId)
         || (callerIds.size() < MAX_IDS && !callerIds.add(verdictAndId));

@@ -12,6 +12,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
@@ -19,9 +20,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
@@ -35,6 +38,9 @@ final class BucketBookModelTest {
   /** Charges made while a correction is applied may be placed in time a little wrong. */
   private static final double ONE_TOKEN = 1.1;
 
+  /** No call is longer on its way than a node stands still and a batch travels. */
+  private static final long MAX_WAY_MILLIS = 2_500;
+
   private static final long T = 1_700_000_000_000L;
   private static final BucketLimit SLOW = new TokenBucketLimit(40, 2, 1_000_000);
   private static final BucketLimit FAST = new TokenBucketLimit(10, 50, 1_000_000);
@@ -46,7 +52,8 @@ final class BucketBookModelTest {
     GO_BACK,
     PHANTOM,
     OUTAGE,
-    STOPPED_NODE
+    STOPPED_NODE,
+    SETTLE
   }
 
   @Test
@@ -129,6 +136,7 @@ final class BucketBookModelTest {
     private final List<Late> corrections = new ArrayList<>();
     private long now = T;
     private long calls;
+    private final Set<String> settled = new HashSet<>();
     private int taken;
     private boolean cacheIsAway;
 
@@ -182,7 +190,33 @@ final class BucketBookModelTest {
           }
           nodes.get(0).stopped = false;
         }
+        case SETTLE -> {
+          for (long end = now + 1_500; now < end; now++) {
+            if (now % 50 == 0) {
+              settleOne();
+            }
+            step(random.nextInt(100) < 4);
+          }
+        }
       }
+    }
+
+    /** Settles a call that must have arrived by now, as a node settles only what it has found. */
+    private void settleOne() {
+      List<CallEvent> settleable =
+          recorded.stream()
+              .filter(call -> call.settlement() == null)
+              .filter(call -> call.decidedAtEpochMillis() < now - MAX_WAY_MILLIS)
+              .filter(call -> !settled.contains(call.id()))
+              .toList();
+      if (settleable.isEmpty()) {
+        return;
+      }
+      CallEvent call = settleable.get(random.nextInt(settleable.size()));
+      settled.add(call.id());
+      CallEvent settlement = call.settledAt(new Settlement(random.nextInt(6), now));
+      nodes.get(random.nextInt(nodes.size())).calls.add(settlement);
+      recorded.add(settlement);
     }
 
     private void announceLoss() {
@@ -335,7 +369,11 @@ final class BucketBookModelTest {
       long used = 0;
       for (CallEvent call : recorded) {
         for (Charge charge : call.charges()) {
-          if (charge.bucket().equals(key)) {
+          if (charge.bucket().equals(key) && call.settlement() != null) {
+            boolean wasCharged = charge.cost() > 0;
+            fullAt += wasCharged ? call.quantity() * interval : 0;
+            used += wasCharged ? call.quantity() : 0;
+          } else if (charge.bucket().equals(key)) {
             fullAt =
                 Math.max(fullAt, call.decidedAtEpochMillis() * 1_000.0) + charge.cost() * interval;
             used += charge.cost();

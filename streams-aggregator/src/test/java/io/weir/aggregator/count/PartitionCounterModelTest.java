@@ -8,6 +8,7 @@ import io.weir.aggregator.Calls;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageRow;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -60,6 +61,7 @@ final class PartitionCounterModelTest {
     private final SlowCount slow = new SlowCount(SETTINGS);
     private final List<Node> nodes = new ArrayList<>();
     private long now = 1_000_000_000_000L;
+    private final List<CallEvent> made = new ArrayList<>();
     private long ids;
 
     History(long seed) {
@@ -142,7 +144,7 @@ final class PartitionCounterModelTest {
       List<CallEvent> calls = new ArrayList<>();
       int count = 1 + random.nextInt(5);
       for (int i = 0; i < count; i++) {
-        calls.add(call());
+        calls.add(line());
       }
       node.sequence++;
       Sealed batch = new Sealed(header(node, count, now - random.nextInt(5_000), false), calls);
@@ -155,6 +157,19 @@ final class PartitionCounterModelTest {
       long sequence = count == 0 ? node.sequence : Math.max(1, node.sequence);
       return new BatchHeader(
           node.name, node.epoch, sequence, count, node.promise, node.lines, departing);
+    }
+
+    private CallEvent line() {
+      if (!made.isEmpty() && random.nextInt(5) == 0) {
+        CallEvent call = made.get(random.nextInt(made.size()));
+        long actualCost = random.nextInt(4) == 0 ? 0 : random.nextInt(12);
+        return call.settledAt(new Settlement(actualCost, now));
+      }
+      CallEvent call = call();
+      if (call.allowed()) {
+        made.add(call); // perhaps settled in a batch that arrives before its own
+      }
+      return call;
     }
 
     private CallEvent call() {

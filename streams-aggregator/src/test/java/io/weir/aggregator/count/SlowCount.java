@@ -35,6 +35,8 @@ final class SlowCount {
 
   private record Arrived(BatchHeader header, long at, int order) {}
 
+  private record Part(Key key, String reason) {}
+
   private record Key(long windowStart, String client, String endpoint) {}
 
   private static final class Sum {
@@ -44,7 +46,11 @@ final class SlowCount {
     long duplicates;
 
     void add(CallEvent call) {
-      quantity += call.quantity();
+      if (call.settlement() != null) {
+        quantity += call.settlement().actualCost() - call.cost();
+        return;
+      }
+      quantity += call.allowed() ? call.cost() : 0;
       allowed += call.allowed() ? 1 : 0;
       denied += call.allowed() ? 0 : 1;
     }
@@ -91,16 +97,16 @@ final class SlowCount {
         return;
       }
     }
-    Map<Key, Sum> lateSums = new LinkedHashMap<>();
+    Map<Part, Sum> lateSums = new LinkedHashMap<>();
     for (CallEvent call : calls) {
       takeCall(call, lateSums);
     }
     arrived.add(new Arrived(header, now, arrived.size()));
-    lateSums.forEach(this::adjust);
+    lateSums.forEach((part, sum) -> adjust(part.key(), sum));
     closeWhatIsDue();
   }
 
-  private void takeCall(CallEvent call, Map<Key, Sum> lateSums) {
+  private void takeCall(CallEvent call, Map<Part, Sum> lateSums) {
     long decidedAt = call.decidedAtEpochMillis();
     if (call.client().startsWith("foreign")
         || decidedAt > now + 300_000
@@ -111,15 +117,21 @@ final class SlowCount {
     long start = decidedAt / settings.windowMillis() * settings.windowMillis();
     Key key = new Key(start, call.client(), call.endpoint());
     boolean isLate = start + settings.windowMillis() <= boundary;
-    if (call.idFromCaller()
-        && !seenIds.add(call.client() + "/" + call.id() + "/" + call.allowed())) {
+    String kind =
+        call.settlement() == null
+            ? "" + call.allowed()
+            : call.settlement().actualCost() == 0 ? "void" : "settled";
+    String once = call.settlement() == null ? kind : "settlement";
+    if ((call.idFromCaller() || call.settlement() != null)
+        && !seenIds.add(call.client() + "/" + call.id() + "/" + once)) {
       duplicate++;
       if (!isLate && openSums.containsKey(key)) {
         openSums.get(key).duplicates++;
       }
     } else if (isLate) {
       late++;
-      lateSums.computeIfAbsent(key, k -> new Sum()).add(call);
+      String reason = call.settlement() == null ? "late" : kind;
+      lateSums.computeIfAbsent(new Part(key, reason), k -> new Sum()).add(call);
     } else {
       counted++;
       openSums.computeIfAbsent(key, k -> new Sum()).add(call);

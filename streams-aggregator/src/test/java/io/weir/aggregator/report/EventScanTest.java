@@ -46,6 +46,26 @@ final class EventScanTest {
   }
 
   @Test
+  void scan_ofASettlement_goesByTheTimeItWasMade_andMarksTheSecond() {
+    CallEvent before = Calls.allowed("before", "acme", 1, FROM - 1_000);
+    CallEvent last = Calls.allowed("last", "acme", 1, TO - 1_000);
+    append(
+        batch("n", 1, 5, 0),
+        FROM,
+        before,
+        Calls.settled(before, 3),
+        last,
+        Calls.settled(last, 3),
+        Calls.settled(before, 4));
+
+    List<EventScan.Found> found = scanAll(query(null, null, 10, null)).found();
+
+    assertEquals(List.of(2, 3, 5), found.stream().map(EventScan.Found::line).toList());
+    assertEquals(
+        List.of(false, false, true), found.stream().map(EventScan.Found::repeated).toList());
+  }
+
+  @Test
   void scan_tellsThePlaceOfEveryLine() {
     append(batch("n", 1, 2, 0), FROM, call("x"), call("a"));
     append(batch("n", 2, 1, 0), FROM, call("b"));

@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One immutable fact: a call was decided. It is the decision's audit line and the source of the
- * bill at once.
+ * bill at once. With a settlement it is the later fact that this call turned out to cost something
+ * else: all other members repeat the call's.
  *
  * @param id names the call; unique for the client, the same on every retry of the call
  * @param idFromCaller true when the caller chose the id, so that retries may repeat it; false when
@@ -22,7 +23,9 @@ import org.jspecify.annotations.Nullable;
  * @param policiesVersion version of the policies that were in force; 0 when there were none
  * @param decidedAtEpochMillis when, by the decision cache's clock
  * @param ipPrefix the caller's network prefix, null when not given
- * @param charges the buckets charged; empty when denied or not decided by the cache
+ * @param charges the buckets charged; empty when denied or not decided by the cache. Of a
+ *     settlement: the same buckets, without stamps
+ * @param settlement null when this is the call itself; only an allowed call is settled
  */
 public record CallEvent(
     String id,
@@ -37,7 +40,8 @@ public record CallEvent(
     long policiesVersion,
     long decidedAtEpochMillis,
     @Nullable String ipPrefix,
-    List<Charge> charges) {
+    List<Charge> charges,
+    @Nullable Settlement settlement) {
 
   /** The meter of a call that names none. */
   public static final String DEFAULT_METER = "calls";
@@ -64,22 +68,94 @@ public record CallEvent(
       throw new IllegalArgumentException(
           "decided_at_ms must not be negative, is " + decidedAtEpochMillis);
     }
+    if (settlement != null && !allowed) {
+      throw new IllegalArgumentException("a denied call has nothing to settle");
+    }
     charges = List.copyOf(charges);
   }
 
-  /** Units billed: the cost when allowed, else 0. */
+  /** The call itself, not a settlement of it. */
+  public CallEvent(
+      String id,
+      boolean idFromCaller,
+      String client,
+      String endpoint,
+      String meter,
+      long cost,
+      boolean allowed,
+      DecidedBy decidedBy,
+      @Nullable String policy,
+      long policiesVersion,
+      long decidedAtEpochMillis,
+      @Nullable String ipPrefix,
+      List<Charge> charges) {
+    this(
+        id,
+        idFromCaller,
+        client,
+        endpoint,
+        meter,
+        cost,
+        allowed,
+        decidedBy,
+        policy,
+        policiesVersion,
+        decidedAtEpochMillis,
+        ipPrefix,
+        charges,
+        null);
+  }
+
+  /**
+   * The settlement of this call. Its charges have no stamps: the cache was not asked.
+   *
+   * @throws IllegalArgumentException when the call was denied
+   */
+  public CallEvent settledAt(Settlement how) {
+    return new CallEvent(
+        id,
+        idFromCaller,
+        client,
+        endpoint,
+        meter,
+        cost,
+        allowed,
+        decidedBy,
+        policy,
+        policiesVersion,
+        decidedAtEpochMillis,
+        ipPrefix,
+        charges.stream()
+            .map(charge -> new Charge(charge.bucket(), charge.cost(), charge.limit(), null))
+            .toList(),
+        how);
+  }
+
+  /**
+   * Units this fact adds to the bill: of a call its cost when allowed, else 0; of a settlement the
+   * signed difference between the actual cost and the call's.
+   */
   public long quantity() {
+    if (settlement != null) {
+      return settlement.actualCost() - cost;
+    }
     return allowed ? cost : 0;
+  }
+
+  /** When this fact came about: the settlement's time, or the decision's. */
+  public long happenedAtEpochMillis() {
+    return settlement != null ? settlement.settledAtEpochMillis() : decidedAtEpochMillis;
   }
 
   /**
    * This call's summand of {@code events_digest}. A row's digest is the sum, modulo 2^64, over its
-   * distinct events: independent of their order, different (but for chance) when one is missing,
-   * doubled or altered. It finds accidents; it is no defence against a forger.
+   * distinct events, calls and settlements: independent of their order, different (but for chance)
+   * when one is missing, doubled or altered. It finds accidents; it is no defence against a forger.
    *
    * <p>The summand is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id and then the
-   * signed cost (negative when denied), finished with the 64-bit mixer of SplitMix (Steele, Lea,
-   * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+   * signed cost (negative when denied), and of a settlement the bitwise complement of the actual
+   * cost, finished with the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable
+   * pseudorandom number generators", OOPSLA 2014).
    */
   public long digest() {
     long hash = 0xcbf29ce484222325L;
@@ -87,6 +163,9 @@ public record CallEvent(
       hash = (hash ^ id.charAt(i)) * 0x100000001b3L;
     }
     hash = (hash ^ (allowed ? cost : -cost)) * 0x100000001b3L;
+    if (settlement != null) {
+      hash = (hash ^ ~settlement.actualCost()) * 0x100000001b3L;
+    }
     hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
     hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
     return hash ^ (hash >>> 31);

@@ -5,17 +5,19 @@ package io.weir.topics.model;
  * What was counted for one key and window. Counts of disjoint sets of events are added with {@link
  * #plus}.
  *
- * @param quantity sum of the cost of allowed calls; may be negative only in an adjustment's delta
+ * @param quantity sum of the cost of allowed calls, each at its actual cost when it was settled;
+ *     negative in an adjustment's delta, or when a settlement was counted before its call
  * @param callsAllowed allowed calls
  * @param callsDenied denied calls
  * @param callsFailOpen allowed calls among {@code callsAllowed} that were decided without the cache
  * @param duplicatesDropped calls left out because their id had been counted before
  * @param lateCount calls that arrived after the window closed
- * @param eventCount distinct calls: allowed + denied
+ * @param eventCount distinct calls: allowed + denied; settlements are not among them
  * @param firstOffset smallest offset of the calls topic that contributed; {@link Long#MAX_VALUE}
  *     when none did
  * @param lastOffset greatest offset that contributed; −1 when none did
- * @param eventsDigest sum of the events' digests modulo 2^64, see {@link CallEvent#digest}
+ * @param eventsDigest sum of the digests of calls and settlements modulo 2^64, see {@link
+ *     CallEvent#digest}
  * @param policiesVersion greatest policies version seen
  */
 public record UsageCount(

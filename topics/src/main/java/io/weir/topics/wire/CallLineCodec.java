@@ -8,6 +8,7 @@ import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -18,13 +19,14 @@ import org.jspecify.annotations.Nullable;
  * One call as one line of JSON, without the line feed: wire version 1.
  *
  * <p>Members: {@code id, client, endpoint, meter, cost, allowed, decided_by, policy,
- * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller}. A charge has {@code key,
- * epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
- * ends_at_us}: without {@code epoch} it has no stamp, without {@code capacity} no limit; a quota
- * has {@code ends_at_us} and no refill; absent {@code version} and {@code full_at_us} mean 0.
- * Absent {@code policy} and {@code ip_prefix} mean there is none, absent {@code policies_version}
- * 0, absent {@code charges} none, absent {@code id_from_caller} false; every other member is
- * required. Stateless and safe for threads.
+ * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller, actual_cost,
+ * settled_at_ms}. A charge has {@code key, epoch, cost, charged, version, full_at_us, capacity,
+ * refill_tokens, refill_period_us, ends_at_us}: without {@code epoch} it has no stamp, without
+ * {@code capacity} no limit; a quota has {@code ends_at_us} and no refill; absent {@code version}
+ * and {@code full_at_us} mean 0. Absent {@code policy} and {@code ip_prefix} mean there is none,
+ * absent {@code policies_version} 0, absent {@code charges} none, absent {@code id_from_caller}
+ * false, absent {@code actual_cost} and {@code settled_at_ms} that the line is the call itself, not
+ * a settlement of it; every other member is required. Stateless and safe for threads.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}
@@ -61,6 +63,11 @@ public final class CallLineCodec {
     }
     if (call.idFromCaller()) {
       json.writeBooleanField("id_from_caller", true);
+    }
+    Settlement settlement = call.settlement();
+    if (settlement != null) {
+      json.writeNumberField("actual_cost", settlement.actualCost());
+      json.writeNumberField("settled_at_ms", settlement.settledAtEpochMillis());
     }
   }
 
@@ -129,6 +136,8 @@ public final class CallLineCodec {
     long decidedAtEpochMillis = -1;
     boolean idFromCaller = false;
     List<Charge> charges = List.of();
+    Long actualCost = null;
+    Long settledAtEpochMillis = null;
     for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
       json.nextToken();
       switch (member) {
@@ -145,6 +154,8 @@ public final class CallLineCodec {
         case "ip_prefix" -> ipPrefix = Json.text(json, member);
         case "charges" -> charges = readCharges(json);
         case "id_from_caller" -> idFromCaller = Json.bool(json, member);
+        case "actual_cost" -> actualCost = Json.integer(json, member);
+        case "settled_at_ms" -> settledAtEpochMillis = Json.integer(json, member);
         default -> json.skipChildren();
       }
     }
@@ -167,7 +178,12 @@ public final class CallLineCodec {
         policiesVersion,
         decidedAtEpochMillis,
         ipPrefix,
-        charges);
+        charges,
+        actualCost == null && settledAtEpochMillis == null
+            ? null
+            : new Settlement(
+                present(actualCost, "actual_cost"),
+                present(settledAtEpochMillis, "settled_at_ms")));
   }
 
   private static DecidedBy decidedBy(String wireName) throws MalformedRecordException {

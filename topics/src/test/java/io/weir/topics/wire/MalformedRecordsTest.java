@@ -40,6 +40,18 @@ final class MalformedRecordsTest {
   }
 
   @Test
+  void settlementLine_wrongMember_isNamed() {
+    String good = GOOD.replace("}", ",\"actual_cost\":3,\"settled_at_ms\":9}");
+
+    assertProblem(good.replace(":3", ":-1"), "actual_cost must be at least 0");
+    assertProblem(good.replace(":3", ":9007199254740992"), "actual_cost must be at least 0");
+    assertProblem(good.replace(":9}", ":-9}"), "settled_at_ms must not be negative");
+    assertProblem(good.replace(",\"actual_cost\":3", ""), "actual_cost is missing");
+    assertProblem(good.replace(",\"settled_at_ms\":9", ""), "settled_at_ms is missing");
+    assertProblem(good.replace("true", "false"), "nothing to settle");
+  }
+
+  @Test
   void callLine_anyBytesCut_orFlipped_neverThrowsAnythingElse() {
     Random random = new Random(20_261_121);
     for (int i = 0; i < 20_000; i++) {

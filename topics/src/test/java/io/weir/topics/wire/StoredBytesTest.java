@@ -15,6 +15,7 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageCount;
@@ -73,6 +74,36 @@ final class StoredBytesTest {
 
     assertEquals(stored("call-line.json"), text(bytes));
     assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
+  }
+
+  @Test
+  void settlementLine_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    CallEvent call =
+        new CallEvent(
+            "7f1c",
+            true,
+            "acme/ü",
+            "GET /v1/items",
+            "calls",
+            2,
+            true,
+            DecidedBy.CACHE,
+            "burst",
+            7,
+            1_763_690_401_234L,
+            null,
+            List.of(
+                new Charge(
+                    "w1:{4:acme}:5:burst",
+                    2,
+                    new TokenBucketLimit(100, 100, 60_000_000),
+                    new Stamp(1_763_690_000_000_000L, 3, 9, 1_763_690_406_600_000L))));
+    CallEvent settlement = call.settledAt(new Settlement(12, 1_763_690_404_000L));
+
+    byte[] bytes = CallLineCodec.encode(settlement);
+
+    assertEquals(stored("call-line-settlement.json"), text(bytes));
+    assertEquals(settlement, CallLineCodec.decode(bytes, 0, bytes.length));
   }
 
   @Test

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.weir.ingest.http.CheckRequest.Invalid;
+import io.weir.ingest.settle.CallQuery;
+import io.weir.topics.model.Names;
+import io.weir.topics.model.UsagePosition;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request to settle a call. Members of the body that are not known are ignored.
+ *
+ * @param query which call
+ * @param actualCost what it turned out to cost
+ */
+record SettleRequest(CallQuery query, long actualCost) {
+
+  /**
+   * Reads a request.
+   *
+   * @param id the id in the path
+   * @param position the header Usage-Position, null when not given
+   */
+  static SettleRequest read(String id, @Nullable String position, byte[] body) throws Invalid {
+    String violation = Names.violation(id);
+    if (violation != null) {
+      throw new Invalid(Problem.badRequest("id", violation));
+    }
+    UsagePosition at = position == null ? null : UsagePosition.parse(position);
+    if (position != null && at == null) {
+      throw new Invalid(
+          Problem.badRequest(
+              "Usage-Position", "must be partition:node:epoch:line, as it was given"));
+    }
+    return CheckRequest.readObject(body, json -> readMembers(json, id, at));
+  }
+
+  private static SettleRequest readMembers(
+      JsonParser json, String id, @Nullable UsagePosition position) throws IOException, Invalid {
+    String client = null;
+    long actualCost = -1;
+    for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
+      JsonToken value = json.nextToken();
+      switch (member) {
+        case "client" -> client = CheckRequest.name(json, value, member);
+        case "actual_cost" -> actualCost = CheckRequest.units(json, value, member, 0);
+        default -> json.skipChildren();
+      }
+    }
+    CheckRequest.requireWhole(json);
+    if (client == null) {
+      throw new Invalid(Problem.badRequest("client", "is missing"));
+    }
+    if (actualCost < 0) {
+      throw new Invalid(Problem.badRequest("actual_cost", "is missing"));
+    }
+    return new SettleRequest(new CallQuery(client, id, position), actualCost);
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+
+/** What became of the calls that were to be settled, since the start. Safe for threads. */
+public final class SettleStatistics {
+  private final Map<Result, LongAdder> counts = new EnumMap<>(Result.class);
+
+  SettleStatistics() {
+    for (Result each : Result.values()) {
+      counts.put(each, new LongAdder());
+    }
+  }
+
+  /** The kinds of outcome. */
+  public enum Result {
+    /** Recorded. */
+    SETTLED,
+    /** Stood so already. */
+    UNCHANGED,
+    /** No such call. */
+    NOT_FOUND,
+    /** The call was denied, or settled at another cost before. */
+    CONFLICT,
+    /** Could not be searched for, or not be kept. */
+    UNAVAILABLE
+  }
+
+  void count(SettleOutcome outcome) {
+    of(result(outcome)).increment();
+  }
+
+  private static Result result(SettleOutcome outcome) {
+    if (outcome instanceof SettleOutcome.Settled settled) {
+      return settled.changed() ? Result.SETTLED : Result.UNCHANGED;
+    }
+    if (outcome instanceof SettleOutcome.NotFound) {
+      return Result.NOT_FOUND;
+    }
+    return outcome instanceof SettleOutcome.Unavailable ? Result.UNAVAILABLE : Result.CONFLICT;
+  }
+
+  /** How many came to this. */
+  public long count(Result result) {
+    return of(result).sum();
+  }
+
+  private LongAdder of(Result result) {
+    return Objects.requireNonNull(counts.get(result));
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Settling: finds a call in the audit log by its id, and records what it turned out to cost.
+ * Depends on the topics, the gate's port of the call log, the Kafka clients and a logger.
+ */
+@NullMarked
+package io.weir.ingest.settle;
+
+import org.jspecify.annotations.NullMarked;

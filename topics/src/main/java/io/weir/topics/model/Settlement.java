@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.model;
+
+/**
+ * What a call turned out to cost, told after it was decided: a true-up when that is more than its
+ * cost, a refund when less, a void at 0. A call is settled once.
+ *
+ * @param actualCost units to be billed in place of the call's cost, 0 to {@link
+ *     CallEvent#MAX_QUANTITY}
+ * @param settledAtEpochMillis when the settlement was recorded, by the decision cache's clock as
+ *     far as the node knows it; at or after the call's decision but for clocks that differ
+ */
+public record Settlement(long actualCost, long settledAtEpochMillis) {
+  public Settlement {
+    if (actualCost < 0 || actualCost > CallEvent.MAX_QUANTITY) {
+      throw new IllegalArgumentException(
+          "actual_cost must be at least 0 and at most "
+              + CallEvent.MAX_QUANTITY
+              + ", is "
+              + actualCost);
+    }
+    if (settledAtEpochMillis < 0) {
+      throw new IllegalArgumentException(
+          "settled_at_ms must not be negative, is " + settledAtEpochMillis);
+    }
+  }
+}
