@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 
 /** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
 public final class WeirProcess implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration PATIENCE = Duration.ofSeconds(180);
 
   private final Process process;
   private final Path errors;
@@ -80,12 +80,31 @@ public final class WeirProcess implements AutoCloseable {
           }
         }
         long left = deadline - System.nanoTime();
+        if (left <= 0) {
+          printThreads();
+        }
         if (left <= 0 || !process.isAlive()) {
           throw new IllegalStateException(
               "no line '" + beginning + "' in " + output + "; errors: " + errors());
         }
         output.wait(Math.min(200, Math.max(1, left / 1_000_000)));
       }
+    }
+  }
+
+  /** Prints what the process is doing, since it does not come to where it should. */
+  private void printThreads() throws InterruptedException {
+    try {
+      new ProcessBuilder(
+              Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+              Long.toString(process.pid()),
+              "Thread.print")
+          .redirectErrorStream(true)
+          .redirectOutput(ProcessBuilder.Redirect.INHERIT)
+          .start()
+          .waitFor(30, TimeUnit.SECONDS);
+    } catch (IOException noTool) {
+      System.err.println("no threads are printed: " + noTool);
     }
   }
 

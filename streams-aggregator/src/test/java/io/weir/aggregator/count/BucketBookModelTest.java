@@ -354,7 +354,6 @@ final class BucketBookModelTest {
           (key, limit) -> {
             double missing = cache.missing(key, limit, now * 1_000);
             double truth = trulyMissing(key, limit);
-            if (Math.abs(truth - missing) > 0.5) {}
             assertEquals(
                 truth, missing, limit instanceof QuotaLimit ? 0 : ONE_TOKEN, where + " " + key);
             String before = cache.state(key);
