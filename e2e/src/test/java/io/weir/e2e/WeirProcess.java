@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 
 /** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
 public final class WeirProcess implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(180);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   private final Process process;
   private final Path errors;
@@ -95,14 +95,18 @@ public final class WeirProcess implements AutoCloseable {
   /** Prints what the process is doing, since it does not come to where it should. */
   private void printThreads() throws InterruptedException {
     try {
-      new ProcessBuilder(
-              Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
-              Long.toString(process.pid()),
-              "Thread.print")
-          .redirectErrorStream(true)
-          .redirectOutput(ProcessBuilder.Redirect.INHERIT)
-          .start()
-          .waitFor(30, TimeUnit.SECONDS);
+      boolean printed =
+          new ProcessBuilder(
+                  Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+                  Long.toString(process.pid()),
+                  "Thread.print")
+              .redirectErrorStream(true)
+              .redirectOutput(ProcessBuilder.Redirect.INHERIT)
+              .start()
+              .waitFor(30, TimeUnit.SECONDS);
+      if (!printed) {
+        System.err.println("its threads could not be printed in time");
+      }
     } catch (IOException noTool) {
       System.err.println("no threads are printed: " + noTool);
     }
