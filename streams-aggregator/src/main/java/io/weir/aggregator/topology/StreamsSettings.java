@@ -34,8 +34,11 @@ public record StreamsSettings(
   /** A thread that makes no progress for this long loses its partitions. */
   private static final int MAX_POLL_INTERVAL_MILLIS = 300_000;
 
-  /** Longer than any pause that should be survived, shorter than what readers would wait for. */
-  private static final int TRANSACTION_TIMEOUT_MILLIS = 60_000;
+  /**
+   * Longer than a pause that should be survived. A transaction that a killed thread left open is
+   * only ended by this when no successor has its name, and nothing behind it is read until then.
+   */
+  private static final int TRANSACTION_TIMEOUT_MILLIS = 20_000;
 
   /** How long partitions wait for a killed instance to come back before they move. */
   private static final int SESSION_TIMEOUT_MILLIS = 20_000;
