@@ -94,7 +94,7 @@ final class SinkOutput implements CountOutput {
         utf8(UsageStateCodec.key(state)),
         UsageStateCodec.encode(state),
         timestampEpochMillis,
-        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, USAGE),
+        typed(USAGE),
         ResourceNames.STATE_SINK);
   }
 
@@ -104,7 +104,7 @@ final class SinkOutput implements CountOutput {
         utf8(PartitionProgressCodec.key(progress.partition())),
         PartitionProgressCodec.encode(progress),
         timestampEpochMillis,
-        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, PROGRESS),
+        typed(PROGRESS),
         ResourceNames.STATE_SINK);
   }
 
@@ -114,7 +114,7 @@ final class SinkOutput implements CountOutput {
         utf8(PartitionAccuracyCodec.key(accuracy.partition())),
         PartitionAccuracyCodec.encode(accuracy),
         timestampEpochMillis,
-        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, ACCURACY),
+        typed(ACCURACY),
         ResourceNames.STATE_SINK);
   }
 
@@ -124,7 +124,7 @@ final class SinkOutput implements CountOutput {
         utf8(correction.bucket()),
         CorrectionCodec.encode(correction),
         timestampEpochMillis,
-        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, CORRECTION),
+        typed(CORRECTION),
         ResourceNames.CORRECTIONS_SINK);
   }
 
@@ -134,7 +134,7 @@ final class SinkOutput implements CountOutput {
         utf8(CorrectionCodec.restoredKey(restored.partition())),
         CorrectionCodec.encode(restored),
         timestampEpochMillis,
-        new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, RESTORED),
+        typed(RESTORED),
         ResourceNames.CORRECTIONS_SINK);
   }
 
@@ -164,6 +164,10 @@ final class SinkOutput implements CountOutput {
       forward(
           kept(record.key()), bytes, record.timestamp(), headers, ResourceNames.QUARANTINE_SINK);
     }
+  }
+
+  private static Headers typed(byte[] type) {
+    return new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, type);
   }
 
   private static Headers kept(Headers headers) {
