@@ -295,12 +295,11 @@ final class BucketBook {
     }
     long driftBefore = track.openDriftTokens;
     long wrongRefusals = track.check(watermark);
-    if (track.pendingCause != null) {
-      if (!wasDue) {
-        AccuracyBook.Policy figures = accuracy.ofBucket(track.bucket);
-        figures.wronglyDenied += wrongRefusals;
-        figures.driftNowTokens += track.openDriftTokens - driftBefore;
-      }
+    long found = track.openDriftTokens - driftBefore;
+    if (found != 0 || wrongRefusals != 0) {
+      AccuracyBook.Policy figures = accuracy.ofBucket(track.bucket);
+      figures.wronglyDenied += wrongRefusals;
+      figures.driftNowTokens += found;
     }
     inMemory.put(track.bucket, track);
     touch(track);

@@ -89,6 +89,21 @@ final class BucketBookTest {
   }
 
   @Test
+  void gapFoundWhileACorrectionIsDue_isInTheDriftUntilItIsConfirmed() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 7, T + 56_000));
+    promise(T + 2_100); // the charges are noted, to be checked behind the next promise
+    take(T + 2_200, new Charge(BUCKET, 3, LIMIT, null));
+    take(T + 2_300, new Charge(BUCKET, 2, LIMIT, null)); // due, but a second has not passed
+    promise(T + 2_400);
+    assertEquals(10, accuracy().driftNowTokens());
+
+    promise(T + 4_000);
+    take(T + 4_100, charge(EPOCH, 2, 1, 8, T + 57_000));
+
+    assertEquals(0, accuracy().driftNowTokens());
+  }
+
+  @Test
   void gapThatIsRecordedAfterAll_isTakenBack() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 8, T + 57_000));
     promise(T + 10_000);
