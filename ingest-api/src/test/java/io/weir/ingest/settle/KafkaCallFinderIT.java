@@ -16,13 +16,23 @@ import io.weir.ingest.settle.CallFinder.Found;
 import io.weir.ingest.settle.CallFinder.NotFound;
 import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -88,6 +98,37 @@ final class KafkaCallFinderIT {
     try (CallFinder finder = finder(0)) {
       assertInstanceOf(Unknown.class, finder.find(query("order-2", next)));
       assertInstanceOf(NotFound.class, finder.find(query("order-2", last)));
+    }
+  }
+
+  /** Once, what came between the question for the log's end and its reading was passed over. */
+  @Test
+  void callThatArrivesWhileTheLogIsRead_isFound() throws Exception {
+    fill(64);
+    try (CallFinder finder = finder(0)) {
+      for (int i = 0; i < 5; i++) {
+        String id = "arriving-" + i;
+        var arriving = CompletableFuture.supplyAsync(() -> record(id));
+        Finding finding = finder.find(query(id, null));
+        assertEquals(arriving.join(), found(finding), id);
+      }
+    }
+  }
+
+  /** Makes the client's partition so long that reading it takes a while. */
+  private void fill(int halfMebibytes) throws Exception {
+    int partition = ClientPartitioner.partition("acme", PARTITIONS);
+    Map<String, Object> config = Map.of("bootstrap.servers", kafka.bootstrapServers());
+    try (var producer =
+        new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
+      List<Future<RecordMetadata>> sent = new ArrayList<>();
+      for (int i = 0; i < halfMebibytes; i++) {
+        byte[] value = new byte[512 << 10];
+        sent.add(producer.send(new ProducerRecord<>(Topics.CALLS.name(), partition, null, value)));
+      }
+      for (Future<RecordMetadata> one : sent) {
+        one.get();
+      }
     }
   }
 
