@@ -121,7 +121,7 @@ final class RevivedTaskIT {
   private KafkaStreams streams(Broker broker, AtomicBoolean aborted) {
     Properties properties =
         new StreamsSettings(
-                broker.bootstrapServers(), "revived-", folder, "it", 1, 0, "127.0.0.1:1")
+                broker.bootstrapServers(), "revived-", folder, "it", "f", 1, 0, "127.0.0.1:1")
             .meterCore();
     CountSettings settings =
         new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, 60_000, Duration.ofDays(35).toMillis());

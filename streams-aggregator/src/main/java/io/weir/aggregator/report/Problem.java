@@ -55,6 +55,16 @@ record Problem(
         List.of(partition));
   }
 
+  static Problem notUpToDate() {
+    return new Problem(
+        "not-up-to-date",
+        "The report may be old, and has no place to say so",
+        503,
+        "Kafka does not answer; ask for JSON, which says so",
+        null,
+        List.of());
+  }
+
   static Problem notReady(String why) {
     return new Problem("not-ready", "The aggregator is not ready", 503, why, null, List.of());
   }
@@ -70,6 +80,11 @@ record Problem(
   static Problem internal() {
     return new Problem(
         "internal-error", "The report failed", 500, "see the aggregator's log", null, List.of());
+  }
+
+  /** Whether another aggregator may know more. */
+  boolean isAboutMissingPartition() {
+    return !missingPartitions.isEmpty();
   }
 
   Map<String, Object> members() {

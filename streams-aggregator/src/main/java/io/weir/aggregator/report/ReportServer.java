@@ -5,7 +5,10 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.weir.aggregator.count.BucketTrackBytes;
+import io.weir.aggregator.table.TableFollower;
+import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
+import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,9 +16,7 @@ import java.time.Clock;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.apache.kafka.streams.KafkaStreams;
-import org.apache.kafka.streams.state.HostInfo;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,13 +35,14 @@ public final class ReportServer implements AutoCloseable {
   private final Javalin javalin;
   private final Clock clock;
   private volatile @Nullable Parts parts;
+  private volatile boolean draining;
 
   private record Parts(
       ClientRoutes clients,
       CompletenessReports completeness,
       AccuracyReports accuracy,
       ReportMetrics metrics,
-      Supplier<Boolean> ready) {}
+      Readiness readiness) {}
 
   private ReportServer(Clock clock) {
     this.clock = clock;
@@ -67,35 +69,38 @@ public final class ReportServer implements AutoCloseable {
   /** Says what to answer from. */
   public void serve(
       KafkaStreams meterCore,
-      KafkaStreams usageView,
-      HostInfo self,
+      Rebalances rebalances,
+      Instances instances,
+      TableStore store,
+      TableFollower follower,
       ProgressSignal signal,
       ReportSettings settings,
       WrittenRows written) {
-    StreamsUsageTable table = new StreamsUsageTable(usageView, self);
+    UsageTable table = new FollowedUsageTable(store, follower);
     PeerReports peers = new PeerReports();
+    int partitions = settings.partitions();
     parts =
         new Parts(
             new ClientRoutes(
                 table,
-                new StreamsBucketTracks(
-                    meterCore, self, MeterTopology.BUCKETS, BucketTrackBytes::standing),
+                instances,
                 new UsageReports(table, signal, settings),
+                new CurrentReports(
+                    new StreamsBucketTracks(
+                        meterCore, MeterTopology.BUCKETS, BucketTrackBytes::standing)),
                 new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
                 peers,
                 settings,
                 clock),
-            new CompletenessReports(table, peers, settings.partitions()),
-            new AccuracyReports(table, peers, settings.partitions()),
-            new ReportMetrics(
-                table,
-                settings.partitions(),
-                clock,
-                written,
-                Map.of("meter-core", meterCore, "usage-view", usageView)),
-            () ->
-                meterCore.state() == KafkaStreams.State.RUNNING
-                    && usageView.state() == KafkaStreams.State.RUNNING);
+            new CompletenessReports(table, instances, peers, partitions),
+            new AccuracyReports(table, instances, peers, partitions),
+            new ReportMetrics(table, instances, partitions, clock, written, rebalances),
+            new Readiness(table, instances, rebalances, partitions));
+  }
+
+  /** Says that the process is going to stop: it answers on, and asks not to be sent more. */
+  public void drain() {
+    draining = true;
   }
 
   private void configure(JavalinConfig config) {
@@ -140,11 +145,10 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private void ready(Context ctx) {
-    Parts serving = parts;
-    if (serving == null || !serving.ready().get()) {
-      throw new ProblemException(Problem.notReady("the Streams applications are not running yet"));
+    if (draining) {
+      throw new ProblemException(Problem.notReady("the aggregator is stopping"));
     }
-    send(ctx, Answer.json(200, Map.of("status", "ready")));
+    send(ctx, Answer.json(200, serving().readiness().check()));
   }
 
   private void metrics(Context ctx) {
