@@ -44,6 +44,12 @@ final class NameCheck {
             Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers()))) {
       long end = System.nanoTime() + PATIENCE.toNanos();
       Optional<MemberDescription> other = other(admin, settings);
+      other.ifPresent(
+          member ->
+              LOG.warn(
+                  "waiting for another aggregator of the same name to vanish instance={} host={}",
+                  settings.instance(),
+                  member.host()));
       while (other.isPresent()) {
         if (System.nanoTime() - end > 0) {
           throw new AggregatorStartException(
@@ -55,10 +61,6 @@ final class NameCheck {
                   + other.get().clientId()
                   + "; names must be unique");
         }
-        LOG.warn(
-            "waiting for another aggregator of the same name to vanish instance={} host={}",
-            settings.instance(),
-            other.get().host());
         LockSupport.parkNanos(PAUSE_NANOS);
         other = other(admin, settings);
       }

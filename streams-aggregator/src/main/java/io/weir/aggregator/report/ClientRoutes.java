@@ -12,6 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,11 @@ import org.jspecify.annotations.Nullable;
 final class ClientRoutes {
   /** What another one needs beside waiting for a position. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** How long it is tried to find somebody who has the partition, such as this one at its start. */
+  private static final Duration MISSING_PATIENCE = Duration.ofSeconds(5);
+
+  private static final long RETRY_PAUSE_MILLIS = 200;
 
   /** Reading the audit log takes this long, after a while in the queue. */
   private static final Duration EVENTS_PATIENCE = Duration.ofSeconds(12);
@@ -120,21 +126,29 @@ final class ClientRoutes {
         ctx.req().getRequestURI() + (query == null ? "" : "?" + query), headers, patience);
   }
 
+  /** Asks here and then elsewhere, and again for a while when nobody has the partition. */
   private void answer(Context ctx, int partition, PeerReports.Question question, Local local)
       throws InterruptedException {
-    try {
-      ReportServer.send(ctx, local.answer());
-    } catch (ProblemException notHere) {
-      if (!notHere.problem().isAboutMissingPartition() || ReportServer.isForwarded(ctx)) {
-        throw notHere;
+    long end = System.nanoTime() + MISSING_PATIENCE.toNanos();
+    while (true) {
+      try {
+        ReportServer.send(ctx, local.answer());
+        return;
+      } catch (ProblemException notHere) {
+        if (!notHere.problem().isAboutMissingPartition() || ReportServer.isForwarded(ctx)) {
+          throw notHere;
+        }
       }
       Optional<Answer> answer = peers.askInTurn(instances.holders(partition), question);
-      if (answer.isEmpty()) {
-        throw new ProblemException(
-            Problem.partitionUnavailable(
-                partition, "no aggregator that has it answers at present"));
+      if (answer.isPresent()) {
+        ReportServer.send(ctx, answer.get());
+        return;
       }
-      ReportServer.send(ctx, answer.get());
+      if (System.nanoTime() - end > 0) {
+        throw new ProblemException(
+            Problem.partitionUnavailable(partition, "no aggregator that has it answers"));
+      }
+      TimeUnit.MILLISECONDS.sleep(RETRY_PAUSE_MILLIS);
     }
   }
 

@@ -13,9 +13,12 @@ import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.streams.KafkaStreams;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,9 +35,13 @@ public final class ReportServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportServer.class);
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
+  /** How long a request that comes during the start waits. */
+  private static final Duration START_PATIENCE = Duration.ofSeconds(5);
+
   private final Javalin javalin;
   private final Clock clock;
   private volatile @Nullable Parts parts;
+  private final CountDownLatch started = new CountDownLatch(1);
   private volatile boolean draining;
 
   private record Parts(
@@ -96,6 +103,7 @@ public final class ReportServer implements AutoCloseable {
             new AccuracyReports(table, instances, peers, partitions),
             new ReportMetrics(table, instances, partitions, clock, written, rebalances),
             new Readiness(table, instances, rebalances, partitions));
+    started.countDown();
   }
 
   /** Says that the process is going to stop: it answers on, and asks not to be sent more. */
@@ -145,10 +153,12 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private void ready(Context ctx) {
-    if (draining) {
-      throw new ProblemException(Problem.notReady("the aggregator is stopping"));
+    Parts serving = parts;
+    if (draining || serving == null) {
+      throw new ProblemException(
+          Problem.notReady("the aggregator is " + (draining ? "stopping" : "starting")));
     }
-    send(ctx, Answer.json(200, serving().readiness().check()));
+    send(ctx, Answer.json(200, serving.readiness().check()));
   }
 
   private void metrics(Context ctx) {
@@ -167,11 +177,21 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private Parts serving() {
+    awaitStart();
     Parts serving = parts;
     if (serving == null) {
       throw new ProblemException(Problem.notReady("the aggregator is starting"));
     }
     return serving;
+  }
+
+  private void awaitStart() {
+    try {
+      boolean inTime = started.await(START_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+      LOG.trace("started={}", inTime);
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   static boolean isForwarded(Context ctx) {

@@ -165,9 +165,11 @@ public final class TableFollower implements AutoCloseable {
 
   private void run() {
     while (!isClosing()) {
-      try (Consumer<byte[], byte[]> fresh = new KafkaConsumer<>(settings)) {
+      // the ends are asked for on a connection of their own, or they wait for a fetch to return
+      try (Consumer<byte[], byte[]> ends = new KafkaConsumer<>(settings);
+          Consumer<byte[], byte[]> fresh = new KafkaConsumer<>(settings)) {
         consumer = fresh;
-        follow(fresh);
+        follow(fresh, ends);
       } catch (RuntimeException failed) {
         if (!isClosing()) {
           LOG.warn("usage table is not followed, tried again in a second", failed);
@@ -204,12 +206,13 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  private void follow(Consumer<byte[], byte[]> from) {
+  private void follow(Consumer<byte[], byte[]> from, Consumer<byte[], byte[]> ends) {
     while (!isClosing()) {
       try {
         place(from);
         takeAsked();
-        findEnds(from);
+        findEnds(from.assignment(), ends);
+        settle(from); // as a rule the ends are reached already
         take(poll(from));
         settle(from);
       } catch (WakeupException somebodyAsks) {
@@ -293,14 +296,14 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  private void findEnds(Consumer<byte[], byte[]> from) {
+  private void findEnds(Set<TopicPartition> followed, Consumer<byte[], byte[]> ends) {
     Set<TopicPartition> unknown = new HashSet<>();
     for (Barrier barrier : pending) {
       if (!barrier.needsEnd()) {
         continue;
       }
       TopicPartition wanted = topicPartition(barrier.partition);
-      if (from.assignment().contains(wanted)) {
+      if (followed.contains(wanted)) {
         unknown.add(wanted);
       } else {
         barrier.reached.complete(Freshness.MISSING);
@@ -309,9 +312,9 @@ public final class TableFollower implements AutoCloseable {
     if (unknown.isEmpty()) {
       return;
     }
-    Map<TopicPartition, Long> ends = isAway() ? Map.of() : ends(from, unknown);
+    Map<TopicPartition, Long> found = isAway() ? Map.of() : find(ends, unknown);
     for (Barrier barrier : pending) {
-      Long end = ends.get(topicPartition(barrier.partition));
+      Long end = found.get(topicPartition(barrier.partition));
       if (barrier.needsEnd() && end != null) {
         barrier.endsAt(end);
       } else if (barrier.needsEnd()) {
@@ -324,10 +327,10 @@ public final class TableFollower implements AutoCloseable {
     return System.nanoTime() - awaySinceNanos < AWAY_NANOS;
   }
 
-  private Map<TopicPartition, Long> ends(
-      Consumer<byte[], byte[]> from, Set<TopicPartition> partitions) {
+  private Map<TopicPartition, Long> find(
+      Consumer<byte[], byte[]> ends, Set<TopicPartition> partitions) {
     try {
-      return from.endOffsets(partitions, ENDS_TIMEOUT);
+      return ends.endOffsets(partitions, ENDS_TIMEOUT);
     } catch (org.apache.kafka.common.errors.TimeoutException away) {
       LOG.debug("Kafka does not tell the end of the state topic", away);
       awaySinceNanos = System.nanoTime();
