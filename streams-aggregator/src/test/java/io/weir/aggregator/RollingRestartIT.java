@@ -49,6 +49,7 @@ final class RollingRestartIT {
         traffic.awaitLedger();
         System.out.println("rolling restarts: " + watch.summary());
         assertEquals(List.of(), watch.wrong());
+        assertEquals(List.of(), watch.broken());
         assertTrue(watch.answers() > 500);
       } finally {
         for (Aggregator one : running) {

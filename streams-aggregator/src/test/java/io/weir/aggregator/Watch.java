@@ -4,6 +4,7 @@ package io.weir.aggregator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -41,6 +42,7 @@ final class Watch implements AutoCloseable {
   private final Map<String, Long> greatest = new ConcurrentHashMap<>();
   private final Map<String, Deque<Answered>> answered = new ConcurrentHashMap<>();
   private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
+  private final Queue<String> broken = new ConcurrentLinkedQueue<>();
   private final AtomicLong answers = new AtomicLong();
   private final AtomicLong unreached = new AtomicLong();
   private final Thread thread = new Thread(this::run, "watch");
@@ -67,8 +69,11 @@ final class Watch implements AutoCloseable {
     HttpResponse<String> response;
     try {
       response = get(port, traffic.query(client));
-    } catch (IOException unreachable) {
+    } catch (ConnectException unreachable) {
       unreached.incrementAndGet(); // a balancer would ask the next one
+      return;
+    } catch (IOException cut) {
+      broken.add(port + " " + client + ": " + cut);
       return;
     } catch (InterruptedException closing) {
       return;
@@ -166,9 +171,21 @@ final class Watch implements AutoCloseable {
     return new ArrayList<>(wrong);
   }
 
+  /** Requests that began and were not answered. */
+  List<String> broken() {
+    return new ArrayList<>(broken);
+  }
+
   /** How many requests were answered, and how many found nobody. */
   String summary() {
-    return "answers=" + answers + " unreached=" + unreached + " wrong=" + wrong.size();
+    return "answers="
+        + answers
+        + " unreached="
+        + unreached
+        + " broken="
+        + broken.size()
+        + " wrong="
+        + wrong.size();
   }
 
   long answers() {

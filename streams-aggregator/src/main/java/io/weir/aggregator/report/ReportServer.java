@@ -38,6 +38,9 @@ public final class ReportServer implements AutoCloseable {
   /** How long a request that comes during the start waits. */
   private static final Duration START_PATIENCE = Duration.ofSeconds(5);
 
+  /** How long a stop waits for the requests under way. */
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+
   private final Javalin javalin;
   private final Clock clock;
   private volatile @Nullable Parts parts;
@@ -113,6 +116,7 @@ public final class ReportServer implements AutoCloseable {
 
   private void configure(JavalinConfig config) {
     config.startup.showJavalinBanner = false;
+    config.jetty.modifyServer(server -> server.setStopTimeout(STOP_PATIENCE.toMillis()));
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.routes.get("/", this::page);
     config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
