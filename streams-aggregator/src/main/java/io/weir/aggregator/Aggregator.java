@@ -86,9 +86,6 @@ public final class Aggregator implements AutoCloseable {
     TopicCheck.Found topics = TopicCheck.check(config.bootstrapServers());
     TableStore store = TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId());
     parts.push(store);
-    ReportServer reports = listen(config, Clock.systemUTC());
-    parts.push(reports);
-    String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
     StreamsSettings settings =
         new StreamsSettings(
             config.bootstrapServers(),
@@ -97,11 +94,13 @@ public final class Aggregator implements AutoCloseable {
             config.instance(),
             store.id(),
             config.streamThreads(),
-            config.standbys(),
-            self);
+            config.standbys());
     NameCheck.requireUnique(settings);
+    ReportServer reports = listen(config, Clock.systemUTC());
+    parts.push(reports);
+    String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
     WrittenRows written = new WrittenRows();
-    Properties meter = settings.meterCore();
+    Properties meter = settings.meterCore(self);
     KafkaStreams meterCore =
         new KafkaStreams(
             new MeterTopology(meter, config.countSettings(), topics.partitions(), written).get(),

@@ -90,6 +90,36 @@ final class InstancesIT {
     }
   }
 
+  @Test
+  void reportWhileKafkaIsAway_saysThatItMayBeOld() throws Exception {
+    try (Broker broker = new Broker(1);
+        Aggregator only = Aggregator.start(config(broker, "only", "only"))) {
+      Await.until("ready", only::ready);
+      String client = Calls.clientOf("acme", 0, 1);
+      String path = "/v1/usage?window=total&client=" + client;
+      String position = send(broker, 0, client);
+      HttpResponse<String> before = get(only, path, "Usage-Position", position);
+      assertTrue(upToDate(before), before.body());
+
+      broker.stop();
+      Await.until("Kafka is missed", () -> !upToDate(get(only, path)));
+      HttpResponse<String> old = get(only, path);
+      assertEquals(200, old.statusCode(), old.body());
+      assertEquals(3, Reports.MAPPER.readTree(old.body()).at("/data/0/quantity").asLong());
+      HttpResponse<String> csv = get(only, path, "Accept", "text/csv");
+      assertEquals(503, csv.statusCode(), csv.body());
+      assertTrue(csv.body().contains("not-up-to-date"), csv.body());
+      assertEquals(200, Reports.get(only, "/health/ready").statusCode());
+
+      broker.restart();
+      Await.until("Kafka is found again", () -> upToDate(get(only, path)));
+    }
+  }
+
+  private static boolean upToDate(HttpResponse<String> report) throws Exception {
+    return Reports.MAPPER.readTree(report.body()).at("/completeness/up_to_date").asBoolean();
+  }
+
   private static void assertSays(String words, AggregatorStartException refused) {
     assertTrue(String.valueOf(refused.getMessage()).contains(words), refused.toString());
   }

@@ -36,7 +36,7 @@ public final class ReportServer implements AutoCloseable {
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
   /** How long a request that comes during the start waits. */
-  private static final Duration START_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration START_PATIENCE = Duration.ofSeconds(10);
 
   /** How long a stop waits for the requests under way. */
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);

@@ -19,7 +19,6 @@ import org.apache.kafka.streams.StreamsConfig;
  * @param folderId names the state folder, so that two processes of one name can be told apart
  * @param threads threads of {@code meter-core}
  * @param standbys copies of the stores kept ready by other instances
- * @param advertisedReports host:port where other instances reach this one's reports
  */
 public record StreamsSettings(
     String bootstrapServers,
@@ -28,8 +27,7 @@ public record StreamsSettings(
     String instance,
     String folderId,
     int threads,
-    int standbys,
-    String advertisedReports) {
+    int standbys) {
 
   private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it is added to a report's age
 
@@ -67,9 +65,14 @@ public record StreamsSettings(
   private static final int PRODUCER_LINGER_MILLIS = 10;
   private static final long STORE_CACHE_BYTES = 32L * 1024 * 1024;
 
-  /** The application that counts. */
-  public Properties meterCore() {
+  /**
+   * The properties of the application that counts.
+   *
+   * @param advertisedReports host:port where other instances reach this one's reports
+   */
+  public Properties meterCore(String advertisedReports) {
     Properties properties = common();
+    properties.put(StreamsConfig.APPLICATION_SERVER_CONFIG, advertisedReports);
     properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, threads);
     properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, STORE_CACHE_BYTES);
@@ -103,7 +106,6 @@ public record StreamsSettings(
     properties.put(StreamsConfig.CLIENT_ID_CONFIG, clientId());
     properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     properties.put(StreamsConfig.STATE_DIR_CONFIG, stateFolder.toString());
-    properties.put(StreamsConfig.APPLICATION_SERVER_CONFIG, advertisedReports);
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, standbys);
     properties.put(StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG, ACCEPTABLE_RECOVERY_LAG_RECORDS);
     properties.put(StreamsConfig.MAX_WARMUP_REPLICAS_CONFIG, MAX_WARMUP_REPLICAS);
