@@ -476,7 +476,6 @@ final class BucketTrack {
         version,
         confirmedVersion,
         line.chargedTokens,
-        line.driftTokens,
         totalTokens,
         cacheFullAtMicros,
         trueFullAtMicros,

@@ -139,7 +139,6 @@ final class StreamsBucketTracksIT {
         0,
         0,
         0,
-        0,
         0);
   }
 
