@@ -13,17 +13,31 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each fault once, on separate processes under load; {@code ./weir chaos} is the long form. */
+/**
+ * Faults on separate processes under load, once each: one of every kind in CI, all of them with
+ * {@code -Dweir.e2e.long=true}; {@code ./weir chaos} is the long form.
+ */
 @Timeout(1_200)
 final class ChaosIT {
+  private static final List<String> ONE_OF_EVERY_KIND =
+      List.of(
+          "ingest killed",
+          "ingest stands still",
+          "both aggregators killed",
+          "aggregator's state lost",
+          "aggregator stands still",
+          "broker away, ingest killed meanwhile",
+          "broker stands still",
+          "Redis killed");
+
   @TempDir private Path folder;
 
   @Test
-  void everyFault_losesNothing_doublesNothing_andIsReportedRightly() throws Exception {
+  void faults_loseNothing_doubleNothing_andAreReportedRightly() throws Exception {
     Chaos chaos =
         new Chaos(
             folder,
-            List.of(),
+            Boolean.getBoolean("weir.e2e.long") ? Chaos.names() : ONE_OF_EVERY_KIND,
             Duration.ofSeconds(4),
             20_261_121,
             (round, fault) -> System.out.println("round " + round + ": " + fault));
