@@ -77,11 +77,12 @@ final class Audit {
         recorded.stream()
             .filter(call -> clients.contains(call.client()) && !truth.told().contains(call))
             .count();
-    long doubled = Math.max(0, unknown - truth.untold());
+    long doubled = Math.max(0, unknown - truth.untoldCount());
     if (doubled > 0) {
       details.add(doubled + " calls more than anyone made are recorded");
     }
-    long misreported = 0;
+    details.addAll(truth.wrongReports());
+    long misreported = truth.wrongReports().size();
     for (String client : new TreeSet<>(clients)) {
       Sums right = counted.getOrDefault(client, new Sums());
       Sums row = ledger.getOrDefault(client, new Sums());
@@ -100,7 +101,13 @@ final class Audit {
       }
     }
     return new Findings.OfRound(
-        truth.answered(), truth.untold(), lost, doubled, misreported, details);
+        truth.answered(),
+        truth.untoldCount(),
+        lost,
+        doubled,
+        truth.reports(),
+        misreported,
+        details);
   }
 
   /** Calls of the audit log with their costs: repeated batches and repeated ids are dropped. */

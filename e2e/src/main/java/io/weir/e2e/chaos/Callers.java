@@ -47,7 +47,8 @@ final class Callers implements AutoCloseable {
       return new Round(number, new Truth());
     }
 
-    private String client(long n) {
+    /** The client of the n-th call. */
+    String client(long n) {
       return "round-" + number + "-" + n % CLIENTS_A_ROUND;
     }
   }
@@ -64,6 +65,11 @@ final class Callers implements AutoCloseable {
       thread.start();
       threads.add(thread);
     }
+  }
+
+  /** The round that calls are of now. */
+  Round round() {
+    return round;
   }
 
   /** From now on calls are of this round; some of the one before may still be under way. */
@@ -96,10 +102,11 @@ final class Callers implements AutoCloseable {
             + "}";
     int tries = ownId == null ? 1 : TRIES;
     for (int i = 0; i < tries; i++) {
+      of.truth().begins(client);
       if (send(checkUrls.get((int) ((n + i) % checkUrls.size())), client, body, of.truth())) {
         return;
       }
-      of.truth().untold(client);
+      of.truth().untold();
       LockSupport.parkNanos(AFTER_NO_ANSWER_NANOS);
     }
   }

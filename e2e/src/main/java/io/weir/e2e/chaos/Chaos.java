@@ -80,8 +80,10 @@ public final class Chaos {
     List<Fault> bag = new ArrayList<>();
     try (Cluster cluster = Cluster.start(folder)) {
       Round round = nextRound();
-      try (Callers callers = new Callers(cluster.checkUrls(), round)) {
+      try (Callers callers = new Callers(cluster.checkUrls(), round);
+          ReportReader reader = new ReportReader(cluster.reportsUrls(), callers::round)) {
         callers.start();
+        reader.start();
         awaitAnswered(cluster, round, CALLS_AFTER_FAULT);
         boolean firstPass = true;
         while (firstPass || Duration.between(begun, Instant.now()).compareTo(atLeast) < 0) {
@@ -99,6 +101,7 @@ public final class Chaos {
           awaitAnswered(cluster, round, round.truth().answered() + CALLS_AFTER_FAULT);
         }
         callers.stop();
+        reader.stop();
         progress.begins(rounds.size(), "audit");
         Findings findings =
             new Audit(cluster).run(rounds.stream().map(Round::truth).toList(), begun);
@@ -136,6 +139,8 @@ public final class Chaos {
    * @param faults by round, from round 1; round 0 is undisturbed
    */
   public record Outcome(List<String> faults, Findings findings) {
+    private static final int COLUMNS = 7;
+
     public Outcome {
       faults = List.copyOf(faults);
     }
@@ -165,16 +170,18 @@ public final class Chaos {
       Map<String, long[]> rows = new TreeMap<>();
       for (int i = 0; i < findings.rounds().size(); i++) {
         Findings.OfRound of = findings.rounds().get(i);
-        long[] row = rows.computeIfAbsent(nameOf(i), name -> new long[6]);
-        long[] add = {1, of.answered(), of.untold(), of.lost(), of.doubled(), of.misreported()};
+        long[] row = rows.computeIfAbsent(nameOf(i), name -> new long[COLUMNS]);
+        long[] add = {
+          1, of.answered(), of.untold(), of.reports(), of.lost(), of.doubled(), of.misreported()
+        };
         for (int k = 0; k < row.length; k++) {
           row[k] += add[k];
         }
       }
       out.printf(
-          "%-40s %6s %10s %10s %6s %8s %9s%n",
-          "fault", "times", "answered", "no answer", "lost", "doubled", "misreported");
-      long[] sum = new long[6];
+          "%-40s %6s %10s %10s %8s %6s %8s %12s%n",
+          "fault", "times", "answered", "no answer", "reports", "lost", "doubled", "misreported");
+      long[] sum = new long[COLUMNS];
       rows.forEach(
           (name, row) -> {
             print(out, name, row);

@@ -22,11 +22,18 @@ record Findings(List<OfRound> rounds, long quarantined, int verifyDiffers) {
    * @param untold tries without one
    * @param lost calls that were answered and are not recorded, or recorded and not in the ledger
    * @param doubled calls that are recorded or billed more often than they were made
+   * @param reports reports answered while calls were made
    * @param misreported figures of a report that differ from the records
    * @param details each difference in words
    */
   record OfRound(
-      long answered, long untold, long lost, long doubled, long misreported, List<String> details) {
+      long answered,
+      long untold,
+      long lost,
+      long doubled,
+      long reports,
+      long misreported,
+      List<String> details) {
     OfRound {
       details = List.copyOf(details);
     }
