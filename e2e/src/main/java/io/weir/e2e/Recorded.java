@@ -18,15 +18,15 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /** What stands in a topic, read as anyone would: JSON, without Weir's codecs. */
-final class Recorded {
+public final class Recorded {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private Recorded() {}
 
   /** One record: its headers as text, and each line of its value as JSON. */
-  record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {}
+  public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {}
 
-  static List<Row> all(String bootstrapServers, String topic) throws IOException {
+  public static List<Row> all(String bootstrapServers, String topic) throws IOException {
     List<Row> rows = new ArrayList<>();
     try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
         new KafkaConsumer<>(
