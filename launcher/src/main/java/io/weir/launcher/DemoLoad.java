@@ -39,7 +39,7 @@ final class DemoLoad {
       List.of(
           new Caller("acme", "GET /v1/items", Duration.ofMillis(5), true),
           new Caller("acme", "GET /v1/orders", Duration.ofMillis(20), false),
-          new Caller("globex", "GET /v1/items", Duration.ofMillis(40), false),
+          new Caller("globex", "GET /v1/items", Duration.ofMillis(100), false),
           new Caller("initech", "POST /v1/orders", Duration.ofMillis(25), false));
 
   private final HttpClient http = HttpClient.newHttpClient();
