@@ -40,6 +40,7 @@ final class GroupCommit {
   private final boolean waitForAcks;
   private final RecordStatistics statistics;
   private final Runnable wakeLoop;
+  private final LocalClock clock;
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
   private final ReentrantLock turn = new ReentrantLock();
@@ -63,7 +64,8 @@ final class GroupCommit {
       long maxHeldBytes,
       boolean waitForAcks,
       RecordStatistics statistics,
-      Runnable wakeLoop) {
+      Runnable wakeLoop,
+      LocalClock clock) {
     this.journal = journal;
     for (Lane lane : lanes) {
       this.lanes.add(new LaneGroup(lane, cutter));
@@ -72,6 +74,7 @@ final class GroupCommit {
     this.waitForAcks = waitForAcks;
     this.statistics = statistics;
     this.wakeLoop = wakeLoop;
+    this.clock = clock;
   }
 
   /** Blocks until the journal has the lines or refuses them. */
@@ -105,7 +108,7 @@ final class GroupCommit {
    * out of rotation should get calls again to try.
    */
   String writeFailure() {
-    boolean recent = LocalClock.nanos() - writeFailedNanos < FAILURE_STANDS_NANOS;
+    boolean recent = clock.nowNanos() - writeFailedNanos < FAILURE_STANDS_NANOS;
     return recent ? writeFailure : "";
   }
 
@@ -193,7 +196,7 @@ final class GroupCommit {
   }
 
   private void handOver() {
-    long nowNanos = LocalClock.nanos();
+    long nowNanos = clock.nowNanos();
     boolean full = false;
     for (LaneGroup lane : touched) {
       full |= lane.handOver(nowNanos);
@@ -208,7 +211,7 @@ final class GroupCommit {
     if (writeFailure.isEmpty()) {
       LOG.error("journal_write_failed detail=\"{}\"; calls are refused", detail, failure);
     }
-    writeFailedNanos = LocalClock.nanos();
+    writeFailedNanos = clock.nowNanos();
     writeFailure = detail;
     return detail;
   }
