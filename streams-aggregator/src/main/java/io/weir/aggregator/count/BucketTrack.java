@@ -329,9 +329,12 @@ final class BucketTrack {
    */
   private void noteHeadroom(long costTokens, long at) {
     if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
-      long distance = trueFullAtMicros - micros(bucket, costTokens) - at;
-      nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, distance));
+      noteDistance(trueFullAtMicros - micros(bucket, costTokens) - at);
     }
+  }
+
+  private void noteDistance(long micros) {
+    nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, micros));
   }
 
   /** Forgets distances when no charge is on its way; says whether it did. */
@@ -353,7 +356,11 @@ final class BucketTrack {
     if (overlap > 0) {
       owe(overlap, at / MICROS_PER_MILLI, Cause.OVERLAP);
     }
-    forgetHeadroom();
+    if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
+      // the distance by the cache's word of then, moved by what it has wrong
+      long cacheDistance = stamp.fullAtEpochMicros() - micros(bucket, costTokens) - at;
+      noteDistance(cacheDistance + trueFullAtMicros - cacheFullAtMicros);
+    }
   }
 
   private void noteChecked(Stamp stamp, long costTokens, long at) {
