@@ -30,6 +30,8 @@ final class BucketWitness implements CacheWitness {
 
   private final World world;
   private final TreeMap<String, Admissions> buckets = new TreeMap<>();
+  private final TreeMap<String, Long> charged = new TreeMap<>();
+  private boolean wentBack;
 
   private static final class Admissions {
     final boolean held;
@@ -51,7 +53,7 @@ final class BucketWitness implements CacheWitness {
             (double) (nowPassedMicros - passedMicros)
                 * bucket.refillTokens()
                 / bucket.refillPeriodMicros();
-        level = Math.min(bucket.capacityTokens(), level + gained);
+        level = Math.min((double) bucket.capacityTokens(), level + gained);
       }
       passedMicros = nowPassedMicros;
     }
@@ -59,6 +61,16 @@ final class BucketWitness implements CacheWitness {
 
   BucketWitness(World world) {
     this.world = world;
+  }
+
+  /**
+   * Tokens by which a quota may stay too low although all is healed: when the cache goes back
+   * behind charges, and as many are charged that nobody records, the counter shows neither.
+   *
+   * @param recordedTokens what the cache has charged and is recorded
+   */
+  long hiddenTokens(String bucket, long recordedTokens) {
+    return wentBack ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
   }
 
   /** Notes what a decision admits. */
@@ -73,11 +85,13 @@ final class BucketWitness implements CacheWitness {
       BucketReply reply = allowed.buckets().get(i);
       if (reply.charged()) {
         Admissions bucket =
-            buckets.computeIfAbsent(
-                request.bucket(), unseen -> new Admissions(request, passed));
+            buckets.computeIfAbsent(request.bucket(), unseen -> new Admissions(request, passed));
         bucket.refill(passed);
         bucket.level -= check.cost();
         charged.add(bucket);
+        world
+            .trace()
+            .note("charged", request.bucket(), check.cost(), reply.remainingTokens(), bucket.level);
         if (bucket.level + bucket.allowance < -ROUNDING_TOKENS) {
           throw new InvariantBroken(
               Invariant.ADMITTED,
@@ -102,12 +116,23 @@ final class BucketWitness implements CacheWitness {
     }
   }
 
+  /** Term: what answered calls were charged whose record went with a disk is given back. */
+  void recordsLost(List<Charge> charges) {
+    for (Charge charge : charges) {
+      Admissions bucket = buckets.get(charge.bucket());
+      if (bucket != null) {
+        bucket.allowance += charge.cost();
+      }
+    }
+  }
+
   /**
    * Term: one capacity for each loss of the cache. A quota that holds gives none, unless nobody
    * could see the loss.
    */
   @Override
-  public void cacheLost(boolean seen) {
+  public void cacheLost(boolean toOlder, boolean seen) {
+    wentBack |= toOlder;
     for (Admissions bucket : buckets.values()) {
       if (!bucket.held || !seen) {
         bucket.allowance += bucket.limit.capacityTokens();
@@ -116,9 +141,12 @@ final class BucketWitness implements CacheWitness {
   }
 
   @Override
-  public void decided(CheckDecider.Outcome outcome) {
+  public void decided(Check check, CheckDecider.Outcome outcome) {
     if (!(outcome.decision() instanceof Decision.Allowed) && !outcome.writes().isEmpty()) {
       throw new InvariantBroken(Invariant.DENY, "a call that is not allowed writes " + outcome);
+    }
+    for (CheckDecider.Write write : outcome.writes()) {
+      charged.merge(write.bucket(), check.cost(), Long::sum);
     }
   }
 
@@ -131,6 +159,7 @@ final class BucketWitness implements CacheWitness {
         .trace()
         .note(
             "correction",
+            correction.cause().wireName(),
             correction.bucket(),
             correction.epoch(),
             correction.version(),

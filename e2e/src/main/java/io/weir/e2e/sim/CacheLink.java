@@ -72,6 +72,7 @@ final class CacheLink implements DecisionCache, CacheLife {
       admitted.takeBack();
       throw new Crash("before the answer of the cache was recorded");
     }
+    node.admitted(admitted);
     if (decision instanceof Decision.Undecided) {
       node.suspectCache();
     }

@@ -67,17 +67,26 @@ final class CallBook {
     }
   }
 
-  /** The disk of a journal is gone: what Kafka does not have by now may never come. */
-  void journalLost(JournalIdentity journal) {
+  /**
+   * The disk of a journal is gone: what Kafka does not have by now may never come.
+   *
+   * @return what those calls were charged
+   */
+  List<Charge> journalLost(JournalIdentity journal) {
     lostJournals.add(journal.node() + ":" + journal.epoch());
+    return told.entrySet().stream()
+        .filter(entry -> !arrived.contains(entry.getKey()))
+        .map(Map.Entry::getValue)
+        .filter(lost -> lost.settledAt == null && isLost(lost.position))
+        .flatMap(lost -> lost.call.charges().stream())
+        .toList();
   }
 
   /** A batch has reached the log. */
   void arrived(int partition, BatchHeader batch, long nowMicros) {
     for (long line = 1; line <= batch.count(); line++) {
       arrived.add(
-          new UsagePosition(
-                  partition, batch.node(), batch.nodeEpoch(), batch.linesBefore() + line)
+          new UsagePosition(partition, batch.node(), batch.nodeEpoch(), batch.linesBefore() + line)
               .toString());
     }
     String journal = partition + ":" + batch.node() + ":" + batch.nodeEpoch();
@@ -107,11 +116,15 @@ final class CallBook {
     return tokens;
   }
 
+  /** Whether somebody was told that the call at this place is kept. */
+  boolean wasAnswered(UsagePosition position) {
+    return told.containsKey(position.toString());
+  }
+
   /** Whether everything that must come has come. */
   boolean isComplete() {
     return told.entrySet().stream()
-        .allMatch(
-            entry -> arrived.contains(entry.getKey()) || isLost(entry.getValue().position()));
+        .allMatch(entry -> arrived.contains(entry.getKey()) || isLost(entry.getValue().position()));
   }
 
   private boolean isLost(UsagePosition position) {
@@ -136,7 +149,8 @@ final class CallBook {
       LogLines.Line other = lineAt.putIfAbsent(place, line);
       if (other != null && !other.text().equals(line.text())) {
         throw new InvariantBroken(
-            Invariant.BILLED, "two lines have the place " + place + ": " + other.text() + line.text());
+            Invariant.BILLED,
+            "two lines have the place " + place + ": " + other.text() + line.text());
       }
       if (other == null && !told.containsKey(place)) {
         checkUnanswered(line, place, placeOfUnanswered);
@@ -149,7 +163,10 @@ final class CallBook {
       } else if (!expected.isAt(found == null ? null : found.call())) {
         throw new InvariantBroken(
             Invariant.BILLED,
-            "a caller was told " + expected + ", there is " + (found == null ? null : found.text()));
+            "a caller was told "
+                + expected
+                + ", there is "
+                + (found == null ? null : found.text()));
       }
     }
   }

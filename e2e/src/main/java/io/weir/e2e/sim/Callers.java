@@ -137,8 +137,12 @@ final class Callers {
       return;
     }
     CallEvent call = settled.call();
-    if (actualCost < call.cost()) {
-      world.buckets().refunded(call.charges(), call.cost() - actualCost);
+    for (Kept tried : kept) {
+      // which try is found first is the log's to say
+      boolean same = tried.call().id().equals(call.id());
+      if (same && tried.call().allowed() && actualCost < tried.call().cost()) {
+        world.buckets().refunded(tried.call().charges(), tried.call().cost() - actualCost);
+      }
     }
     SettleOutcome outcome =
         node.settle(new CallQuery(call.client(), call.id(), settled.position()), actualCost);

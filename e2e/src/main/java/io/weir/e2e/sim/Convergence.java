@@ -33,7 +33,11 @@ final class Convergence {
   private final World world;
   private final TreeMap<String, History> histories = new TreeMap<>();
 
-  private record Event(long atMillis, long epoch, long charged, long tokens) {}
+  private record Event(long atMillis, long epoch, long charged, long tokens) {
+    boolean isStamped() {
+      return epoch > 0;
+    }
+  }
 
   private static final class History {
     final List<Event> events = new ArrayList<>();
@@ -102,7 +106,9 @@ final class Convergence {
     }
     long used = history.events.stream().mapToLong(Event::tokens).sum();
     long truth = Math.max(quota.capacityTokens() - used, -debtCapOf(bucket));
-    compare(bucket, truth, 0);
+    long stamped = history.events.stream().filter(Event::isStamped).mapToLong(Event::tokens).sum();
+    double hidden = (double) world.buckets().hiddenTokens(bucket, stamped);
+    compare(bucket, (double) truth, hidden, 0);
   }
 
   private void checkBucket(
@@ -119,17 +125,16 @@ final class Convergence {
     double now = world.redis().clock().epochMicros();
     double missing = Math.max(0, fullAt - now) / interval;
     if (wasFullSince || fullAt <= healedMicros) {
-      compare(bucket, limit.capacityTokens() - missing, TOLERANCE_TOKENS);
+      compare(bucket, limit.capacityTokens() - missing, TOLERANCE_TOKENS, TOLERANCE_TOKENS);
     }
   }
 
-  private void compare(String bucket, double truth, double tolerance) {
+  private void compare(String bucket, double truth, double below, double above) {
     double level = level(bucket);
     world.trace().note("standing", bucket, level, truth);
-    if (Math.abs(level - truth) > tolerance) {
+    if (level < truth - below || level > truth + above) {
       throw new InvariantBroken(
-          Invariant.CONVERGENCE,
-          bucket + " stands at " + level + ", by the records at " + truth);
+          Invariant.CONVERGENCE, bucket + " stands at " + level + ", by the records at " + truth);
     }
   }
 
@@ -141,8 +146,7 @@ final class Convergence {
     BucketArithmetic arithmetic = BucketArithmetic.of(history.limit);
     return (double)
             arithmetic.levelUnits(
-                arithmetic.refill(
-                    world.redis().kept(bucket), world.redis().clock().epochMicros()))
+                arithmetic.refill(world.redis().kept(bucket), world.redis().clock().epochMicros()))
         / arithmetic.unitsPerToken();
   }
 

@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * A consumer of corrections in one process: takes the place of {@code CorrectionLoop} and its
- * Kafka consumer around the real reader, backlog and applier.
+ * A consumer of corrections in one process: takes the place of {@code CorrectionLoop} and its Kafka
+ * consumer around the real reader, backlog and applier.
  */
 final class CorrectionFeed {
   private static final String TOPIC = "corrections";
@@ -29,19 +29,13 @@ final class CorrectionFeed {
   private final TreeMap<Integer, Long> readTo = new TreeMap<>();
 
   CorrectionFeed(
-      World world,
-      Node node,
-      CacheLink cache,
-      CorrectionStatistics statistics,
-      Clocks clocks) {
+      World world, Node node, CacheLink cache, CorrectionStatistics statistics, Clocks clocks) {
     this.world = world;
     this.node = node;
     this.group = world.correctionGroup();
     this.applier =
-        new Applier(
-            cache.corrector(), cache, MAX_PER_SECOND, statistics, new Trouble(), clocks);
-    this.reader =
-        new CorrectionReader(new DebtCaps(world.plan()::policies), statistics, clocks);
+        new Applier(cache.corrector(), cache, MAX_PER_SECOND, statistics, new Trouble(), clocks);
+    this.reader = new CorrectionReader(new DebtCaps(world.plan()::policies), statistics, clocks);
     group.join(node.name());
   }
 

@@ -6,7 +6,10 @@ import io.weir.aggregator.count.PartitionCounter;
 import io.weir.aggregator.count.SourceRecord;
 import io.weir.topics.catalog.ClientPartitioner;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,7 +46,7 @@ final class Counter {
   private final TransactionalStore buckets = new TransactionalStore();
   private final TransactionalStore ids = new TransactionalStore();
   private final CounterOutput output = new CounterOutput();
-  private final long[] dueMicros = new long[Work.values().length];
+  private final Map<Work, Long> dueMicros = new EnumMap<>(Work.class);
   private @Nullable PartitionCounter counter;
   private long position;
   private long committed;
@@ -133,8 +136,7 @@ final class Counter {
     }
     world
         .scheduler()
-        .after(
-            chance.millis(30, world.isHealed() ? 250 : 160), "counter " + partition, this::poll);
+        .after(chance.millis(30, world.isHealed() ? 250 : 160), "counter " + partition, this::poll);
   }
 
   private void take(PartitionCounter running) {
@@ -157,10 +159,10 @@ final class Counter {
   private void work(PartitionCounter running) {
     long now = world.scheduler().nowMicros();
     for (Work work : Work.values()) {
-      if (now < dueMicros[work.ordinal()]) {
+      if (now < dueMicros.getOrDefault(work, 0L)) {
         continue;
       }
-      dueMicros[work.ordinal()] = now + work.intervalMicros;
+      dueMicros.put(work, now + work.intervalMicros);
       mayCrash();
       switch (work) {
         case CLOSE -> running.close(budget());
@@ -203,7 +205,7 @@ final class Counter {
             case QUARANTINE -> world.kafka().quarantine(partition);
           };
       log.append(out.key().getBytes(StandardCharsets.UTF_8), out.value(), out.headers());
-      world.trace().note(out.target().name(), out.key(), java.util.Arrays.hashCode(out.value()));
+      world.trace().note(out.target().name(), out.key(), Arrays.hashCode(out.value()));
     }
   }
 }

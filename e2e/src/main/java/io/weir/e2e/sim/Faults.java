@@ -148,8 +148,13 @@ final class Faults {
     }
   }
 
+  /** An older state to come back from; what is newer than it is lost for good. */
   private SimulatedRedis.Snapshot older() {
-    return chance.pick(List.copyOf(snapshots));
+    SimulatedRedis.Snapshot chosen = chance.pick(List.copyOf(snapshots));
+    while (snapshots.getLast() != chosen) {
+      snapshots.removeLast();
+    }
+    return chosen;
   }
 
   private void killNode(Node node) {
@@ -170,14 +175,16 @@ final class Faults {
   private void restartRedis() {
     SimulatedRedis redis = world.redis();
     boolean empty = chance.percent(40);
-    SimulatedRedis.Snapshot file = older();
+    SimulatedRedis.Snapshot file = empty ? null : older();
     redis.setAway(true);
     later(
         "Redis has started again",
         () -> {
           redis.setAway(false);
-          if (empty) {
+          if (file == null) {
+            snapshots.clear();
             redis.comeBackEmpty();
+            snapshots.add(redis.snapshot());
           } else {
             redis.comeBackAs(file, true);
           }

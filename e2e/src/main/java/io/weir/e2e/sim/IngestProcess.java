@@ -51,6 +51,7 @@ final class IngestProcess {
   private final CacheWatch watch;
   private final CorrectionFeed feed;
   private final long awaitedUntilMicros;
+  private AdmittedTokens admitted = AdmittedTokens.NONE;
   private boolean dead;
   private boolean stopping;
   private boolean saidGoodbye;
@@ -87,8 +88,7 @@ final class IngestProcess {
             world.plan().nodes(),
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
     this.gate =
-        new CheckGate(
-            PolicyMatcher.of(world.plan().policies()), cache, local, log, world::nextId);
+        new CheckGate(PolicyMatcher.of(world.plan().policies()), cache, local, log, world::nextId);
     this.settler = new Settler(new LogSearch(world, node.name()), log);
     Clocks clocks = new Clocks(localClock.nanos(), clock::epochMillis);
     CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
@@ -166,7 +166,23 @@ final class IngestProcess {
   }
 
   CheckOutcome check(Call call) {
-    return gate.check(call);
+    CheckOutcome outcome = null;
+    try {
+      outcome = gate.check(call);
+      return outcome;
+    } finally {
+      // nothing waits between the cache's answer and this, so that it is this call's
+      AdmittedTokens tokens = admitted;
+      admitted = AdmittedTokens.NONE;
+      if (!(outcome instanceof CheckOutcome.Decided)) {
+        tokens.takeBack();
+      }
+    }
+  }
+
+  /** The cache has let the call that is being checked through. */
+  void admitted(AdmittedTokens tokens) {
+    admitted = tokens;
   }
 
   SettleOutcome settle(CallQuery query, long actualCost) {

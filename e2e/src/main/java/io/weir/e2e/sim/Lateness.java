@@ -4,14 +4,11 @@ package io.weir.e2e.sim;
 import io.weir.e2e.sim.InvariantBroken.Invariant;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsageRow;
-import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.MalformedRecordException;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Why a call may come after its window was closed as complete. There are two reasons: a clock was
- * set, or the call's journal was not known in the partition, or had said goodbye, when the call was
- * decided.
+ * Why a call may come after its window was closed as complete. There are three reasons: a clock was
+ * set; the call's journal was not known in the partition, or had said goodbye, when the call was
+ * decided; or its caller was told that it is not kept.
  */
 final class Lateness {
   private final World world;
@@ -29,13 +26,23 @@ final class Lateness {
     }
     SimulatedLog log = world.kafka().calls(partition);
     for (long offset = row.count().firstOffset(); offset <= row.count().lastOffset(); offset++) {
-      BatchHeader header = header(log.at(offset));
-      if (header != null && wasKnownDuring(header, row, log)) {
+      BatchHeader header = LogLines.header(log.at(offset));
+      if (header != null
+          && wasKnownDuring(header, row, log)
+          && holdsAnsweredCallOf(row, log.at(offset))) {
         throw new InvariantBroken(
             Invariant.CLOSE,
             "calls of " + header + " come after their window was closed as complete: " + row);
       }
     }
+  }
+
+  /** A call that was refused since it could not be kept may be kept, and come, all the same. */
+  private boolean holdsAnsweredCallOf(UsageRow row, SimulatedLog.Entry entry) {
+    return LogLines.of(partition, entry).stream()
+        .filter(line -> line.call().decidedAtEpochMillis() >= row.window().startEpochMillis())
+        .filter(line -> line.call().decidedAtEpochMillis() < row.window().endEpochMillis())
+        .anyMatch(line -> world.calls().wasAnswered(line.position()));
   }
 
   private static boolean wasKnownDuring(BatchHeader late, UsageRow row, SimulatedLog log) {
@@ -44,7 +51,7 @@ final class Lateness {
     long lastMillis = row.window().endEpochMillis() + Plan.GRACE_MILLIS;
     boolean known = false;
     for (SimulatedLog.Entry entry : log.all()) {
-      BatchHeader header = header(entry);
+      BatchHeader header = LogLines.header(entry);
       if (header == null
           || !header.node().equals(late.node())
           || header.nodeEpoch() != late.nodeEpoch()) {
@@ -57,13 +64,5 @@ final class Lateness {
       }
     }
     return known;
-  }
-
-  private static @Nullable BatchHeader header(SimulatedLog.Entry entry) {
-    try {
-      return BatchHeaderCodec.decode(entry.headers()::get);
-    } catch (MalformedRecordException notABatch) {
-      return null;
-    }
   }
 }

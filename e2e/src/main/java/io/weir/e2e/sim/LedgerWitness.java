@@ -134,7 +134,7 @@ final class LedgerWitness {
   }
 
   /** Compares all rows with what they must come to. */
-  void check(TreeMap<String, Recount.Sum> expected) {
+  void check(Map<String, Recount.Sum> expected) {
     for (Map.Entry<String, Recount.Sum> must : expected.entrySet()) {
       Row row = rows.get(must.getKey());
       if (row == null || !row.sum.isSame(must.getValue())) {

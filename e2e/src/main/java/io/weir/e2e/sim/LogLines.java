@@ -10,6 +10,7 @@ import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The lines of a partition of the calls topic, in the plainest way to read them. */
 final class LogLines {
@@ -29,21 +30,32 @@ final class LogLines {
   static List<Line> of(int partition, SimulatedLog log) {
     List<Line> lines = new ArrayList<>();
     for (SimulatedLog.Entry entry : log.all()) {
-      BatchHeader header;
-      String[] texts = new String(entry.value(), StandardCharsets.UTF_8).split("\n");
-      try {
-        header = BatchHeaderCodec.decode(entry.headers()::get);
-      } catch (MalformedRecordException notABatch) {
-        continue;
-      }
-      if (header.isHeartbeat() || header.count() != texts.length) {
-        continue;
-      }
-      for (int i = 0; i < texts.length; i++) {
-        lines.add(line(partition, entry, header, header.linesBefore() + i + 1, texts[i]));
-      }
+      lines.addAll(of(partition, entry));
     }
     return lines;
+  }
+
+  /** The lines of a record; none when it is no batch. */
+  static List<Line> of(int partition, SimulatedLog.Entry entry) {
+    BatchHeader header = header(entry);
+    List<String> texts = new String(entry.value(), StandardCharsets.UTF_8).lines().toList();
+    if (header == null || header.isHeartbeat() || header.count() != texts.size()) {
+      return List.of();
+    }
+    List<Line> lines = new ArrayList<>();
+    for (int i = 0; i < texts.size(); i++) {
+      lines.add(line(partition, entry, header, header.linesBefore() + i + 1, texts.get(i)));
+    }
+    return lines;
+  }
+
+  /** The header of a batch; null when the record is none. */
+  static @Nullable BatchHeader header(SimulatedLog.Entry entry) {
+    try {
+      return BatchHeaderCodec.decode(entry.headers()::get);
+    } catch (MalformedRecordException notABatch) {
+      return null;
+    }
   }
 
   private static Line line(

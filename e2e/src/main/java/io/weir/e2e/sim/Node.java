@@ -77,8 +77,7 @@ final class Node {
         return;
       }
       newestEpoch = epoch;
-      journal =
-          new SimulatedJournal(new JournalIdentity(name, epoch, world.kafka().partitions()));
+      journal = new SimulatedJournal(new JournalIdentity(name, epoch, world.kafka().partitions()));
       disk = journal;
     }
     journal.trouble(SimulatedJournal.Trouble.NONE);
@@ -102,7 +101,7 @@ final class Node {
     }
     SimulatedJournal lost = disk;
     if (diskToo && lost != null) {
-      world.calls().journalLost(lost.identity());
+      world.buckets().recordsLost(world.calls().journalLost(lost.identity()));
       disk = null;
     }
     world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
@@ -159,6 +158,14 @@ final class Node {
   void diedOf(IngestProcess crashed) {
     if (process == crashed) {
       kill(false);
+    }
+  }
+
+  /** The cache has let the call that is being checked through. */
+  void admitted(AdmittedTokens tokens) {
+    IngestProcess running = process;
+    if (running != null) {
+      running.admitted(tokens);
     }
   }
 

@@ -46,10 +46,10 @@ record Plan(
     boolean beginsCold) {
 
   /** Length of a ledger window. */
-  static final long WINDOW_MILLIS = 10_000;
+  static final long WINDOW_MILLIS = 5_000;
 
   /** Longer than clocks may differ and a batch may be on its way while nothing is wrong. */
-  static final long GRACE_MILLIS = 3_000;
+  static final long GRACE_MILLIS = 2_000;
 
   private static final long LATENESS_MILLIS = 600_000;
 

@@ -6,6 +6,7 @@ import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageWindow;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -61,8 +62,7 @@ final class Recount {
     if (mayRepeat && !ids.add(verdict + " " + call.client() + " " + call.id())) {
       return;
     }
-    UsageWindow window =
-        UsageWindow.holding(call.decidedAtEpochMillis(), Plan.WINDOW_MILLIS);
+    UsageWindow window = UsageWindow.holding(call.decidedAtEpochMillis(), Plan.WINDOW_MILLIS);
     rows.computeIfAbsent(
             name(new UsageKey(call.client(), call.meter(), call.endpoint()), window),
             unseen -> new Sum())
@@ -85,7 +85,7 @@ final class Recount {
   }
 
   /** What each row must come to, by its name. */
-  TreeMap<String, Sum> rows() {
+  Map<String, Sum> rows() {
     return rows;
   }
 }

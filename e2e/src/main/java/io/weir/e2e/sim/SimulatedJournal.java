@@ -107,7 +107,7 @@ final class SimulatedJournal implements Journal {
   }
 
   @Override
-  public byte[] read(Seal seal) {
+  public byte[] read(Seal seal) throws JournalException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     for (Chunk chunk :
         partitions
@@ -116,6 +116,9 @@ final class SimulatedJournal implements Journal {
             .subMap(seal.linesBefore(), false, seal.linesThrough(), true)
             .values()) {
       bytes.writeBytes(chunk.lines());
+    }
+    if (bytes.size() != seal.bytes()) {
+      throw new JournalException("the journal's lines are not those of " + seal);
     }
     return bytes.toByteArray();
   }

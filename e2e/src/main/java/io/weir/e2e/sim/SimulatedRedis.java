@@ -16,9 +16,10 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision cache's server: the buckets and the keys of its life, its clock, and its misfortunes.
- * Buckets answer by the Java reference that the scripts are proven equal to; the few lines about
- * the server's life mirror {@code begin_restoration.lua}, {@code note_restored.lua} and their like.
+ * The decision cache's server: the buckets and the keys of its life, its clock, and its
+ * misfortunes. Buckets answer by the Java reference that the scripts are proven equal to; the few
+ * lines about the server's life mirror {@code begin_restoration.lua}, {@code note_restored.lua} and
+ * their like.
  */
 final class SimulatedRedis {
   /** As RESTORATION_TTL of the real one. */
@@ -96,7 +97,7 @@ final class SimulatedRedis {
 
   void flush() {
     memory = new Memory();
-    witness.cacheLost(true);
+    witness.cacheLost(false, true);
   }
 
   /**
@@ -109,14 +110,14 @@ final class SimulatedRedis {
     if (seen) {
       life = "life" + ++lives;
     }
-    witness.cacheLost(seen);
+    witness.cacheLost(true, seen);
   }
 
   /** Comes back empty, as a server without a file does. */
   void comeBackEmpty() {
     memory = new Memory();
     life = "life" + ++lives;
-    witness.cacheLost(true);
+    witness.cacheLost(false, true);
   }
 
   /** The state of a bucket now; null when there is none. */
@@ -128,7 +129,7 @@ final class SimulatedRedis {
   Decision decide(Check check, boolean peek) {
     CheckDecider.Outcome outcome =
         edges.decide(check, peek, isWarm(), clock.epochMicros(), this::kept);
-    witness.decided(outcome);
+    witness.decided(check, outcome);
     for (CheckDecider.Write write : outcome.writes()) {
       keep(write.bucket(), write.state(), write.ttlMillis());
     }

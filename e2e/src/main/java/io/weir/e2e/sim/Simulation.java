@@ -180,16 +180,14 @@ public final class Simulation {
 
   private static boolean isCorrection(SimulatedLog.Entry entry) {
     byte[] type = entry.headers().get(BatchHeaderCodec.TYPE_HEADER);
-    return type != null
-        && new String(type, StandardCharsets.UTF_8).equals(CorrectionCodec.TYPE);
+    return type != null && new String(type, StandardCharsets.UTF_8).equals(CorrectionCodec.TYPE);
   }
 
   private static Correction decode(SimulatedLog.Entry entry) {
     try {
       return CorrectionCodec.decode(entry.value());
     } catch (MalformedRecordException malformed) {
-      throw new InvariantBroken(
-          Invariant.CORRECTIONS, "a correction cannot be read: " + malformed);
+      throw new InvariantBroken(Invariant.CORRECTIONS, "a correction cannot be read: " + malformed);
     }
   }
 
@@ -229,10 +227,12 @@ public final class Simulation {
     }
     world.calls().check(all);
     require(
-        quarantined == world.faults().badRecords()
-            && quarantinedLines == world.faults().badLines(),
+        quarantined == world.faults().badRecords() && quarantinedLines == world.faults().badLines(),
         Invariant.EQUATION,
-        quarantined + " records are in the quarantine, " + world.faults().badRecords() + " are bad");
+        quarantined
+            + " records are in the quarantine, "
+            + world.faults().badRecords()
+            + " are bad");
   }
 
   private PartitionProgress.Counters counters(int partition) {
@@ -244,8 +244,7 @@ public final class Simulation {
         try {
           newest = PartitionProgressCodec.decode(entry.value()).counters();
         } catch (MalformedRecordException malformed) {
-          throw new InvariantBroken(
-              Invariant.EQUATION, "a progress cannot be read: " + malformed);
+          throw new InvariantBroken(Invariant.EQUATION, "a progress cannot be read: " + malformed);
         }
       }
     }

@@ -47,8 +47,7 @@ final class World {
     this.kafka = new Kafka(skewed(chance, SKEW_MILLIS / 2), plan.partitions());
     this.buckets = new BucketWitness(this);
     this.redis =
-        new SimulatedRedis(
-            skewed(chance, SKEW_MILLIS / 2), edges, buckets, !plan.beginsCold());
+        new SimulatedRedis(skewed(chance, SKEW_MILLIS / 2), edges, buckets, !plan.beginsCold());
     this.correctionGroup = new CorrectionGroup(this, plan.partitions());
     for (int partition = 0; partition < plan.partitions(); partition++) {
       ledgers.add(new LedgerWitness(this, partition));
@@ -203,8 +202,7 @@ final class World {
       }
       kafka
           .calls(partition)
-          .append(
-              null, CacheLossCodec.encode(loss), Map.of(BatchHeaderCodec.TYPE_HEADER, type));
+          .append(null, CacheLossCodec.encode(loss), Map.of(BatchHeaderCodec.TYPE_HEADER, type));
     }
     count("cache loss announced");
     trace.note("cache loss", loss.generation());
