@@ -13,6 +13,7 @@ import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.DecisionClock;
+import io.weir.ingest.record.EngineThreads;
 import io.weir.ingest.record.JournalException;
 import io.weir.ingest.record.LocalClock;
 import io.weir.ingest.record.Outlet;
@@ -76,8 +77,7 @@ final class IngestProcess {
               world.edges().journal(journal),
               this::openOutlet,
               localClock,
-              Runnable::run,
-              () -> {});
+              EngineThreads.none());
     } catch (JournalException unreadable) {
       throw new InvariantBroken(
           InvariantBroken.Invariant.BILLED, "the journal cannot be read: " + unreadable);

@@ -25,17 +25,22 @@ import picocli.CommandLine.Spec;
     name = "sim",
     mixinStandardHelpOptions = true,
     description = {
-      "Runs Weir's pure parts under virtual time, with every fault that can be thought of.",
-      "",
-      "Each seed draws a world (nodes, partitions, policies, clients, faults) and a history of some",
-      "25 s of calls and faults, then heals everything, lets time pass and reckons: what callers were",
-      "told against the log, the log against the ledger, the cache against the records. The same",
-      "seed always gives the same history. docs/testing.md says what is real in it and what is not."
+      "Runs Weir's pure parts under virtual time, with every fault that can be",
+      "thought of. Each seed draws a world (nodes, partitions, policies, clients,",
+      "faults) and a history of some 25 s of calls and faults. Then all is healed,",
+      "time passes, and the reckoning comes: what callers were told against the",
+      "log, the log against the ledger, the cache against the records. The same",
+      "seed always gives the same history. docs/testing.md tells more."
     },
     footer = {
       "",
-      "Exit status: 0 all invariants held (or, with --mutants, every planted bug was found),",
-      "1 one broke (or a planted bug was not found), 2 wrong arguments."
+      "Exit status: 0 all invariants held, or, with --mutants, every planted bug was",
+      "found; 1 one broke, or a planted bug was not found; 2 wrong arguments.",
+      "",
+      "Examples:",
+      "  ./weir sim --seeds 10000               many histories",
+      "  ./weir sim --seed 42 --trace           one, step by step",
+      "  ./weir sim --mutants --seeds 300       what the simulation is worth"
     })
 public final class SimCommand implements Callable<Integer> {
   /** Seeds run before what was found is looked at. */
@@ -123,6 +128,9 @@ public final class SimCommand implements Callable<Integer> {
     }
     double seconds = (System.nanoTime() - begunNanos) / 1e9;
     tally.failures().stream().limit(MAX_FAILURES_SHOWN).forEach(failed -> print(out, failed));
+    if (count == 1 && tally.failures().isEmpty()) {
+      print(out, Simulation.run(firstSeed, mutant, null));
+    }
     tally.print(out, seconds);
     out.flush();
     return tally.failures().isEmpty() ? 0 : 1;

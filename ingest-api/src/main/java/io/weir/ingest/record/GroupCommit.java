@@ -39,7 +39,7 @@ final class GroupCommit {
   private final long maxHeldBytes;
   private final boolean waitForAcks;
   private final RecordStatistics statistics;
-  private final Runnable wakeLoop;
+  private final EngineThreads threads;
   private final LocalClock clock;
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
@@ -55,7 +55,7 @@ final class GroupCommit {
    * A commit over lanes.
    *
    * @param waitForAcks true when callers wait for Kafka
-   * @param wakeLoop called when a lane has a full batch
+   * @param threads woken when a lane has a full batch
    */
   GroupCommit(
       Journal journal,
@@ -64,7 +64,7 @@ final class GroupCommit {
       long maxHeldBytes,
       boolean waitForAcks,
       RecordStatistics statistics,
-      Runnable wakeLoop,
+      EngineThreads threads,
       LocalClock clock) {
     this.journal = journal;
     for (Lane lane : lanes) {
@@ -73,17 +73,16 @@ final class GroupCommit {
     this.maxHeldBytes = maxHeldBytes;
     this.waitForAcks = waitForAcks;
     this.statistics = statistics;
-    this.wakeLoop = wakeLoop;
+    this.threads = threads;
     this.clock = clock;
   }
 
   /** Blocks until the journal has the lines or refuses them. */
-  @SuppressWarnings("ThreadPriorityCheck") // the yield is about speed only, see there
   Append.Outcome commit(Append append) {
     queue.add(append);
     // lets callers that can run put their lines into the same write; often this returns when
     // another has written ours already, without a park and a wake-up (docs/decisions/0003)
-    Thread.yield();
+    threads.giveWay().run();
     for (Append.Outcome outcome = append.outcome(); ; outcome = append.outcome()) {
       if (outcome != null) {
         return outcome;
@@ -202,7 +201,7 @@ final class GroupCommit {
       full |= lane.handOver(nowNanos);
     }
     if (full) {
-      wakeLoop.run();
+      threads.wake().run();
     }
   }
 

@@ -8,7 +8,6 @@ import io.weir.ingest.gate.Ticket;
 import io.weir.topics.model.CallEvent;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,13 +27,6 @@ public final class KafkaCallLog implements CallLog {
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallLog.class);
 
-  private static final Executor OPENER =
-      task -> {
-        Thread thread = new Thread(task, "weir-kafka-connect");
-        thread.setDaemon(true);
-        thread.start();
-      };
-
   private final RecordConfig config;
   private final LocalClock localClock = LocalClock.ofSystem();
   private final Journal journal;
@@ -46,7 +38,7 @@ public final class KafkaCallLog implements CallLog {
       throws JournalException {
     this.config = config;
     this.journal = journal;
-    engine = new RecordingEngine(config, clock, journal, outlets, localClock, OPENER, this::wake);
+    engine = new RecordingEngine(config, clock, journal, outlets, localClock, threads());
     loop = new RecordLoop(engine, localClock);
     loop.start();
   }
@@ -111,8 +103,15 @@ public final class KafkaCallLog implements CallLog {
     return new JournalIdentity(config.node(), LocalClock.ofSystem().nowEpochMillis(), partitions);
   }
 
-  private void wake() {
-    loop.wake();
+  @SuppressWarnings("ThreadPriorityCheck") // the yield is about speed only, docs/decisions/0003
+  private EngineThreads threads() {
+    return new EngineThreads(KafkaCallLog::openBeside, () -> loop.wake(), Thread::yield);
+  }
+
+  private static void openBeside(Runnable opening) {
+    Thread thread = new Thread(opening, "weir-kafka-connect");
+    thread.setDaemon(true);
+    thread.start();
   }
 
   /** What the log has done, and what it holds. */

@@ -13,7 +13,6 @@ import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,8 +44,6 @@ public final class RecordingEngine {
    * Puts the parts together over a journal, which stays the caller's to close.
    *
    * @param decisionClock told of every decision of the cache
-   * @param opener runs the opening of an outlet, which may take long
-   * @param wake called, on any thread, when a turn should not wait
    * @throws JournalException when what the journal held cannot be read
    */
   public RecordingEngine(
@@ -55,8 +52,7 @@ public final class RecordingEngine {
       Journal journal,
       Outlet.Factory outlets,
       LocalClock clock,
-      Executor opener,
-      Runnable wake)
+      EngineThreads threads)
       throws JournalException {
     this.config = config;
     this.decisionClock = decisionClock;
@@ -70,11 +66,11 @@ public final class RecordingEngine {
       lanes.add(lane(journal, partition, statistics, clock));
     }
     BatchCutter cutter = new BatchCutter(config.maxBatchLines(), config.maxBatchBytes());
-    this.connector = new OutletConnector(outlets, opener, wake, clock);
+    this.connector = new OutletConnector(outlets, threads.opener(), threads.wake(), clock);
     Sealer sealer =
         new Sealer(journal, lanes, watermark, cutter, config.linger().toNanos(), statistics, clock);
     RecordSender sender =
-        new RecordSender(journal, lanes, sealer, statistics, connector, wake, clock);
+        new RecordSender(journal, lanes, sealer, statistics, connector, threads.wake(), clock);
     this.turns =
         new RecordTurns(journal, lanes, watermark, sealer, sender, statistics, config, clock);
     this.commit =
@@ -85,7 +81,7 @@ public final class RecordingEngine {
             config.maxHeldBytes(),
             config.durability() == Durability.ACKED,
             statistics,
-            wake,
+            threads,
             clock);
   }
 
