@@ -28,6 +28,12 @@ final class BucketWitness implements CacheWitness {
   /** Refill of the milliseconds by which records round the times of calls. */
   private static final double ROUNDING_TOKENS = 0.5;
 
+  /**
+   * Term: how near full a bucket was while a charge of it was missing is known from stamps alone,
+   * so that what is given back for it may be a part of a token too much.
+   */
+  private static final double GAP_ESTIMATE_TOKENS = 1;
+
   private final World world;
   private final TreeMap<String, Admissions> buckets = new TreeMap<>();
   private final TreeMap<String, Long> charged = new TreeMap<>();
@@ -38,6 +44,7 @@ final class BucketWitness implements CacheWitness {
     BucketLimit limit;
     double level;
     double allowance;
+    boolean gapCredited;
     long passedMicros;
 
     Admissions(BucketRequest request, long passedMicros) {
@@ -177,6 +184,10 @@ final class BucketWitness implements CacheWitness {
     boolean mayMiss =
         correction.cause() == Correction.Cause.GAP
             || correction.cause() == Correction.Cause.RESTORE;
+    if (bucket != null && correction.cause() == Correction.Cause.GAP && !bucket.gapCredited) {
+      bucket.gapCredited = true;
+      bucket.allowance += GAP_ESTIMATE_TOKENS;
+    }
     if (bucket != null && mayMiss) {
       // term: calls of a node that was silent for too long count as never made, until they come
       bucket.allowance += world.tokensOfSilentNodes(correction.bucket());

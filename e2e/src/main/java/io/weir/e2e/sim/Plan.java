@@ -15,9 +15,11 @@ import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.TokenBucketLimit;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * What a seed's world is made of, and which faults it knows. A world with every fault at once hides
@@ -54,7 +56,8 @@ record Plan(
   private static final long LATENESS_MILLIS = 600_000;
 
   Plan {
-    faults = Set.copyOf(faults);
+    // in a fixed order, which the sets of the JDK's own factories do not have
+    faults = Collections.unmodifiableSet(new TreeSet<>(faults));
   }
 
   static Plan draw(Chance chance) {
