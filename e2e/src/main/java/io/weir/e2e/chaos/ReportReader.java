@@ -16,6 +16,8 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads reports while calls are made and faults happen, from every aggregator in turn. A report may
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * earlier one that had not counted further.
  */
 final class ReportReader implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private static final long NANOS_BETWEEN_REPORTS = 50_000_000;
@@ -57,10 +60,8 @@ final class ReportReader implements AutoCloseable {
       String url = reportsUrls.get((int) (n % reportsUrls.size()));
       try {
         read(of, of.client(n / reportsUrls.size()), url);
-        Thread.sleep(50); // a pace, nothing is awaited
       } catch (IOException noReport) {
-        Thread
-            .onSpinWait(); // refused, or nobody there; the audit sees to it that reports come back
+        LOG.debug("no report: {}", noReport.toString()); // the audit sees to it that they come back
       } catch (InterruptedException interrupted) {
         return;
       }
