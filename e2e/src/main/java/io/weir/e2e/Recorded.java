@@ -24,7 +24,19 @@ public final class Recorded {
   private Recorded() {}
 
   /** One record: its headers as text, and each line of its value as JSON. */
-  public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {}
+  public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {
+    /** Names a batch of calls, alike each time it is sent; null when this holds no calls. */
+    public @Nullable String callBatch() {
+      return lines.isEmpty() || "cache-loss".equals(headers.get("weir-type"))
+          ? null
+          : String.join(
+              "/",
+              Integer.toString(partition),
+              headers.get("node"),
+              headers.get("node_epoch"),
+              headers.get("batch_seq"));
+    }
+  }
 
   public static List<Row> all(String bootstrapServers, String topic) throws IOException {
     List<Row> rows = new ArrayList<>();

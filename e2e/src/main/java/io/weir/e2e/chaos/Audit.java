@@ -115,17 +115,8 @@ final class Audit {
     Map<Truth.Told, Long> recorded = new HashMap<>();
     Set<String> batches = new HashSet<>();
     for (Recorded.Row row : Recorded.all(cluster.kafka(), "weir.calls.v1")) {
-      Map<String, String> headers = row.headers();
-      String batch =
-          row.partition()
-              + "/"
-              + headers.get("node")
-              + "/"
-              + headers.get("node_epoch")
-              + "/"
-              + headers.get("batch_seq");
-      boolean isBatch = !"cache-loss".equals(headers.get("weir-type")) && !row.lines().isEmpty();
-      if (isBatch && batches.add(batch)) {
+      String batch = row.callBatch();
+      if (batch != null && batches.add(batch)) {
         for (JsonNode line : row.lines()) {
           recorded.put(
               new Truth.Told(
