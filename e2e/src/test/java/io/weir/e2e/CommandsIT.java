@@ -2,6 +2,7 @@
 package io.weir.e2e;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -63,6 +64,9 @@ final class CommandsIT {
 
       first.terminate();
       assertEquals(128 + 15, first.awaitExit(), first.errors());
+      // once, a stop of more than a second was told as a failure
+      String said = first.output() + first.errors();
+      assertFalse(said.contains("stopped for good"), said);
     }
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Map<String, String> clash = new HashMap<>(freePorts());

@@ -3,6 +3,7 @@ package io.weir.launcher;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,11 +22,13 @@ final class Stop {
    */
   static int awaitAndClose(AutoCloseable resource, BooleanSupplier hasFailed)
       throws InterruptedException {
+    AtomicBoolean asked = new AtomicBoolean();
     CountDownLatch closed = new CountDownLatch(1);
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(
                 () -> {
+                  asked.set(true);
                   try {
                     resource.close();
                   } catch (Exception failed) {
@@ -35,7 +38,8 @@ final class Stop {
                 },
                 "weir-stop"));
     while (!closed.await(1, TimeUnit.SECONDS)) {
-      if (hasFailed.getAsBoolean() && closed.getCount() > 0) {
+      // what is being closed looks as if it had failed, so this is asked last
+      if (hasFailed.getAsBoolean() && !asked.get()) {
         LOG.error("a part has stopped for good; the process ends");
         return 1;
       }

@@ -12,7 +12,6 @@ import io.weir.topics.model.BucketLimit;
  * @param version corrections published
  * @param confirmedVersion version of the last correction that a stamp has shown as applied
  * @param chargedTokens the cache's counter in the newest stamp
- * @param driftTokens exact − charged by the cache in this epoch, as far as it is accepted
  * @param totalTokens tokens of all records since the bucket was last known to be full
  * @param cacheFullAtEpochMicros when the bucket will be full by the newest stamp
  * @param trueFullAtEpochMicros when it should be by the records
@@ -25,7 +24,6 @@ public record BucketStanding(
     long version,
     long confirmedVersion,
     long chargedTokens,
-    long driftTokens,
     long totalTokens,
     long cacheFullAtEpochMicros,
     long trueFullAtEpochMicros,

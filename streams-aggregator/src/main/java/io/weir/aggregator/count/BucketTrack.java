@@ -63,22 +63,7 @@ final class BucketTrack {
   /** Tokens of the calls wrongly refused since then: the true bucket would have paid them once. */
   long forgoneTokens;
 
-  /** The stamp up to which records will be summed when the watermark has passed it. */
-  long checkAtMicros;
-
-  long checkChargedTokens;
-  long checkExactTokens;
-  long checkDriftTokens;
-
-  /** Least distance from full since the check before this one, and since this one. */
-  long headroomMicros = Long.MAX_VALUE;
-
-  long nextHeadroomMicros = Long.MAX_VALUE;
-
-  /** Refusals since the check before this one, and since this one. */
-  long refusals;
-
-  long nextRefusals;
+  final GapCheck gapCheck = new GapCheck();
 
   /** What a decision of the cache was, as the records judge it. */
   enum Judgement {
@@ -115,7 +100,7 @@ final class BucketTrack {
     track.version = stamp.version();
     track.confirmedVersion = stamp.version();
     track.noteHeadroom(charge.cost(), at);
-    track.beginCheck();
+    track.gapCheck.begin(track.line);
     return track;
   }
 
@@ -132,7 +117,7 @@ final class BucketTrack {
     BucketTrack track = new BucketTrack(bucket, limit, new BucketLine(at, 0, at, 0, 0));
     track.cacheFullAtMicros = limit instanceof QuotaLimit quota ? quota.endsAtEpochMicros() : at;
     track.trueFullAtMicros = track.cacheFullAtMicros;
-    track.beginCheck();
+    track.gapCheck.begin(track.line);
     return track;
   }
 
@@ -191,7 +176,7 @@ final class BucketTrack {
       return Judgement.RIGHT;
     }
     if (costTokens == 0) {
-      nextRefusals++;
+      gapCheck.noteRefusal();
     }
     boolean agreedBefore = isAgreed();
     long fullAtBefore = trueFullAtMicros;
@@ -252,8 +237,7 @@ final class BucketTrack {
     boolean wasUsed = limit instanceof TokenBucketLimit || totalTokens > costTokens;
     boolean wasFull = trueFullAtMicros <= stamp.epoch() || !wasUsed;
     boolean right = wasFull && pendingCause == null;
-    nextHeadroomMicros =
-        Math.min(nextHeadroomMicros, Math.max(0, trueFullAtMicros - stamp.epoch()));
+    gapCheck.noteHeadroom(trueFullAtMicros - stamp.epoch());
     previous = line;
     line = new BucketLine(stamp.epoch(), stamp.charged(), at, costTokens, 0);
     version = stamp.version();
@@ -267,7 +251,7 @@ final class BucketTrack {
       disturb(Cause.FRESH_EPOCH, lostTokens(), at / MICROS_PER_MILLI);
     }
     noteHeadroom(costTokens, at);
-    beginCheck();
+    gapCheck.begin(line);
   }
 
   /** What the cache has forgotten, in tokens. */
@@ -302,7 +286,7 @@ final class BucketTrack {
     line.driftTokens += wentBackBy; // so that what is on its way stays on its way
     line.stampedAtMicros = Math.max(line.stampedAtMicros, at);
     cacheFullAtMicros = stamp.fullAtEpochMicros();
-    noteChecked(stamp, costTokens, at);
+    gapCheck.note(stamp, costTokens, at);
     if (wentBackBy > 0 || stamp.version() < confirmedVersion) {
       line.wentBackAtMicros = at;
       fillUp(Math.max(jump, costTokens), at);
@@ -329,8 +313,7 @@ final class BucketTrack {
    */
   private void noteHeadroom(long costTokens, long at) {
     if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
-      long distance = trueFullAtMicros - micros(bucket, costTokens) - at;
-      nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, distance));
+      gapCheck.noteHeadroom(trueFullAtMicros - micros(bucket, costTokens) - at);
     }
   }
 
@@ -340,25 +323,22 @@ final class BucketTrack {
     if (line.pendingTokens() > 0 || (before != null && before.pendingTokens() > 0)) {
       return false;
     }
-    headroomMicros = Long.MAX_VALUE;
-    nextHeadroomMicros = Long.MAX_VALUE;
+    gapCheck.forgetHeadroom();
     return true;
   }
 
   /** A record that others have overtaken: its charge is in their counter already. */
   private void takeLate(Stamp stamp, long costTokens, long at) {
     line.exactTokens += costTokens;
-    noteChecked(stamp, costTokens, at);
+    gapCheck.note(stamp, costTokens, at);
     long overlap = line.acceptOverlap();
     if (overlap > 0) {
       owe(overlap, at / MICROS_PER_MILLI, Cause.OVERLAP);
     }
-    forgetHeadroom();
-  }
-
-  private void noteChecked(Stamp stamp, long costTokens, long at) {
-    if (stamp.charged() <= checkChargedTokens && at <= checkAtMicros) {
-      checkExactTokens += costTokens;
+    if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
+      // the distance by the cache's word of then, moved by what it has wrong
+      long cacheDistance = stamp.fullAtEpochMicros() - micros(bucket, costTokens) - at;
+      gapCheck.noteHeadroom(cacheDistance + trueFullAtMicros - cacheFullAtMicros);
     }
   }
 
@@ -377,10 +357,7 @@ final class BucketTrack {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
     BucketLine before = previous;
     return (before != null && before.pendingTokens() > 0 && watermark > before.stampedAtMicros)
-        || (watermark > checkAtMicros
-            && (line.exactTokens != checkExactTokens
-                || line.chargedTokens != checkChargedTokens
-                || checkChargedTokens + checkDriftTokens != checkExactTokens));
+        || (gapCheck.isDue(watermark) && gapCheck.isOpen(line));
   }
 
   /**
@@ -395,13 +372,9 @@ final class BucketTrack {
     if (before != null && watermark > before.stampedAtMicros) {
       wrongRefusals += credit(before, before.pendingTokens());
     }
-    if (watermark > checkAtMicros) {
-      wrongRefusals += credit(line, checkChargedTokens + checkDriftTokens - checkExactTokens);
-      headroomMicros = nextHeadroomMicros;
-      refusals = nextRefusals;
-      nextHeadroomMicros = Long.MAX_VALUE;
-      nextRefusals = 0;
-      beginCheck();
+    if (gapCheck.isDue(watermark)) {
+      wrongRefusals += credit(line, gapCheck.missingTokens());
+      gapCheck.beginNext(line);
     }
     return wrongRefusals;
   }
@@ -410,20 +383,13 @@ final class BucketTrack {
     if (missingTokens <= 0) {
       return 0;
     }
-    long headroom = Math.min(headroomMicros, nextHeadroomMicros);
+    long headroom = gapCheck.leastHeadroomMicros();
     of.acceptGap(missingTokens);
     if (limit instanceof TokenBucketLimit bucket) {
       trueFullAtMicros -= Math.min(micros(bucket, missingTokens), headroom);
     }
     disturb(Cause.GAP, missingTokens, of.stampedAtMicros / MICROS_PER_MILLI);
-    return Math.min(missingTokens, refusals + nextRefusals);
-  }
-
-  private void beginCheck() {
-    checkAtMicros = line.stampedAtMicros;
-    checkChargedTokens = line.chargedTokens;
-    checkExactTokens = line.exactTokens;
-    checkDriftTokens = line.driftTokens;
+    return Math.min(missingTokens, gapCheck.possibleRefusals());
   }
 
   /** The correction that is due, which is the bucket's next version. */
@@ -476,7 +442,6 @@ final class BucketTrack {
         version,
         confirmedVersion,
         line.chargedTokens,
-        line.driftTokens,
         totalTokens,
         cacheFullAtMicros,
         trueFullAtMicros,

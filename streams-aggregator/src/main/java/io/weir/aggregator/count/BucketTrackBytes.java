@@ -23,6 +23,7 @@ public final class BucketTrackBytes {
       pack(value, previous);
     }
     Cause cause = track.pendingCause;
+    GapCheck check = track.gapCheck;
     value
         .integer(track.cacheFullAtMicros)
         .integer(track.trueFullAtMicros)
@@ -36,14 +37,14 @@ public final class BucketTrackBytes {
         .integer(track.openDriftTokens)
         .integer(track.openOutageTokens)
         .integer(track.forgoneTokens)
-        .integer(track.checkAtMicros)
-        .integer(track.checkChargedTokens)
-        .integer(track.checkExactTokens)
-        .integer(track.checkDriftTokens)
-        .integer(track.headroomMicros)
-        .integer(track.nextHeadroomMicros)
-        .integer(track.refusals)
-        .integer(track.nextRefusals);
+        .integer(check.stampedAtMicros)
+        .integer(check.chargedTokens)
+        .integer(check.exactTokens)
+        .integer(check.driftTokens)
+        .integer(check.headroomMicros)
+        .integer(check.nextHeadroomMicros)
+        .integer(check.refusals)
+        .integer(check.nextRefusals);
     return value.toBytes();
   }
 
@@ -67,14 +68,15 @@ public final class BucketTrackBytes {
     track.openDriftTokens = value.integer();
     track.openOutageTokens = value.integer();
     track.forgoneTokens = value.integer();
-    track.checkAtMicros = value.integer();
-    track.checkChargedTokens = value.integer();
-    track.checkExactTokens = value.integer();
-    track.checkDriftTokens = value.integer();
-    track.headroomMicros = value.integer();
-    track.nextHeadroomMicros = value.integer();
-    track.refusals = value.integer();
-    track.nextRefusals = value.integer();
+    GapCheck check = track.gapCheck;
+    check.stampedAtMicros = value.integer();
+    check.chargedTokens = value.integer();
+    check.exactTokens = value.integer();
+    check.driftTokens = value.integer();
+    check.headroomMicros = value.integer();
+    check.nextHeadroomMicros = value.integer();
+    check.refusals = value.integer();
+    check.nextRefusals = value.integer();
     return track;
   }
 

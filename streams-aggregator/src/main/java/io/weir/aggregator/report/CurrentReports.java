@@ -82,7 +82,7 @@ final class CurrentReports {
     members.put("resets_at", time(resetsAtEpochMicros));
     members.put("cache_remaining", cache);
     members.put("exact_remaining", exact);
-    members.put("drift", standing.driftTokens());
+    members.put("drift", cache == null ? null : cache - exact);
     members.put("version", standing.version());
     members.put("confirmed", standing.confirmedVersion());
     members.put(

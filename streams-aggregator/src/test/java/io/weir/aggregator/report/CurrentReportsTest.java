@@ -24,7 +24,7 @@ final class CurrentReportsTest {
 
   @Test
   void tokenBucket_apartFromTheCache_showsBothLevels() {
-    Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 30, 90, 6_000_000, 24_000_000));
+    Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
 
     assertEquals("burst", bucket.get("policy"));
     assertEquals(KEY, bucket.get("bucket"));
@@ -42,7 +42,7 @@ final class CurrentReportsTest {
 
   @Test
   void tokenBucket_inDebt_hasNothingRemaining() {
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 0, 1, 0, 66_000_000));
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 1, 0, 66_000_000));
 
     assertEquals(-10L, bucket.get("exact_remaining"));
     assertEquals(0L, bucket.get("remaining"));
@@ -51,7 +51,7 @@ final class CurrentReportsTest {
 
   @Test
   void tokenBucket_fullAgain_resetsNow() {
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 0, 1, -5_000_000, -5_000_000));
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 1, -5_000_000, -5_000_000));
 
     assertEquals(100L, bucket.get("remaining"));
     assertEquals(NOW.toString(), bucket.get("resets_at"));
@@ -59,33 +59,37 @@ final class CurrentReportsTest {
 
   @Test
   void quota_beforeAnyCorrection_showsTheCachesCounter() {
-    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 70, 5, 75, 0, 0));
+    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 70, 75, 0, 0));
 
     assertEquals("quota", bucket.get("algorithm"));
     assertEquals(925L, bucket.get("remaining"));
     assertEquals(75L, bucket.get("used"));
     assertEquals(930L, bucket.get("cache_remaining"));
+    assertEquals(5L, bucket.get("drift"));
     assertEquals("2026-11-21T15:00:00Z", bucket.get("resets_at"));
   }
 
   @Test
   void quota_whenTheNewestCorrectionIsConfirmed_agrees() {
-    assertEquals(925L, only(standing(quota(3_600), 3, 3, 70, 5, 75, 0, 0)).get("cache_remaining"));
+    assertEquals(925L, only(standing(quota(3_600), 3, 3, 70, 75, 0, 0)).get("cache_remaining"));
   }
 
   @Test
   void quota_betweenCorrections_doesNotGuess() {
-    assertNull(only(standing(quota(3_600), 3, 2, 70, 5, 75, 0, 0)).get("cache_remaining"));
+    Map<String, Object> bucket = only(standing(quota(3_600), 3, 2, 70, 75, 0, 0));
+
+    assertNull(bucket.get("cache_remaining"));
+    assertNull(bucket.get("drift"));
   }
 
   @Test
   void quota_whosePeriodIsOver_isLeftOut() {
-    assertEquals(List.of(), buckets(List.of(standing(quota(0), 0, 0, 1, 0, 1, 0, 0))));
+    assertEquals(List.of(), buckets(List.of(standing(quota(0), 0, 0, 1, 1, 0, 0))));
   }
 
   @Test
   void buckets_aboveTheBound_areCutAndSaidSo() {
-    BucketStanding one = standing(BURST, 0, 0, 1, 0, 1, 0, 0);
+    BucketStanding one = standing(BURST, 0, 0, 1, 1, 0, 0);
     List<BucketStanding> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
 
     Map<String, Object> document = CurrentReports.document("acme", many, NOW);
@@ -104,7 +108,6 @@ final class CurrentReportsTest {
       long version,
       long confirmed,
       long charged,
-      long drift,
       long total,
       long cacheFullInMicros,
       long trueFullInMicros) {
@@ -115,7 +118,6 @@ final class CurrentReportsTest {
         version,
         confirmed,
         charged,
-        drift,
         total,
         NOW_MICROS + cacheFullInMicros,
         NOW_MICROS + trueFullInMicros,

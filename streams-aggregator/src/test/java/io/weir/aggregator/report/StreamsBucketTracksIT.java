@@ -142,7 +142,6 @@ final class StreamsBucketTracksIT {
         0,
         0,
         0,
-        0,
         0);
   }
 
