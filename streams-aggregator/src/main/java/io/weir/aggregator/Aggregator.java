@@ -162,11 +162,15 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Whether the counting has stopped for good, because an invariant was broken, a dependency failed
-   * too often, or another process took the name. The process is of no use any more and should end,
-   * for its supervisor to see.
+   * Whether counting or following has stopped for good, because an invariant was broken, a
+   * dependency failed too often, or another process took the name. The process is of no use any
+   * more and should end, for its supervisor to see.
    */
   public boolean failed() {
+    return follower.hasFailed() || hasStoppedCounting();
+  }
+
+  private boolean hasStoppedCounting() {
     return switch (meterCore.state()) {
       case CREATED, REBALANCING, RUNNING -> false;
       case PENDING_SHUTDOWN, NOT_RUNNING, PENDING_ERROR, ERROR -> true;

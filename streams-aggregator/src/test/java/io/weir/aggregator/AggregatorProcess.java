@@ -7,7 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** An aggregator in a JVM of its own, to be killed. Not safe for threads. */
+/**
+ * An aggregator in a JVM of its own, to be killed, stopped and held still. Not safe for threads.
+ */
 final class AggregatorProcess implements AutoCloseable {
   private final Map<String, String> environment;
   private final Path log;
@@ -40,6 +42,30 @@ final class AggregatorProcess implements AutoCloseable {
   /** SIGKILL. */
   void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
+  }
+
+  /** SIGTERM, and waits for the end. */
+  void terminate() throws InterruptedException {
+    process.destroy();
+    process.waitFor();
+  }
+
+  /** SIGSTOP: it stands still, its connections stay. */
+  void pause() throws IOException, InterruptedException {
+    signal("STOP");
+  }
+
+  /** SIGCONT. */
+  void resume() throws IOException, InterruptedException {
+    signal("CONT");
+  }
+
+  private void signal(String name) throws IOException, InterruptedException {
+    int status =
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+    if (status != 0) {
+      throw new IOException("kill -" + name + " ended with " + status);
+    }
   }
 
   /** Starts it again over its folder; it must have ended. */

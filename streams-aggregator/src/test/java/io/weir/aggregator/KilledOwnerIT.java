@@ -4,13 +4,11 @@ package io.weir.aggregator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.servers.Ports;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -22,8 +20,6 @@ import org.junit.jupiter.api.io.TempDir;
 final class KilledOwnerIT {
   private static final int PARTITIONS = 4;
   private static final int KILLS = Integer.getInteger("weir.kills", 2);
-  private static final String COUNTED = "weir_partitions{role=\"counted\"}";
-  private static final String READABLE = "weir_partitions{role=\"readable\"}";
 
   /** Far more than it takes, for a slow machine; far less than the session. */
   private static final Duration MAX_UNANSWERED = Duration.ofSeconds(8);
@@ -32,38 +28,32 @@ final class KilledOwnerIT {
 
   @Test
   void reports_whenTheOwnerIsKilled_areAnsweredByTheOtherAndNeverSmaller() throws Exception {
-    List<Integer> ports = List.of(Ports.free(), Ports.free());
     List<Long> unansweredMillis = new ArrayList<>();
     List<Long> takeoverMillis = new ArrayList<>();
     try (Broker broker = new Broker(PARTITIONS);
-        AggregatorProcess one = start(broker, 0, ports.get(0));
-        AggregatorProcess two = start(broker, 1, ports.get(1));
+        Fleet fleet = new Fleet(broker, PARTITIONS, folder, 2);
         Traffic traffic = new Traffic(broker, PARTITIONS)) {
-      Watch warmUp = new Watch(traffic, ports);
-      awaitBothShare(warmUp, ports);
-      warmUp.close();
-      try (Watch watch = new Watch(traffic, ports)) {
+      awaitBothHaveAll(fleet);
+      try (Watch watch = new Watch(traffic, fleet.ports())) {
         for (int kill = 0; kill < KILLS; kill++) {
-          AggregatorProcess victim = kill % 2 == 0 ? one : two;
-          int survivor = ports.get(1 - kill % 2);
+          int victim = kill % 2;
+          int survivor = 1 - victim;
           long answersBefore = watch.answers();
           Await.until("some answers", () -> watch.answers() > answersBefore + 50);
 
           long killedNanos = System.nanoTime();
-          victim.kill();
+          fleet.member(victim).kill();
           Await.until("all clients are answered", () -> watch.answeredSince(killedNanos));
           unansweredMillis.add(watch.longestWaitMillis(killedNanos));
-          Await.until(
-              "taken over",
-              () -> watch.metric(survivor, COUNTED) == PARTITIONS && isRunning(watch, survivor));
+          Await.until("taken over", () -> fleet.countsAll(survivor));
           takeoverMillis.add(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - killedNanos));
           long written = traffic.perClient();
           Await.until("counted on", () -> watch.leastFigure() >= written);
-          victim.restart();
-          awaitBothShare(watch, ports);
+          fleet.member(victim).restart();
+          awaitBothHaveAll(fleet);
         }
         traffic.stop();
-        for (int port : ports) {
+        for (int port : fleet.ports()) {
           Await.until("exact figures", () -> watch.isExact(port));
         }
         traffic.awaitLedger();
@@ -84,19 +74,11 @@ final class KilledOwnerIT {
     }
   }
 
-  private static boolean isRunning(Watch watch, int port) throws InterruptedException {
-    return watch.metric(port, "weir_streams_running{application=\"meter-core\"}") == 1;
-  }
-
-  private static void awaitBothShare(Watch watch, List<Integer> ports) throws Exception {
-    for (int port : ports) {
-      Await.until(
-          "both count and both can tell everything",
-          Duration.ofMinutes(4),
-          () ->
-              watch.metric(port, COUNTED) > 0
-                  && isRunning(watch, port)
-                  && watch.metric(port, READABLE) == PARTITIONS);
+  private static void awaitBothHaveAll(Fleet fleet) throws Exception {
+    fleet.awaitAllShare();
+    for (int i = 0; i < 2; i++) {
+      int member = i;
+      Await.until("all can be told", () -> fleet.readable(member) == PARTITIONS);
     }
   }
 
@@ -108,23 +90,5 @@ final class KilledOwnerIT {
         + sorted.get((sorted.size() * 99 + 99) / 100 - 1)
         + ",max:"
         + sorted.get(sorted.size() - 1);
-  }
-
-  private AggregatorProcess start(Broker broker, int which, int port) throws Exception {
-    return new AggregatorProcess(
-        Map.of(
-            "WEIR_KAFKA",
-            broker.bootstrapServers(),
-            "WEIR_DATA",
-            folder.resolve("data-" + which).toString(),
-            "WEIR_REPORTS_PORT",
-            Integer.toString(port),
-            "WEIR_WINDOW",
-            "PT2S",
-            "WEIR_GRACE",
-            "PT1S",
-            "WEIR_INSTANCE",
-            "node-" + which),
-        folder.resolve("log-" + which));
   }
 }

@@ -38,20 +38,38 @@ final class Watch implements AutoCloseable {
           .connectTimeout(Duration.ofSeconds(2))
           .build();
   private final Traffic traffic;
-  private final List<Integer> ports;
   private final Map<String, Long> greatest = new ConcurrentHashMap<>();
   private final Map<String, Deque<Answered>> answered = new ConcurrentHashMap<>();
   private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
   private final Queue<String> broken = new ConcurrentLinkedQueue<>();
   private final AtomicLong answers = new AtomicLong();
   private final AtomicLong unreached = new AtomicLong();
+  private final Map<Integer, Long> asked = new ConcurrentHashMap<>();
+  private final AtomicLong unready = new AtomicLong();
   private final Thread thread = new Thread(this::run, "watch");
+  private volatile List<Integer> ports;
+  private volatile boolean onlyReady;
   private volatile boolean closed;
 
   Watch(Traffic traffic, List<Integer> ports) {
     this.traffic = traffic;
     this.ports = List.copyOf(ports);
     thread.start();
+  }
+
+  /** From now on others are asked. */
+  void ask(List<Integer> instead) {
+    ports = List.copyOf(instead);
+  }
+
+  /** From now on those that say that they are not ready are passed over, as a balancer does. */
+  void askOnlyReady() {
+    onlyReady = true;
+  }
+
+  /** How often an instance has been asked, the question under way included. */
+  long asked(int port) {
+    return asked.getOrDefault(port, 0L);
   }
 
   private void run() {
@@ -65,9 +83,14 @@ final class Watch implements AutoCloseable {
   }
 
   private void ask(String client, int port) {
+    asked.merge(port, 1L, Long::sum);
     long begunNanos = System.nanoTime();
     HttpResponse<String> response;
     try {
+      if (onlyReady && get(port, "/health/ready").statusCode() != 200) {
+        unready.incrementAndGet();
+        return;
+      }
       response = get(port, traffic.query(client));
     } catch (ConnectException unreachable) {
       unreached.incrementAndGet(); // a balancer would ask the next one
@@ -105,26 +128,12 @@ final class Watch implements AutoCloseable {
     }
   }
 
-  HttpResponse<String> get(int port, String path) throws IOException, InterruptedException {
+  private HttpResponse<String> get(int port, String path) throws IOException, InterruptedException {
     return http.send(
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
             .timeout(PATIENCE)
             .build(),
         HttpResponse.BodyHandlers.ofString());
-  }
-
-  /** A figure of {@code /metrics}; 0 when nobody answers, or does not tell it. */
-  double metric(int port, String name) throws InterruptedException {
-    try {
-      return get(port, "/metrics")
-          .body()
-          .lines()
-          .filter(line -> line.startsWith(name + " "))
-          .mapToDouble(line -> Double.parseDouble(line.substring(name.length() + 1)))
-          .sum();
-    } catch (IOException unreachable) {
-      return 0;
-    }
   }
 
   /** Whether each client was answered by anyone who was asked after a moment. */
@@ -182,6 +191,8 @@ final class Watch implements AutoCloseable {
         + answers
         + " unreached="
         + unreached
+        + " unready="
+        + unready
         + " broken="
         + broken.size()
         + " wrong="

@@ -28,8 +28,13 @@ final class ClientRoutes {
 
   private static final long RETRY_PAUSE_MILLIS = 200;
 
+  /** A report is read within some milliseconds, unless the aggregator stands still. */
+  private static final Duration SLOW_AFTER = Duration.ofSeconds(1);
+
   /** Reading the audit log takes this long, after a while in the queue. */
   private static final Duration EVENTS_PATIENCE = Duration.ofSeconds(12);
+
+  private static final Duration EVENTS_SLOW_AFTER = Duration.ofSeconds(4);
 
   private final UsageTable table;
   private final Instances instances;
@@ -73,7 +78,11 @@ final class ClientRoutes {
     answer(
         ctx,
         partition,
-        question(ctx, accept, PATIENCE.plus(settings.positionWait().multipliedBy(1L + awaited))),
+        question(
+            ctx,
+            accept,
+            SLOW_AFTER,
+            PATIENCE.plus(settings.positionWait().multipliedBy(1L + awaited))),
         () -> {
           Freshness freshness = table.refresh(partition);
           return usage.answer(query, positions, accept, freshness, clock.instant());
@@ -85,16 +94,20 @@ final class ClientRoutes {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
     String client = Parameters.checkedName("client", ctx.pathParam("client"));
     int partition = partitionOf(client);
-    PeerReports.Question question = question(ctx, Answer.JSON, PATIENCE);
     Optional<Peer> counting = instances.counting(partition);
     if (counting.isPresent() && !ReportServer.isForwarded(ctx)) {
-      Optional<Answer> answer = peers.askInTurn(List.of(counting.get()), question);
+      PeerReports.Question brief = question(ctx, Answer.JSON, SLOW_AFTER, SLOW_AFTER);
+      Optional<Answer> answer = peers.askInTurn(List.of(counting.get()), brief);
       if (answer.isPresent()) {
         ReportServer.send(ctx, answer.get());
         return;
       }
     }
-    answer(ctx, partition, question, () -> current.answer(partition, client, clock.instant()));
+    answer(
+        ctx,
+        partition,
+        question(ctx, Answer.JSON, SLOW_AFTER, PATIENCE),
+        () -> current.answer(partition, client, clock.instant()));
   }
 
   void events(Context ctx) throws InterruptedException {
@@ -103,7 +116,7 @@ final class ClientRoutes {
     answer(
         ctx,
         partition,
-        question(ctx, Answer.JSON, EVENTS_PATIENCE),
+        question(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_PATIENCE),
         () -> {
           table.refresh(partition);
           return events.answer(partition, query);
@@ -114,7 +127,8 @@ final class ClientRoutes {
     return ClientPartitioner.partition(client, settings.partitions());
   }
 
-  private static PeerReports.Question question(Context ctx, String accept, Duration patience) {
+  private static PeerReports.Question question(
+      Context ctx, String accept, Duration slowAfter, Duration patience) {
     String query = ctx.queryString();
     Map<String, String> headers = new HashMap<>();
     headers.put("Accept", accept);
@@ -123,7 +137,10 @@ final class ClientRoutes {
       headers.put(ReportServer.POSITION_HEADER, positions);
     }
     return new PeerReports.Question(
-        ctx.req().getRequestURI() + (query == null ? "" : "?" + query), headers, patience);
+        ctx.req().getRequestURI() + (query == null ? "" : "?" + query),
+        headers,
+        slowAfter,
+        patience);
   }
 
   /** Asks here and then elsewhere, and again for a while when nobody has the partition. */

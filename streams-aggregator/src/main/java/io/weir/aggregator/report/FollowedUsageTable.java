@@ -62,7 +62,8 @@ final class FollowedUsageTable implements UsageTable {
             partition, "its table is not here, or is being read for the first time"));
   }
 
-  private void requireHere(int partition) {
+  /** Behind a reading, since a partition may be dropped, and then says so first, at any time. */
+  private void requireWasHere(int partition) {
     if (!isHere(partition)) {
       throw missing(partition);
     }
@@ -89,8 +90,8 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   private <T> Optional<T> get(int partition, String key, Decoder<T> decoder) {
-    requireHere(partition);
     byte[] value = store.get(partition, key(key));
+    requireWasHere(partition);
     return value == null ? Optional.empty() : Optional.of(decoded(decoder, value));
   }
 
@@ -109,7 +110,6 @@ final class FollowedUsageTable implements UsageTable {
       long fromEpochMillis,
       long toEpochMillis,
       Consumer<UsageState> into) {
-    requireHere(partition);
     String ofMeter = prefixOfMeter(anyEndpoint);
     String ofEndpoint = firstEndpoint(partition, ofMeter, ofMeter);
     while (ofEndpoint != null) {
@@ -123,6 +123,7 @@ final class FollowedUsageTable implements UsageTable {
           });
       ofEndpoint = firstEndpoint(partition, ofEndpoint + BEHIND_STARTS, ofMeter);
     }
+    requireWasHere(partition);
   }
 
   /** The prefix of the first endpoint's keys at or behind a place; null when there is none. */

@@ -10,13 +10,17 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +35,7 @@ final class PeerReports {
   /** Longest wait for the others when a report needs them all; who is late is named missing. */
   private static final Duration ALL_TIMEOUT = Duration.ofSeconds(4);
 
-  /** The other one does not hold it, or not yet. */
+  /** As a rule: the other one does not hold it, or not yet. */
   private static final int UNAVAILABLE = 503;
 
   private static final Logger LOG = LoggerFactory.getLogger(PeerReports.class);
@@ -48,46 +52,75 @@ final class PeerReports {
    *
    * @param pathAndQuery as it came
    * @param headers those the answer depends on
+   * @param slowAfter when an aggregator has not answered for so long, the next one is asked, too
    * @param patience longest wait for one aggregator's whole answer
    */
-  record Question(String pathAndQuery, Map<String, String> headers, Duration patience) {
+  record Question(
+      String pathAndQuery, Map<String, String> headers, Duration slowAfter, Duration patience) {
     Question {
       headers = Map.copyOf(headers);
     }
   }
 
   /**
-   * Asks one after the other. An answer is taken as a whole: when its aggregator dies in the middle
-   * of it the next one is asked.
+   * Asks one after the other, the next one also while the one before is slow: it may stand still.
+   * An answer is taken as a whole: one whose aggregator dies in the middle of it is none.
    *
-   * @return the first answer other than 503, whatever it is; empty when there is none
+   * @return the first answer of one who has the partition, whatever it is; empty when there is none
    */
   Optional<Answer> askInTurn(List<Peer> peers, Question question) throws InterruptedException {
-    for (Peer peer : peers) {
-      Optional<Answer> answer = ask(peer, question);
-      if (answer.isPresent()) {
-        return answer;
+    BlockingQueue<Optional<Answer>> outcomes = new LinkedBlockingQueue<>();
+    Iterator<Peer> next = peers.iterator();
+    int underWay = 0;
+    while (next.hasNext() || underWay > 0) {
+      if (next.hasNext()) {
+        ask(next.next(), question, outcomes);
+        underWay++;
+      }
+      Optional<Answer> outcome =
+          next.hasNext()
+              ? outcomes.poll(question.slowAfter().toMillis(), TimeUnit.MILLISECONDS)
+              : outcomes.take();
+      if (outcome != null) {
+        underWay--;
+        if (outcome.isPresent()) {
+          return outcome;
+        }
       }
     }
     return Optional.empty();
   }
 
-  private Optional<Answer> ask(Peer peer, Question question) throws InterruptedException {
-    try {
-      HttpResponse<byte[]> response = send(peer, question).get();
-      if (response.statusCode() == UNAVAILABLE) {
-        return Optional.empty();
-      }
-      return Optional.of(
-          new Answer(
-              response.statusCode(),
-              response.headers().firstValue("Content-Type").orElse(Answer.JSON),
-              response.body(),
-              response.headers().firstValue(ReportServer.POSITION_HEADER).orElse(null),
-              response.headers().firstValue(ReportServer.NEXT_PAGE_HEADER).orElse(null)));
-    } catch (ExecutionException failed) {
-      LOG.debug("aggregator does not answer peer={}", peer, failed);
+  private void ask(Peer peer, Question question, Queue<Optional<Answer>> outcomes) {
+    var unused =
+        send(peer, question)
+            .thenApply(PeerReports::answer)
+            .exceptionally(
+                failed -> {
+                  LOG.debug("aggregator does not answer peer={}", peer, failed);
+                  return Optional.empty();
+                })
+            .thenAccept(outcomes::add);
+  }
+
+  private static Optional<Answer> answer(HttpResponse<byte[]> response) {
+    if (response.statusCode() == UNAVAILABLE && !isOfOneWithPartition(response.body())) {
       return Optional.empty();
+    }
+    return Optional.of(
+        new Answer(
+            response.statusCode(),
+            response.headers().firstValue("Content-Type").orElse(Answer.JSON),
+            response.body(),
+            response.headers().firstValue(ReportServer.POSITION_HEADER).orElse(null),
+            response.headers().firstValue(ReportServer.NEXT_PAGE_HEADER).orElse(null)));
+  }
+
+  private static boolean isOfOneWithPartition(byte[] problem) {
+    try {
+      return Problem.isOfOneWithPartition(MAPPER.readTree(problem).path("type").asText());
+    } catch (IOException noProblem) {
+      return false; // of a server that stops
     }
   }
 
@@ -97,7 +130,8 @@ final class PeerReports {
    * @return what came within {@link #ALL_TIMEOUT}; the others are left out and logged
    */
   List<JsonNode> askAll(List<Peer> peers, String pathAndQuery) throws InterruptedException {
-    Question question = new Question(pathAndQuery, Map.of("Accept", Answer.JSON), ALL_TIMEOUT);
+    Question question =
+        new Question(pathAndQuery, Map.of("Accept", Answer.JSON), ALL_TIMEOUT, ALL_TIMEOUT);
     Map<Peer, CompletableFuture<JsonNode>> asked = new LinkedHashMap<>();
     for (Peer peer : peers) {
       asked.put(peer, send(peer, question).thenApply(PeerReports::document));

@@ -50,8 +50,14 @@ final class Readiness {
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("status", "ready");
     members.put("counting", state.name().toLowerCase(Locale.ROOT));
+    members.put("catching_up", catchingUp());
     members.put("answered_elsewhere", elsewhere);
     return members;
+  }
+
+  /** The partitions that belong here and are not read to their end yet. */
+  private List<Integer> catchingUp() {
+    return instances.here().stream().filter(one -> !table.isHere(one)).sorted().toList();
   }
 
   private static boolean hasStopped(State state) {

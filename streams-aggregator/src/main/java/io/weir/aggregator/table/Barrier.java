@@ -3,7 +3,10 @@ package io.weir.aggregator.table;
 
 import java.util.concurrent.CompletableFuture;
 
-/** Somebody waits until a partition has been read up to where it ends now. */
+/**
+ * Somebody waits until a partition has been read up to where it ends now. {@link #reached} is for
+ * whoever waits, the rest is the follower's thread's alone.
+ */
 final class Barrier {
   /** No offset. */
   static final long UNKNOWN = -1;
@@ -11,7 +14,7 @@ final class Barrier {
   final int partition;
   final CompletableFuture<Freshness> reached = new CompletableFuture<>();
 
-  /** Where the partition ended after the barrier was asked for; the follower's alone. */
+  /** Where the partition ended after the barrier was asked for. */
   private long endOffset = UNKNOWN;
 
   Barrier(int partition) {
@@ -19,7 +22,7 @@ final class Barrier {
   }
 
   boolean needsEnd() {
-    return endOffset == UNKNOWN;
+    return endOffset == UNKNOWN && !reached.isDone();
   }
 
   void endsAt(long offset) {
@@ -28,7 +31,7 @@ final class Barrier {
 
   /** Whether it is done with: reached by the position, or given up by whoever waited. */
   boolean isDone(long position) {
-    if (!needsEnd() && position >= endOffset) {
+    if (endOffset != UNKNOWN && position >= endOffset) {
       reached.complete(Freshness.UP_TO_DATE);
     }
     return reached.isDone();

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
-import io.weir.topics.catalog.Topics;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -23,14 +16,11 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.Consumer;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.InvalidOffsetException;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,48 +32,36 @@ import org.slf4j.LoggerFactory;
  * was answered earlier. Safe for threads.
  */
 public final class TableFollower implements AutoCloseable {
-  /** How long a partition that was moved elsewhere is still followed: it may come back. */
-  static final Duration RETENTION = Duration.ofMinutes(10);
-
   private static final Logger LOG = LoggerFactory.getLogger(TableFollower.class);
 
   /** Longest wait for a partition's end to be read; it is some milliseconds away as a rule. */
   private static final Duration REFRESH_PATIENCE = Duration.ofSeconds(3);
 
-  private static final Duration ENDS_TIMEOUT = Duration.ofSeconds(1);
-  private static final Duration POSITION_TIMEOUT = Duration.ofMillis(500);
   private static final Duration NAP = Duration.ofMillis(100);
+  private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
   private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-  private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
-  private static final int MAX_POLL_RECORDS = 2_000;
-  private static final int MAX_FETCH_BYTES = 16 * 1024 * 1024;
 
   private final TableStore store;
-  private final Map<String, Object> settings;
-  private final Supplier<Set<Integer>> placement;
+  private final String bootstrapServers;
+  private final Supplier<Set<Integer>> wanted;
   private final Runnable onChange;
-  private final Queue<Barrier> asked = new ConcurrentLinkedQueue<>();
-  private final Set<Integer> readable = ConcurrentHashMap.newKeySet();
+  private final Barriers barriers = new Barriers();
+  private final ReadablePartitions readable = new ReadablePartitions(barriers);
   private final AtomicBoolean polling = new AtomicBoolean();
   private final CountDownLatch closing = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "weir-usage-table");
   private volatile @Nullable Consumer<byte[], byte[]> consumer;
 
   // the thread's own
-  private final List<Barrier> pending = new ArrayList<>();
-  private final Map<Integer, Long> placedNanos = new HashMap<>();
-  private final Map<Integer, Barrier> firstReading = new HashMap<>();
-  private long placementNanos = System.nanoTime() - PLACEMENT_NANOS;
-  private long awaySinceNanos = System.nanoTime() - AWAY_NANOS;
+  private final Placement placement = new Placement();
+  private long placedNanos = System.nanoTime() - PLACEMENT_NANOS;
 
   private TableFollower(
-      TableStore store,
-      String bootstrapServers,
-      Supplier<Set<Integer>> placement,
-      Runnable onChange) {
+      TableStore store, String bootstrapServers, Supplier<Set<Integer>> wanted, Runnable onChange) {
     this.store = store;
-    this.settings = settings(bootstrapServers);
-    this.placement = placement;
+    this.bootstrapServers = bootstrapServers;
+    this.wanted = wanted;
     this.onChange = onChange;
   }
 
@@ -91,37 +69,22 @@ public final class TableFollower implements AutoCloseable {
    * Starts to follow what the table holds already and what is placed here.
    *
    * @param store stays open for as long as this is not closed
-   * @param placement the partitions that belong here at the moment; asked some times a second
+   * @param wanted the partitions that belong here at the moment; asked some times a second
    * @param onChange called after the table has changed; must be quick
    */
   public static TableFollower start(
-      TableStore store,
-      String bootstrapServers,
-      Supplier<Set<Integer>> placement,
-      Runnable onChange) {
-    TableFollower follower = new TableFollower(store, bootstrapServers, placement, onChange);
+      TableStore store, String bootstrapServers, Supplier<Set<Integer>> wanted, Runnable onChange) {
+    TableFollower follower = new TableFollower(store, bootstrapServers, wanted, onChange);
     follower.thread.setDaemon(true);
+    follower.thread.setUncaughtExceptionHandler(
+        (thread, error) -> LOG.error("usage table is not followed any more", error));
     follower.thread.start();
     return follower;
   }
 
-  private static Map<String, Object> settings(String bootstrapServers) {
-    Map<String, Object> settings = new HashMap<>();
-    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
-    settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
-    settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
-    settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, MAX_FETCH_BYTES);
-    settings.put(ConsumerConfig.ENABLE_METRICS_PUSH_CONFIG, false);
-    return settings;
-  }
-
   /** The partitions that can be read: each has been read up to an end since the start. */
   public Set<Integer> readable() {
-    return Set.copyOf(readable);
+    return readable.all();
   }
 
   /** Whether a partition can be read; what is seen may be old unless it is {@link #refresh}ed. */
@@ -129,16 +92,23 @@ public final class TableFollower implements AutoCloseable {
     return readable.contains(partition);
   }
 
+  /** Whether it has stopped for good by itself, which only an error of the machine's does. */
+  public boolean hasFailed() {
+    return !thread.isAlive() && !isClosing();
+  }
+
   /** Waits until the table holds all that was published of some partitions before now. */
   public SortedMap<Integer, Freshness> refresh(Collection<Integer> partitions)
       throws InterruptedException {
-    List<Barrier> barriers =
-        partitions.stream().filter(this::isReadable).map(Barrier::new).toList();
-    ask(barriers);
+    List<Barrier> asked = partitions.stream().filter(this::isReadable).map(Barrier::new).toList();
+    barriers.ask(asked);
+    if (polling.compareAndSet(true, false)) {
+      wake();
+    }
     SortedMap<Integer, Freshness> found = new TreeMap<>();
     partitions.forEach(partition -> found.put(partition, Freshness.MISSING));
     long end = System.nanoTime() + REFRESH_PATIENCE.toNanos();
-    for (Barrier barrier : barriers) {
+    for (Barrier barrier : asked) {
       found.put(barrier.partition, await(barrier, end - System.nanoTime()));
     }
     return found;
@@ -149,138 +119,110 @@ public final class TableFollower implements AutoCloseable {
       return barrier.reached.get(Math.max(0, nanos), TimeUnit.NANOSECONDS);
     } catch (TimeoutException late) {
       barrier.reached.complete(Freshness.MISSING);
-      return Freshness.MISSING;
+      return barrier.reached.join();
     } catch (ExecutionException impossible) {
       throw new IllegalStateException("a barrier is never failed", impossible);
     }
   }
 
-  private void ask(List<Barrier> barriers) {
-    asked.addAll(barriers);
+  /** Ends the poll under way, if there is one. */
+  private void wake() {
     Consumer<byte[], byte[]> current = consumer;
-    if (polling.compareAndSet(true, false) && current != null) {
+    if (current != null) {
       current.wakeup();
     }
   }
 
   private void run() {
     while (!isClosing()) {
-      // the ends are asked for on a connection of their own, or they wait for a fetch to return
-      try (Consumer<byte[], byte[]> ends = new KafkaConsumer<>(settings);
-          Consumer<byte[], byte[]> fresh = new KafkaConsumer<>(settings)) {
-        consumer = fresh;
-        follow(fresh, ends);
+      try (Consumer<byte[], byte[]> ends = StateConsumer.connect(bootstrapServers);
+          Consumer<byte[], byte[]> records = StateConsumer.connect(bootstrapServers)) {
+        consumer = records;
+        follow(records, new PartitionEnds(ends));
       } catch (RuntimeException failed) {
         if (!isClosing()) {
           LOG.warn("usage table is not followed, tried again in a second", failed);
         }
       } finally {
         consumer = null;
-        abandon();
+        readable.clear();
+        barriers.abandon();
       }
+      awaitClosing(PAUSE_AFTER_FAILURE);
     }
-    abandon();
   }
 
   private boolean isClosing() {
     return closing.getCount() == 0;
   }
 
-  /** Nobody waits for what will not come. */
-  private void abandon() {
-    takeAsked();
-    pending.forEach(barrier -> barrier.reached.complete(Freshness.MISSING));
-    pending.clear();
-    firstReading.clear();
-    readable.clear();
-    placementNanos = System.nanoTime() - PLACEMENT_NANOS;
-    awaitClosing(Duration.ofSeconds(1));
-  }
-
-  private boolean awaitClosing(Duration atMost) {
+  private void awaitClosing(Duration atMost) {
     try {
-      return closing.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
+      boolean isClosing = closing.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
+      LOG.trace("closing={}", isClosing);
     } catch (InterruptedException interrupted) {
       closing.countDown(); // nobody interrupts this thread but to end it
-      return true;
     }
   }
 
-  private void follow(Consumer<byte[], byte[]> from, Consumer<byte[], byte[]> ends) {
+  private void follow(Consumer<byte[], byte[]> records, PartitionEnds ends) {
     while (!isClosing()) {
       try {
-        place(from);
-        takeAsked();
-        findEnds(from.assignment(), ends);
-        settle(from); // as a rule the ends are reached already
-        take(poll(from));
-        settle(from);
+        place(records);
+        barriers.findEnds(StateConsumer.assigned(records), ends);
+        settle(records); // as a rule the ends are reached already
+        take(poll(records));
+        settle(records);
       } catch (WakeupException somebodyAsks) {
         LOG.trace("asked");
       } catch (InvalidOffsetException gone) {
-        restart(from, gone.partitions());
+        restart(records, gone.partitions());
       } finally {
         polling.set(false);
       }
     }
   }
 
-  private void takeAsked() {
-    for (Barrier next = asked.poll(); next != null; next = asked.poll()) {
-      pending.add(next);
-    }
-  }
-
   /** Begins with partitions that came, and drops those that went long ago. */
-  private void place(Consumer<byte[], byte[]> from) {
+  private void place(Consumer<byte[], byte[]> records) {
     long now = System.nanoTime();
-    if (now - placementNanos < PLACEMENT_NANOS) {
+    if (!records.assignment().isEmpty() && now - placedNanos < PLACEMENT_NANOS) {
       return;
     }
-    placementNanos = now;
+    placedNanos = now;
     Map<Integer, Long> positions = store.positions();
-    Set<Integer> wanted = placement.get();
-    wanted.forEach(partition -> placedNanos.put(partition, now));
-    Set<Integer> followed = new TreeSet<>(wanted);
-    for (int partition : positions.keySet()) {
-      long placed = placedNanos.computeIfAbsent(partition, unknown -> now);
-      if (now - placed < RETENTION.toNanos()) {
-        followed.add(partition);
-      } else {
-        drop(partition);
-      }
-    }
-    Set<TopicPartition> before = from.assignment();
+    Placement.Decision decision = placement.decide(wanted.get(), positions.keySet(), now);
+    Set<TopicPartition> before = records.assignment();
     Set<TopicPartition> after = new HashSet<>();
-    followed.forEach(partition -> after.add(topicPartition(partition)));
-    if (after.equals(before)) {
-      return;
+    decision.followed().forEach(number -> after.add(StateConsumer.partition(number)));
+    if (!after.equals(before)) {
+      records.assign(after);
+      before.stream().filter(one -> !after.contains(one)).forEach(this::forget);
+      after.stream()
+          .filter(one -> !before.contains(one))
+          .forEach(one -> begin(records, one, positions.get(one.partition())));
+      LOG.info("usage table follows partitions={}", decision.followed());
     }
-    from.assign(after);
-    for (TopicPartition one : after) {
-      if (!before.contains(one)) {
-        begin(from, one, positions.get(one.partition()));
-      }
-    }
-    LOG.info("usage table follows partitions={}", followed);
+    decision.dropped().forEach(this::drop);
   }
 
-  private void begin(Consumer<byte[], byte[]> from, TopicPartition one, @Nullable Long position) {
+  private void begin(
+      Consumer<byte[], byte[]> records, TopicPartition one, @Nullable Long position) {
     if (position == null) {
-      from.seekToBeginning(List.of(one));
+      records.seekToBeginning(List.of(one));
     } else {
-      from.seek(one, position);
+      records.seek(one, position);
     }
+    readable.begin(one.partition());
+  }
+
+  private void forget(TopicPartition one) {
     readable.remove(one.partition());
-    Barrier first = new Barrier(one.partition());
-    firstReading.put(one.partition(), first);
-    pending.add(first);
   }
 
   private void drop(int partition) {
     LOG.info("usage table drops partition={}", partition);
     readable.remove(partition);
-    firstReading.remove(partition);
     try (TableStore.Changes changes = store.changes()) {
       changes.drop(partition);
       changes.write();
@@ -288,64 +230,22 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /** The topic does not hold what was read up to: it was made anew. */
-  private void restart(Consumer<byte[], byte[]> from, Set<TopicPartition> partitions) {
+  private void restart(Consumer<byte[], byte[]> records, Set<TopicPartition> partitions) {
     for (TopicPartition one : partitions) {
       LOG.warn("usage table reads partition={} again from its beginning", one.partition());
       drop(one.partition());
-      begin(from, one, null);
+      begin(records, one, null);
     }
   }
 
-  private void findEnds(Set<TopicPartition> followed, Consumer<byte[], byte[]> ends) {
-    Set<TopicPartition> unknown = new HashSet<>();
-    for (Barrier barrier : pending) {
-      if (!barrier.needsEnd()) {
-        continue;
-      }
-      TopicPartition wanted = topicPartition(barrier.partition);
-      if (followed.contains(wanted)) {
-        unknown.add(wanted);
-      } else {
-        barrier.reached.complete(Freshness.MISSING);
-      }
-    }
-    if (unknown.isEmpty()) {
-      return;
-    }
-    Map<TopicPartition, Long> found = isAway() ? Map.of() : find(ends, unknown);
-    for (Barrier barrier : pending) {
-      Long end = found.get(topicPartition(barrier.partition));
-      if (barrier.needsEnd() && end != null) {
-        barrier.endsAt(end);
-      } else if (barrier.needsEnd()) {
-        barrier.reached.complete(Freshness.KAFKA_AWAY);
-      }
-    }
-  }
-
-  private boolean isAway() {
-    return System.nanoTime() - awaySinceNanos < AWAY_NANOS;
-  }
-
-  private Map<TopicPartition, Long> find(
-      Consumer<byte[], byte[]> ends, Set<TopicPartition> partitions) {
-    try {
-      return ends.endOffsets(partitions, ENDS_TIMEOUT);
-    } catch (org.apache.kafka.common.errors.TimeoutException away) {
-      LOG.debug("Kafka does not tell the end of the state topic", away);
-      awaySinceNanos = System.nanoTime();
-      return Map.of();
-    }
-  }
-
-  private ConsumerRecords<byte[], byte[]> poll(Consumer<byte[], byte[]> from) {
-    if (from.assignment().isEmpty()) {
+  private ConsumerRecords<byte[], byte[]> poll(Consumer<byte[], byte[]> records) {
+    if (records.assignment().isEmpty()) {
       awaitClosing(NAP);
       return ConsumerRecords.empty();
     }
     polling.set(true);
     // whoever asks from here on wakes the poll
-    return from.poll(asked.isEmpty() ? NAP : Duration.ZERO);
+    return records.poll(barriers.hasAsked() ? Duration.ZERO : NAP);
   }
 
   private void take(ConsumerRecords<byte[], byte[]> records) {
@@ -368,56 +268,17 @@ public final class TableFollower implements AutoCloseable {
     onChange.run();
   }
 
-  /** Answers those whose end is reached. */
-  private void settle(Consumer<byte[], byte[]> from) {
-    if (pending.isEmpty()) {
-      return;
-    }
-    Map<Integer, Long> reached = new HashMap<>();
-    pending.removeIf(
-        barrier ->
-            barrier.isDone(reached.computeIfAbsent(barrier.partition, p -> position(from, p))));
-    firstReading.forEach(this::settleFirst);
-    firstReading.keySet().removeAll(readable);
-  }
-
-  private void settleFirst(int partition, Barrier first) {
-    Freshness found = first.reached.getNow(Freshness.MISSING);
-    if (found == Freshness.UP_TO_DATE) {
-      readable.add(partition);
-      LOG.info("usage table has partition={}", partition);
-    } else if (first.reached.isDone()) {
-      Barrier again = new Barrier(partition);
-      firstReading.put(partition, again); // no structural change
-      pending.add(again);
-    }
-  }
-
-  private static long position(Consumer<byte[], byte[]> from, int partition) {
-    TopicPartition one = topicPartition(partition);
-    if (!from.assignment().contains(one)) {
-      return Barrier.UNKNOWN;
-    }
-    try {
-      return from.position(one, POSITION_TIMEOUT);
-    } catch (org.apache.kafka.common.errors.TimeoutException notYet) {
-      return Barrier.UNKNOWN;
-    }
-  }
-
-  private static TopicPartition topicPartition(int partition) {
-    return new TopicPartition(Topics.STATE.name(), partition);
+  private void settle(Consumer<byte[], byte[]> records) {
+    barriers.settle(partition -> StateConsumer.position(records, partition));
+    readable.settle();
   }
 
   @Override
   public void close() {
     closing.countDown();
-    Consumer<byte[], byte[]> current = consumer;
-    if (current != null) {
-      current.wakeup();
-    }
+    wake();
     try {
-      thread.join(TimeUnit.SECONDS.toMillis(10));
+      thread.join(STOP_PATIENCE.toMillis());
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
