@@ -4,6 +4,7 @@ package io.weir.aggregator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -73,7 +74,9 @@ final class StoppedOwnerIT {
       throws Exception {
     int copies = 0;
     for (String client : traffic.clients()) {
-      if (fleet.document(survivor, "/v1/usage/" + client + "/current").path("copy").asBoolean()) {
+      JsonNode current = fleet.document(survivor, "/v1/usage/" + client + "/current");
+      assertTrue(current.at("/buckets/0/used").asLong() > 0, current.toString());
+      if (current.path("copy").asBoolean()) {
         copies++;
       }
     }

@@ -3,8 +3,13 @@ package io.weir.aggregator;
 
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import java.time.Instant;
@@ -23,6 +28,9 @@ final class Traffic implements AutoCloseable {
   private static final int CALLS_PER_BATCH = 10;
   private static final long PAUSE_MILLIS = 20;
   private static final String NODE = "traffic";
+  private static final long MICROS_PER_TOKEN = 100_000;
+  private static final TokenBucketLimit LIMIT =
+      new TokenBucketLimit(1_000_000, 1, MICROS_PER_TOKEN);
 
   private final Broker broker;
   private final List<String> clients = new ArrayList<>();
@@ -41,13 +49,13 @@ final class Traffic implements AutoCloseable {
 
   private void write() {
     long sequence = batches + 1;
+    long before = (sequence - 1) * CALLS_PER_BATCH;
     long now = System.currentTimeMillis();
     for (int partition = 0; partition < clients.size(); partition++) {
       List<CallEvent> calls = new ArrayList<>();
       for (int i = 0; i < CALLS_PER_BATCH; i++) {
-        calls.add(Calls.allowed(sequence + "-" + i, clients.get(partition), 1, now));
+        calls.add(call(sequence + "-" + i, clients.get(partition), before + i + 1, now));
       }
-      long before = (sequence - 1) * CALLS_PER_BATCH;
       broker.send(
           partition,
           new BatchHeader(NODE, 1, sequence, calls.size(), now, before, false),
@@ -55,6 +63,26 @@ final class Traffic implements AutoCloseable {
     }
     broker.flush();
     batches = sequence;
+  }
+
+  /** The n-th call of a client, which has called faster than its bucket refills from the start. */
+  private CallEvent call(String id, String client, long number, long now) {
+    long fullAtMicros = startEpochMillis * 1_000 + number * MICROS_PER_TOKEN;
+    Stamp stamp = new Stamp(1, 0, number, Math.max(fullAtMicros, now * 1_000));
+    return new CallEvent(
+        id,
+        false,
+        client,
+        "GET /items",
+        CallEvent.DEFAULT_METER,
+        1,
+        true,
+        DecidedBy.CACHE,
+        null,
+        1,
+        now,
+        null,
+        List.of(new Charge(BucketKeys.ofClient("burst", client), 1, LIMIT, stamp)));
   }
 
   private void promise() {
