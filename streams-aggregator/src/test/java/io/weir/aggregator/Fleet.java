@@ -106,7 +106,7 @@ final class Fleet implements AutoCloseable {
 
   /** Waits until a member counts, and can answer for all that belongs to it. */
   void awaitCaughtUp(int member) throws Exception {
-    Await.until("node-" + member + " has caught up", () -> isCaughtUp(member));
+    Await.until("node-" + member + " has caught up", SHARE_PATIENCE, () -> isCaughtUp(member));
   }
 
   private boolean isCaughtUp(int member) throws InterruptedException {
