@@ -12,6 +12,7 @@ import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
+import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -36,6 +37,9 @@ public final class Aggregator implements AutoCloseable {
 
   /** How long a clean stop may take before it is left to the transactions to be right anyway. */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+  /** How long a start waits for the part of the table that is on its disk. */
+  private static final Duration TABLE_PATIENCE = Duration.ofSeconds(10);
 
   /** How long a request may wait for a position. */
   private static final Duration POSITION_WAIT = Duration.ofSeconds(5);
@@ -118,6 +122,8 @@ public final class Aggregator implements AutoCloseable {
     parts.push(follower);
     parts.push(reports);
     parts.push(() -> meterCore.close(CloseOptions.timeout(CLOSE_TIMEOUT)));
+    meterCore.start();
+    awaitTable(follower, signal);
     reports.serve(
         meterCore,
         rebalances,
@@ -132,7 +138,6 @@ public final class Aggregator implements AutoCloseable {
             config.lateness(),
             POSITION_WAIT),
         written);
-    meterCore.start();
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     return new Aggregator(meterCore, rebalances, instances, follower, reports, parts);
   }
@@ -140,14 +145,27 @@ public final class Aggregator implements AutoCloseable {
   private static ReportServer listen(AggregatorConfig config, Clock clock)
       throws AggregatorStartException {
     try {
-      return ReportServer.start(config.reportsHost(), config.reportsPort(), clock);
-    } catch (RuntimeException taken) {
+      return ReportServer.bind(config.reportsHost(), config.reportsPort(), clock);
+    } catch (IOException | RuntimeException taken) {
       throw new AggregatorStartException(
           "the reports port "
               + config.reportsPort()
               + " (WEIR_REPORTS_PORT) cannot be listened on: "
               + taken.getMessage(),
           taken);
+    }
+  }
+
+  /** So that the first request of a restarted one is answered from here. */
+  private static void awaitTable(TableFollower follower, ProgressSignal signal)
+      throws AggregatorStartException {
+    try {
+      if (!signal.await(follower::hasReadAllHeld, TABLE_PATIENCE)) {
+        LOG.warn("usage table is still being read, others are asked meanwhile");
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new AggregatorStartException("interrupted while the table was read", interrupted);
     }
   }
 

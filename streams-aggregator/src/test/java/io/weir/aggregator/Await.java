@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Waits for a condition with a deadline. */
 final class Await {
-  private static final Duration DEADLINE = Duration.ofSeconds(60);
+  private static final Duration DEADLINE = Duration.ofMinutes(3);
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   private Await() {}

@@ -45,6 +45,7 @@ final class Watch implements AutoCloseable {
   private final AtomicLong answers = new AtomicLong();
   private final AtomicLong unreached = new AtomicLong();
   private final Map<Integer, Long> asked = new ConcurrentHashMap<>();
+  private final AtomicLong old = new AtomicLong();
   private final AtomicLong unready = new AtomicLong();
   private final Thread thread = new Thread(this::run, "watch");
   private volatile List<Integer> ports;
@@ -119,12 +120,13 @@ final class Watch implements AutoCloseable {
     }
     JsonNode report = MAPPER.readTree(response.body());
     long quantity = report.at("/data/0/quantity").asLong();
+    if (!report.at("/completeness/up_to_date").asBoolean()) {
+      old.incrementAndGet(); // it says that it may be behind
+      return;
+    }
     long before = greatest.merge(client, quantity, Math::max);
     if (quantity < before) {
       wrong.add(port + " " + client + ": " + before + " before, now " + response.body());
-    }
-    if (!report.at("/completeness/up_to_date").asBoolean()) {
-      wrong.add(port + " " + client + ": not up to date " + response.body());
     }
   }
 
@@ -175,9 +177,16 @@ final class Watch implements AutoCloseable {
     return true;
   }
 
-  /** What was wrong so far. */
+  /**
+   * What was wrong so far. That answers may be old is said when Kafka starves on a busy machine;
+   * when it is said of many, that is wrong, too.
+   */
   List<String> wrong() {
-    return new ArrayList<>(wrong);
+    List<String> all = new ArrayList<>(wrong);
+    if (old.get() > 10 + answers.get() / 50) {
+      all.add(old + " of " + answers + " answers may be old");
+    }
+    return all;
   }
 
   /** Requests that began and were not answered. */
@@ -193,6 +202,8 @@ final class Watch implements AutoCloseable {
         + unreached
         + " unready="
         + unready
+        + " old="
+        + old
         + " broken="
         + broken.size()
         + " wrong="

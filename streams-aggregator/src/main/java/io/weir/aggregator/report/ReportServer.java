@@ -12,14 +12,20 @@ import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.channels.ServerSocketChannel;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.apache.kafka.streams.KafkaStreams;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,16 +41,15 @@ public final class ReportServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportServer.class);
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
-  /** How long a request that comes during the start waits. */
-  private static final Duration START_PATIENCE = Duration.ofSeconds(10);
+  private static final int MAX_WAITING_CONNECTIONS = 256;
 
   /** How long a stop waits for the requests under way. */
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
+  private final ServerSocketChannel channel;
   private final Javalin javalin;
   private final Clock clock;
   private volatile @Nullable Parts parts;
-  private final CountDownLatch started = new CountDownLatch(1);
   private volatile boolean draining;
 
   private record Parts(
@@ -54,29 +59,36 @@ public final class ReportServer implements AutoCloseable {
       ReportMetrics metrics,
       Readiness readiness) {}
 
-  private ReportServer(Clock clock) {
+  private ReportServer(ServerSocketChannel channel, Clock clock) {
+    this.channel = channel;
     this.clock = clock;
     this.javalin = Javalin.create(this::configure);
   }
 
   /**
-   * Starts to listen; until {@link #serve} only {@code /health/live} answers well.
+   * Takes the port; who connects waits, and is answered from {@link #serve} on.
    *
    * @param port 0 for any free one
-   * @throws RuntimeException of Javalin's when the port is taken
+   * @throws IOException when the port is taken
    */
-  public static ReportServer start(String host, int port, Clock clock) {
-    ReportServer server = new ReportServer(clock);
-    server.javalin.start(host, port);
-    return server;
+  public static ReportServer bind(String host, int port, Clock clock) throws IOException {
+    ServerSocketChannel channel = ServerSocketChannel.open();
+    try {
+      channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+      channel.bind(new InetSocketAddress(host, port), MAX_WAITING_CONNECTIONS);
+      return new ReportServer(channel, clock);
+    } catch (IOException | RuntimeException refused) {
+      channel.close();
+      throw refused;
+    }
   }
 
   /** The port it listens on. */
   public int port() {
-    return javalin.port();
+    return channel.socket().getLocalPort();
   }
 
-  /** Says what to answer from. */
+  /** Begins to answer. */
   public void serve(
       KafkaStreams meterCore,
       Rebalances rebalances,
@@ -106,7 +118,17 @@ public final class ReportServer implements AutoCloseable {
             new AccuracyReports(table, instances, peers, partitions),
             new ReportMetrics(table, instances, partitions, clock, written, rebalances),
             new Readiness(table, instances, rebalances, partitions));
-    started.countDown();
+    javalin.start();
+  }
+
+  private ServerConnector connector(Server server, HttpConfiguration http) {
+    ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
+    try {
+      connector.open(channel);
+      return connector;
+    } catch (IOException closed) {
+      throw new UncheckedIOException(closed);
+    }
   }
 
   /** Says that the process is going to stop: it answers on, and asks not to be sent more. */
@@ -116,6 +138,7 @@ public final class ReportServer implements AutoCloseable {
 
   private void configure(JavalinConfig config) {
     config.startup.showJavalinBanner = false;
+    config.jetty.addConnector(this::connector);
     config.jetty.modifyServer(server -> server.setStopTimeout(STOP_PATIENCE.toMillis()));
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.routes.get("/", this::page);
@@ -157,12 +180,10 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private void ready(Context ctx) {
-    Parts serving = parts;
-    if (draining || serving == null) {
-      throw new ProblemException(
-          Problem.notReady("the aggregator is " + (draining ? "stopping" : "starting")));
+    if (draining) {
+      throw new ProblemException(Problem.notReady("the aggregator is stopping"));
     }
-    send(ctx, Answer.json(200, serving.readiness().check()));
+    send(ctx, Answer.json(200, serving().readiness().check()));
   }
 
   private void metrics(Context ctx) {
@@ -181,21 +202,7 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private Parts serving() {
-    awaitStart();
-    Parts serving = parts;
-    if (serving == null) {
-      throw new ProblemException(Problem.notReady("the aggregator is starting"));
-    }
-    return serving;
-  }
-
-  private void awaitStart() {
-    try {
-      boolean inTime = started.await(START_PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
-      LOG.trace("started={}", inTime);
-    } catch (InterruptedException stopping) {
-      Thread.currentThread().interrupt();
-    }
+    return Objects.requireNonNull(parts, "answers before it serves");
   }
 
   static boolean isForwarded(Context ctx) {
@@ -221,7 +228,10 @@ public final class ReportServer implements AutoCloseable {
   }
 
   @Override
-  public void close() {
-    javalin.stop();
+  public void close() throws IOException {
+    if (parts != null) {
+      javalin.stop();
+    }
+    channel.close();
   }
 }

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 final class PartitionEnds implements Barriers.Ends {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionEnds.class);
 
-  private static final Duration TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
   private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Consumer<byte[], byte[]> consumer;

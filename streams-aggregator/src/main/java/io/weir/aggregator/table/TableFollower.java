@@ -92,6 +92,11 @@ public final class TableFollower implements AutoCloseable {
     return readable.contains(partition);
   }
 
+  /** Whether all that the table holds can be read; not so for a moment after the start. */
+  public boolean hasReadAllHeld() {
+    return store.positions().keySet().stream().allMatch(this::isReadable);
+  }
+
   /** Whether it has stopped for good by itself, which only an error of the machine's does. */
   public boolean hasFailed() {
     return !thread.isAlive() && !isClosing();
