@@ -15,12 +15,12 @@ package io.weir.ingest.http;
  *   <li>Above the target in two intervals in a row, the share grows with the excess and with the
  *       growth of the delay, since a delay that grows by d seconds a second says by how much the
  *       calls exceed what can be served (a proportional-integral controller, as in PIE [2]).
- *   <li>At or below the target it shrinks: by the same rule, and by a tenth of itself when the
+ *   <li>At or below the target it shrinks: by the same rule, and by a twentieth of itself when the
  *       delay is below half of the target.
  * </ul>
  *
  * Example: a target of 10 ms, delays of 60 ms and then 160 ms: the share grows by 2 × 0.1 s + 2 ×
- * 0.15 s × 0.1 = 0.23. An interval without a delay later it is 0.9 of that or less.
+ * 0.15 s × 0.1 = 0.23. An interval without a delay later it is 0.95 of that or less.
  *
  * <p>[1] K. Nichols, V. Jacobson, Controlled Delay Active Queue Management, RFC 8289. [2] R. Pan et
  * al., Proportional Integral Controller Enhanced, RFC 8033, with other gains: there the senders
@@ -44,13 +44,13 @@ final class ShedShare {
   /** Share per second of excess, each second. */
   private static final double GAIN_EXCESS = 2;
 
-  private static final double DECAY = 0.9;
+  private static final double DECAY = 0.95;
 
   /** A share below this is none. */
   private static final double LEAST_SHARE = 0.01;
 
   /** After so many intervals of decay from the greatest share nothing is left. */
-  private static final long INTERVALS_OF_DECAY = 50;
+  private static final long INTERVALS_OF_DECAY = 90;
 
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double INTERVAL_SECONDS = INTERVAL_NANOS / NANOS_PER_SECOND;
