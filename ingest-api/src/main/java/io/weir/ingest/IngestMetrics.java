@@ -107,6 +107,12 @@ final class IngestMetrics {
         "answers after their deadline",
         statistics,
         CacheStatistics::repliesLate);
+    counter(
+        "weir.cache.expired.checks",
+        "checks whose deadline passed while they waited to be sent",
+        statistics,
+        CacheStatistics::checksExpiredUnsent);
+    counter("weir.cache.stalls", "connections given up", statistics, CacheStatistics::stalls);
     counter("weir.cache.connections", "connections made", statistics, CacheStatistics::connections);
     Gauge.builder("weir.cache.up", cache, c -> c.check().ok() ? 1 : 0)
         .description("1 when the cache answers")

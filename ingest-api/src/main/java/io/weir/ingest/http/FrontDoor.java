@@ -2,6 +2,7 @@
 package io.weir.ingest.http;
 
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import org.eclipse.jetty.http.HttpHeader;
@@ -37,11 +38,22 @@ final class FrontDoor extends Handler.Wrapper {
 
   private static final String NOTHING_DONE = "; the call was neither decided nor recorded";
 
+  private final Executor threads;
   private final Admission admission;
   private final IncompleteBodies incomplete;
   private final HttpStatistics statistics;
 
-  FrontDoor(Admission admission, IncompleteBodies incomplete, HttpStatistics statistics) {
+  /**
+   * Stands before the routes.
+   *
+   * @param threads gives each call its thread; not those that read the connections
+   */
+  FrontDoor(
+      Executor threads,
+      Admission admission,
+      IncompleteBodies incomplete,
+      HttpStatistics statistics) {
+    this.threads = threads;
     this.admission = admission;
     this.incomplete = incomplete;
     this.statistics = statistics;
@@ -72,7 +84,7 @@ final class FrontDoor extends Handler.Wrapper {
 
   private void execute(Response response, Callback callback, Runnable task) {
     try {
-      getServer().getThreadPool().execute(task);
+      threads.execute(task);
     } catch (RejectedExecutionException stopping) {
       ProblemWriter.writeAndClose(
           response, callback, Problem.unavailable("the node is stopping" + NOTHING_DONE));

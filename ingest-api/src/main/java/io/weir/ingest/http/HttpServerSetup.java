@@ -4,12 +4,15 @@ package io.weir.ingest.http;
 import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
 import java.time.Duration;
+import java.util.concurrent.Executor;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.NetworkConnectionLimit;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.util.VirtualThreads;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /** How the server under the routes is set up: its connector, its bounds, its front door. */
 final class HttpServerSetup {
@@ -28,6 +31,11 @@ final class HttpServerSetup {
   /** Connections the kernel keeps until they are accepted; the JDK's 50 is lost in a burst. */
   private static final int ACCEPT_QUEUE = 1_024;
 
+  /** Those that calls may take without virtual threads, and some for all else. */
+  private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
+
+  private static final int MIN_THREADS = 8;
+
   private HttpServerSetup() {}
 
   static void apply(
@@ -37,14 +45,20 @@ final class HttpServerSetup {
       IncompleteBodies bodies,
       HttpStatistics statistics) {
     config.startup.showJavalinBanner = false;
-    config.concurrency.useVirtualThreads = settings.virtualThreads();
+    // connections are read by platform threads: the JVM does not take a virtual thread off its
+    // processor, so one that reads without a pause would keep the calls from theirs
+    QueuedThreadPool pool = new QueuedThreadPool(MAX_THREADS, MIN_THREADS);
+    pool.setName("weir-http");
+    Executor threads =
+        settings.virtualThreads() ? VirtualThreads.getDefaultVirtualThreadsExecutor() : pool;
+    config.jetty.threadPool = pool;
     config.http.maxRequestSize = RequestBody.MAX_BYTES;
     config.http.generateEtags = false;
     config.http.compressionStrategy = CompressionStrategy.NONE;
     config.jetty.modifyHttpConfiguration(HttpServerSetup::bound);
     config.jetty.modifyServer(
         server -> {
-          server.insertHandler(new FrontDoor(admission, bodies, statistics));
+          server.insertHandler(new FrontDoor(threads, admission, bodies, statistics));
           server.setErrorHandler(new ProblemWriter());
           NetworkConnectionLimit limit =
               new NetworkConnectionLimit(settings.maxConnections(), server);
