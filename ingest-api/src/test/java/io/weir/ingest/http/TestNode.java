@@ -98,7 +98,7 @@ final class TestNode implements AutoCloseable {
 
   /** A figure of the metrics, by its name and labels as they are written. */
   double metric(String name) throws IOException, InterruptedException {
-    for (String line : get("/metrics").body().split("\n")) {
+    for (String line : get("/metrics").body().lines().toList()) {
       if (line.startsWith(name + " ")) {
         return Double.parseDouble(line.substring(name.length() + 1));
       }
