@@ -91,8 +91,11 @@ final class OverloadBenchmark {
       for (int connections : CONNECTIONS) {
         Bystander bystander = new Bystander(url);
         Load load;
-        try (PacedCalls calls = PacedCalls.start(BYSTANDER_CALLS_PER_SECOND, bystander::call)) {
+        PacedCalls calls = PacedCalls.start(BYSTANDER_CALLS_PER_SECOND, bystander::call);
+        try {
           load = load(folder, url, connections, length);
+        } finally {
+          calls.close();
         }
         out.printf(
             "%-8s %,6d connections: 200 %,8.0f/s   503 %,8.0f/s   bystander 200: %s   503: %s%s%n",
