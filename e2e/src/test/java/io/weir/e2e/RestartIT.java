@@ -139,19 +139,8 @@ final class RestartIT {
     Map<String, Boolean> recorded = new HashMap<>();
     Set<String> batches = new HashSet<>();
     for (Recorded.Row row : Recorded.all(kafka, "weir.calls.v1")) {
-      Map<String, String> headers = row.headers();
-      if ("cache-loss".equals(headers.get("weir-type"))) {
-        continue;
-      }
-      String batch =
-          row.partition()
-              + "/"
-              + headers.get("node")
-              + "/"
-              + headers.get("node_epoch")
-              + "/"
-              + headers.get("batch_seq");
-      if (row.lines().isEmpty() || !batches.add(batch)) {
+      String batch = row.callBatch();
+      if (batch == null || !batches.add(batch)) {
         continue;
       }
       for (JsonNode line : row.lines()) {

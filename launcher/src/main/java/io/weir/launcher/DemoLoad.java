@@ -25,15 +25,22 @@ final class DemoLoad {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
 
-  /** One kind of caller: how often it calls is what makes it exceed its limit or not. */
-  private record Caller(String client, String endpoint, Duration pause) {}
+  /** How much longer a greedy caller calls when the machine is too slow to exceed a limit. */
+  private static final Duration GREED = Duration.ofMinutes(1);
+
+  /**
+   * One kind of caller: how often it calls is what makes it exceed its limit or not.
+   *
+   * @param greedy whether it does not pause, and does not end, before it was denied once
+   */
+  private record Caller(String client, String endpoint, Duration pause, boolean greedy) {}
 
   private static final List<Caller> CALLERS =
       List.of(
-          new Caller("acme", "GET /v1/items", Duration.ofMillis(5)),
-          new Caller("acme", "GET /v1/orders", Duration.ofMillis(20)),
-          new Caller("globex", "GET /v1/items", Duration.ofMillis(40)),
-          new Caller("initech", "POST /v1/orders", Duration.ofMillis(25)));
+          new Caller("acme", "GET /v1/items", Duration.ofMillis(5), true),
+          new Caller("acme", "GET /v1/orders", Duration.ofMillis(20), false),
+          new Caller("globex", "GET /v1/items", Duration.ofMillis(100), false),
+          new Caller("initech", "POST /v1/orders", Duration.ofMillis(25), false));
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final URI check;
@@ -75,13 +82,21 @@ final class DemoLoad {
 
   private void callUntil(Caller caller, long endNanos) {
     try {
-      while (System.nanoTime() < endNanos) {
+      while (System.nanoTime() < endNanos || isUnsatisfied(caller, endNanos)) {
         call(caller);
-        TimeUnit.NANOSECONDS.sleep(caller.pause().toNanos());
+        if (!isUnsatisfied(caller, endNanos)) {
+          TimeUnit.NANOSECONDS.sleep(caller.pause().toNanos());
+        }
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  private boolean isUnsatisfied(Caller caller, long endNanos) {
+    return caller.greedy()
+        && denied.get() == null
+        && System.nanoTime() < endNanos + GREED.toNanos();
   }
 
   private void call(Caller caller) throws InterruptedException {

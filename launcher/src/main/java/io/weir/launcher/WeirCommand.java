@@ -32,8 +32,9 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "",
-      "Two more are run by the script itself: 'weir test' (the whole test suite) and",
-      "'weir build' (build what is stale). Settings come from variables; see README.md."
+      "Four more are run by the script itself: 'weir test' (the whole test suite), 'weir sim' (the",
+      "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' (build",
+      "what is stale). Settings come from variables; see README.md."
     })
 public final class WeirCommand implements Runnable {
   private final Map<String, String> environment;

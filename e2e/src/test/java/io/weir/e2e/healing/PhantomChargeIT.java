@@ -33,8 +33,14 @@ final class PhantomChargeIT {
   private static final long PHANTOM_TOKENS = 6;
   private static final Duration BETWEEN_ROUNDS = Duration.ofSeconds(3);
 
+  private static final int CALLS_PER_SECOND_AND_CLIENT = 4;
+
+  /** Refills as fast as it is asked, so that only a phantom charge that is kept could empty it. */
   private static final Rule BURST =
-      Rule.bucket("burst", "GET *", 40, Duration.ofSeconds(1)).debtCap(400);
+      Rule.bucket(
+              "burst", "GET *", 40, Duration.ofSeconds(1).dividedBy(CALLS_PER_SECOND_AND_CLIENT))
+          .debtCap(400);
+
   private static final Rule MONTHLY = Rule.quota("monthly", "GET *", 1_000_000);
 
   @TempDir private Path folder;
@@ -58,7 +64,7 @@ final class PhantomChargeIT {
             Load.on(
                 fleet,
                 8,
-                4.0 * CLIENTS,
+                (double) CALLS_PER_SECOND_AND_CLIENT * CLIENTS,
                 n -> new Load.Call("client-" + n % CLIENTS, "GET /v1/items", 1));
         BucketWatch watch = BucketWatch.start(fleet.redis().uri(), places)) {
       load.start().awaitAnswered(2 * CLIENTS);

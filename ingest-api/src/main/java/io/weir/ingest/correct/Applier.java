@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * partition is restored. What the cache did not answer stays in the backlog and is tried again
  * after a pause. Knows no Kafka. Not safe for threads.
  */
-final class Applier {
+public final class Applier {
   /** First pause after a failure; a reconnect takes about half a second. */
   private static final long MIN_PAUSE_MILLIS = 100;
 
@@ -35,7 +35,8 @@ final class Applier {
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private long notBeforeNanos;
 
-  Applier(
+  /** An applier that has done nothing yet. */
+  public Applier(
       BucketCorrector corrector,
       CacheLife life,
       int maxPerSecond,
@@ -52,13 +53,13 @@ final class Applier {
   }
 
   /** How long to wait before the next step; 0 or less when it may be done now. */
-  long waitNanos() {
+  public long waitNanos() {
     long nowNanos = clocks.nowNanos();
     return Math.max(notBeforeNanos - nowNanos, pace.waitNanos(nowNanos));
   }
 
   /** Does one step, when there is one and it may be done; blocks until the cache has answered. */
-  void step(Backlog backlog) {
+  public void step(Backlog backlog) {
     if (backlog.isEmpty() || waitNanos() > 0) {
       return;
     }

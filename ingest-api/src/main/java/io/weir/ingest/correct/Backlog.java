@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * of one bucket only the newest is kept, in the place of the oldest; never across the word that a
  * partition is restored, since that speaks of all before it. Not safe for threads.
  */
-final class Backlog {
+public final class Backlog {
   /** What waits. */
   sealed interface Item {
     int partition();
@@ -74,11 +74,13 @@ final class Backlog {
     section++;
   }
 
-  boolean isEmpty() {
+  /** True when nothing waits. */
+  public boolean isEmpty() {
     return items.isEmpty();
   }
 
-  int size() {
+  /** How many items wait. */
+  public int size() {
     return items.size();
   }
 
@@ -114,7 +116,7 @@ final class Backlog {
    *
    * @return how many there were
    */
-  int giveUp(Collection<Integer> partitions) {
+  public int giveUp(Collection<Integer> partitions) {
     int before = items.size();
     items.values().removeIf(item -> partitions.contains(item.partition()));
     return before - items.size();
@@ -125,7 +127,7 @@ final class Backlog {
    *
    * @return how many there were
    */
-  int giveUpAll() {
+  public int giveUpAll() {
     int before = items.size();
     items.clear();
     return before;
@@ -136,7 +138,7 @@ final class Backlog {
    *
    * @param readTo the offset behind the last record that was read
    */
-  long answeredTo(int partition, long readTo) {
+  public long answeredTo(int partition, long readTo) {
     long answered = readTo;
     for (Item item : items.values()) {
       if (item.partition() == partition) {

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * elects announces the loss; it gives the restoration up when it cannot, so that any node may begin
  * anew. The restoration itself is the aggregator's and the {@link CorrectionLoop}s'.
  */
-final class CacheWatch implements AutoCloseable {
+public final class CacheWatch implements AutoCloseable {
   /** Longest wait for a suspicion; also how often a warm cache's marker is renewed. */
   private static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
@@ -48,7 +48,8 @@ final class CacheWatch implements AutoCloseable {
   /** The restoration this node must give up, but could not tell the cache; null without one. */
   private @Nullable String toAbandon;
 
-  CacheWatch(
+  /** A watch that has not looked yet. */
+  public CacheWatch(
       CacheLife life, LossAnnouncer announcer, CorrectionStatistics statistics, Clocks clocks) {
     this.life = life;
     this.announcer = announcer;
@@ -82,7 +83,7 @@ final class CacheWatch implements AutoCloseable {
    *
    * @return for how long to do nothing then, in ms; 0 when a suspicion is to be waited for
    */
-  long look() {
+  public long look() {
     try {
       Warmth warmth = life.look();
       statistics.warmth(warmth);

@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
  * @param nanos for lengths of time: never steps, has no meaning of its own
  * @param epochMillis the clock on the wall: may step
  */
-record Clocks(LongSupplier nanos, LongSupplier epochMillis) {
+public record Clocks(LongSupplier nanos, LongSupplier epochMillis) {
   /** This machine's. */
   static Clocks ofSystem() {
     return new Clocks(System::nanoTime, System::currentTimeMillis);

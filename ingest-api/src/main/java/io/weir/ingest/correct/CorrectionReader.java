@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * Reads the records of the corrections topic into a backlog. One that is not what it should be is
  * logged, counted and skipped; a tombstone corrects nothing. Not safe for threads.
  */
-final class CorrectionReader {
+public final class CorrectionReader {
   /** Malformed records are logged this often; all of them are counted. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -28,7 +28,8 @@ final class CorrectionReader {
   private final Clocks clocks;
   private long loggedNanos;
 
-  CorrectionReader(DebtCaps debtCaps, CorrectionStatistics statistics, Clocks clocks) {
+  /** A reader that has read nothing yet. */
+  public CorrectionReader(DebtCaps debtCaps, CorrectionStatistics statistics, Clocks clocks) {
     this.debtCaps = debtCaps;
     this.statistics = statistics;
     this.clocks = clocks;
@@ -36,7 +37,7 @@ final class CorrectionReader {
   }
 
   /** Adds what a record says to the backlog. */
-  void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
+  public void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
     if (record.value() == null) {
       return;
     }

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
  * How far below zero a correction may take a bucket: as its policy says, or one capacity of the
  * correction's limit when the policy is gone. Not safe for threads.
  */
-final class DebtCaps {
+public final class DebtCaps {
   /** What a name that is too long or too strange for a key is replaced by. */
   private static final String HASHED = "h:";
 
@@ -26,7 +26,7 @@ final class DebtCaps {
    *
    * @param policies gives the same object until policies change
    */
-  DebtCaps(Supplier<PolicySet> policies) {
+  public DebtCaps(Supplier<PolicySet> policies) {
     this.policies = policies;
   }
 

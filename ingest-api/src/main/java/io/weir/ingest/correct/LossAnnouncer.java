@@ -4,7 +4,7 @@ package io.weir.ingest.correct;
 import io.weir.topics.model.CacheLoss;
 
 /** Tells all who count calls that the cache has lost its state. */
-interface LossAnnouncer {
+public interface LossAnnouncer {
   /**
    * Writes the loss into every partition of the calls topic; blocks for some seconds at most.
    *
@@ -16,7 +16,7 @@ interface LossAnnouncer {
   final class FailedException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    FailedException(String message, Throwable cause) {
+    public FailedException(String message, Throwable cause) {
       super(message, cause);
     }
   }

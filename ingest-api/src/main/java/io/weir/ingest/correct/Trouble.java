@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory;
  * What keeps corrections from being applied. A lasting trouble is logged once when it begins and
  * once when it is over. Written by one thread, read by any.
  */
-final class Trouble {
+public final class Trouble {
   private static final Logger LOG = LoggerFactory.getLogger(Trouble.class);
 
   /** What is wrong, as it stands in the log. */

@@ -64,14 +64,15 @@ final class CallsTopic {
    * @throws CallLogStartException when it does not in time
    */
   static int awaitPartitions(RecordConfig config) {
-    long deadlineNanos = LocalClock.nanos() + config.startTimeout().toNanos();
+    LocalClock clock = LocalClock.ofSystem();
+    long deadlineNanos = clock.nowNanos() + config.startTimeout().toNanos();
     while (true) {
       Description description = describe(config);
       if (description instanceof Known known) {
         return known.partitions();
       }
       if (description instanceof Unknown unknown
-          && (LocalClock.nanos() > deadlineNanos || Thread.currentThread().isInterrupted())) {
+          && (clock.nowNanos() > deadlineNanos || Thread.currentThread().isInterrupted())) {
         throw new CallLogStartException(
             "topic "
                 + config.topic()

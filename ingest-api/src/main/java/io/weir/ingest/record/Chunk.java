@@ -10,8 +10,8 @@ package io.weir.ingest.record;
  * @param lines the lines, each ended by a line feed; not copied, so nobody may write to it
  */
 @SuppressWarnings("ArrayRecordComponent") // compared by identity only, copied never: a hot path
-record Chunk(int partition, long firstLine, int count, byte[] lines) {
-  Chunk {
+public record Chunk(int partition, long firstLine, int count, byte[] lines) {
+  public Chunk {
     if (partition < 0 || firstLine < 1 || count < 1) {
       throw new IllegalArgumentException(
           "not a chunk: partition " + partition + " line " + firstLine + " count " + count);
@@ -19,7 +19,7 @@ record Chunk(int partition, long firstLine, int count, byte[] lines) {
   }
 
   /** Number of the last line. */
-  long lastLine() {
+  public long lastLine() {
     return firstLine + count - 1;
   }
 }

@@ -34,7 +34,7 @@ public final class DecisionClock {
 
   /** A clock over the system's. */
   public static DecisionClock ofSystem() {
-    return new DecisionClock(LocalClock::epochMillis);
+    return new DecisionClock(LocalClock.ofSystem()::nowEpochMillis);
   }
 
   /** Now, or a little before, by the decision cache's clock. */

@@ -39,7 +39,8 @@ final class GroupCommit {
   private final long maxHeldBytes;
   private final boolean waitForAcks;
   private final RecordStatistics statistics;
-  private final Runnable wakeLoop;
+  private final EngineThreads threads;
+  private final LocalClock clock;
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
   private final ReentrantLock turn = new ReentrantLock();
@@ -54,7 +55,7 @@ final class GroupCommit {
    * A commit over lanes.
    *
    * @param waitForAcks true when callers wait for Kafka
-   * @param wakeLoop called when a lane has a full batch
+   * @param threads woken when a lane has a full batch
    */
   GroupCommit(
       Journal journal,
@@ -63,7 +64,8 @@ final class GroupCommit {
       long maxHeldBytes,
       boolean waitForAcks,
       RecordStatistics statistics,
-      Runnable wakeLoop) {
+      EngineThreads threads,
+      LocalClock clock) {
     this.journal = journal;
     for (Lane lane : lanes) {
       this.lanes.add(new LaneGroup(lane, cutter));
@@ -71,16 +73,16 @@ final class GroupCommit {
     this.maxHeldBytes = maxHeldBytes;
     this.waitForAcks = waitForAcks;
     this.statistics = statistics;
-    this.wakeLoop = wakeLoop;
+    this.threads = threads;
+    this.clock = clock;
   }
 
   /** Blocks until the journal has the lines or refuses them. */
-  @SuppressWarnings("ThreadPriorityCheck") // the yield is about speed only, see there
   Append.Outcome commit(Append append) {
     queue.add(append);
     // lets callers that can run put their lines into the same write; often this returns when
     // another has written ours already, without a park and a wake-up (docs/decisions/0003)
-    Thread.yield();
+    threads.giveWay().run();
     for (Append.Outcome outcome = append.outcome(); ; outcome = append.outcome()) {
       if (outcome != null) {
         return outcome;
@@ -105,7 +107,7 @@ final class GroupCommit {
    * out of rotation should get calls again to try.
    */
   String writeFailure() {
-    boolean recent = LocalClock.nanos() - writeFailedNanos < FAILURE_STANDS_NANOS;
+    boolean recent = clock.nowNanos() - writeFailedNanos < FAILURE_STANDS_NANOS;
     return recent ? writeFailure : "";
   }
 
@@ -193,13 +195,13 @@ final class GroupCommit {
   }
 
   private void handOver() {
-    long nowNanos = LocalClock.nanos();
+    long nowNanos = clock.nowNanos();
     boolean full = false;
     for (LaneGroup lane : touched) {
       full |= lane.handOver(nowNanos);
     }
     if (full) {
-      wakeLoop.run();
+      threads.wake().run();
     }
   }
 
@@ -208,7 +210,7 @@ final class GroupCommit {
     if (writeFailure.isEmpty()) {
       LOG.error("journal_write_failed detail=\"{}\"; calls are refused", detail, failure);
     }
-    writeFailedNanos = LocalClock.nanos();
+    writeFailedNanos = clock.nowNanos();
     writeFailure = detail;
     return detail;
   }

@@ -7,7 +7,7 @@ import java.util.List;
  * Where lines are kept until Kafka has them. One thread at a time appends; one (other) thread
  * seals, reads, acknowledges and trims.
  */
-interface Journal extends AutoCloseable {
+public interface Journal extends AutoCloseable {
   /** Whose journal it is. */
   JournalIdentity identity();
 
@@ -50,7 +50,8 @@ interface Journal extends AutoCloseable {
       List<Seal> seals,
       List<Chunk> unsealed) {
 
-    static final Found NOTHING = new Found(0, 0, 0, List.of(), List.of());
+    /** Of a new journal. */
+    public static final Found NOTHING = new Found(0, 0, 0, List.of(), List.of());
 
     public Found {
       seals = List.copyOf(seals);

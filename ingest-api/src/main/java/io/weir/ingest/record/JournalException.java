@@ -4,14 +4,14 @@ package io.weir.ingest.record;
 import java.io.Serial;
 
 /** The journal could not be written or read. Its writer turns this into a value. */
-final class JournalException extends Exception {
+public final class JournalException extends Exception {
   @Serial private static final long serialVersionUID = 1;
 
-  JournalException(String message) {
+  public JournalException(String message) {
     super(message);
   }
 
-  JournalException(String message, Throwable cause) {
+  public JournalException(String message, Throwable cause) {
     super(message, cause);
   }
 }

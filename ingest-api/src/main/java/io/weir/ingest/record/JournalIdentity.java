@@ -10,8 +10,8 @@ import io.weir.topics.model.BatchHeader;
  * @param epoch epoch milliseconds of the journal's creation
  * @param partitions partitions of the calls topic, on which every line number rests
  */
-record JournalIdentity(String node, long epoch, int partitions) {
-  JournalIdentity {
+public record JournalIdentity(String node, long epoch, int partitions) {
+  public JournalIdentity {
     if (!BatchHeader.isNodeName(node)) {
       throw new IllegalArgumentException("not a node name: '" + node + "'");
     }

@@ -5,27 +5,18 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
-import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.CallLineCodec;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The call log whose calls end up in Kafka. Callers meet it in the journal ({@link GroupCommit});
- * behind it one thread seals and sends ({@link RecordLoop}).
+ * The call log whose calls end up in Kafka: a {@link RecordingEngine}, and the one thread that
+ * takes its turns ({@link RecordLoop}).
  */
 public final class KafkaCallLog implements CallLog {
-  /** Longest line: many times a call with the longest names and the most buckets. */
-  static final int MAX_LINE_BYTES = 64 * 1024;
-
   /** How long a stop waits for calls under way; longer than a request may take. */
   private static final Duration TICKET_PATIENCE = Duration.ofSeconds(5);
 
@@ -37,44 +28,18 @@ public final class KafkaCallLog implements CallLog {
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallLog.class);
 
   private final RecordConfig config;
-  private final DecisionClock clock;
-  private final LowWatermark watermark;
+  private final LocalClock localClock = LocalClock.ofSystem();
   private final Journal journal;
-  private final GroupCommit commit;
+  private final RecordingEngine engine;
   private final RecordLoop loop;
-  private final OutletConnector connector;
-  private final RecordStatistics statistics;
-  private volatile boolean closing;
 
   /** Puts the parts together over a journal and starts; the journal is closed with the log. */
   KafkaCallLog(RecordConfig config, DecisionClock clock, Journal journal, Outlet.Factory outlets)
       throws JournalException {
     this.config = config;
-    this.clock = clock;
     this.journal = journal;
-    watermark = new LowWatermark(clock::nowEpochMillis);
-    int partitions = journal.identity().partitions();
-    statistics = new RecordStatistics(partitions);
-    List<Lane> lanes = new ArrayList<>();
-    for (int partition = 0; partition < partitions; partition++) {
-      lanes.add(lane(partition));
-    }
-    BatchCutter cutter = new BatchCutter(config.maxBatchLines(), config.maxBatchBytes());
-    connector = new OutletConnector(outlets, this::wake);
-    Sealer sealer =
-        new Sealer(journal, lanes, watermark, cutter, config.linger().toNanos(), statistics);
-    RecordSender sender =
-        new RecordSender(journal, lanes, sealer, statistics, connector, this::wake);
-    loop = new RecordLoop(journal, lanes, watermark, sealer, sender, statistics, config);
-    commit =
-        new GroupCommit(
-            journal,
-            lanes,
-            cutter,
-            config.maxHeldBytes(),
-            config.durability() == Durability.ACKED,
-            statistics,
-            this::wake);
+    engine = new RecordingEngine(config, clock, journal, outlets, localClock, threads());
+    loop = new RecordLoop(engine, localClock);
     loop.start();
   }
 
@@ -118,7 +83,7 @@ public final class KafkaCallLog implements CallLog {
           identity.epoch(),
           identity.partitions(),
           config.durability().wireName(),
-          log.statistics.foundLines());
+          log.statistics().foundLines());
       return log;
     } catch (JournalException unreadable) {
       journal.close();
@@ -135,154 +100,52 @@ public final class KafkaCallLog implements CallLog {
 
   private static JournalIdentity identity(RecordConfig config) {
     int partitions = CallsTopic.awaitPartitions(config);
-    return new JournalIdentity(config.node(), LocalClock.epochMillis(), partitions);
+    return new JournalIdentity(config.node(), LocalClock.ofSystem().nowEpochMillis(), partitions);
   }
 
-  private Lane lane(int partition) throws JournalException {
-    Journal.Found found = journal.found(partition);
-    for (Seal seal : found.seals()) {
-      statistics.found(seal.count(), seal.bytes());
-    }
-    for (Chunk chunk : found.unsealed()) {
-      statistics.found(chunk.count(), chunk.lines().length);
-    }
-    return new Lane(partition, found, LocalClock.nanos());
+  @SuppressWarnings("ThreadPriorityCheck") // the yield is about speed only, docs/decisions/0003
+  private EngineThreads threads() {
+    return new EngineThreads(KafkaCallLog::openBeside, () -> loop.wake(), Thread::yield);
   }
 
-  private void wake() {
-    loop.wake();
+  private static void openBeside(Runnable opening) {
+    Thread thread = new Thread(opening, "weir-kafka-connect");
+    thread.setDaemon(true);
+    thread.start();
   }
 
   /** What the log has done, and what it holds. */
   public RecordStatistics statistics() {
-    return statistics;
+    return engine.statistics();
   }
 
   @Override
   public Ticket begin() {
-    long begun = watermark.begin();
-    // read after the call is counted: either close() counts it, or it sees that the log closes
-    if (closing) {
-      watermark.end(begun);
-      return new WatermarkTicket(watermark, begun, false);
-    }
-    return new WatermarkTicket(watermark, begun, true);
+    return engine.begin();
   }
 
   @Override
   public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
-    if (!(ticket instanceof WatermarkTicket mine) || !mine.isOf(watermark)) {
-      throw new IllegalArgumentException("the ticket was drawn from another log: " + ticket);
-    }
-    mine.use();
-    if (calls.isEmpty() || calls.size() > MAX_CALLS || !mine.isAdmitted()) {
-      mine.end();
-      if (calls.size() > MAX_CALLS) {
-        throw new IllegalArgumentException(
-            "at most " + MAX_CALLS + " calls a ticket, not " + calls.size());
-      }
-      return refuse(Recorded.Reason.CLOSING, "the node is stopping", calls.size());
-    }
-    Append append = null;
-    try {
-      append = encode(mine, calls);
-    } finally {
-      if (append == null) {
-        mine.end();
-      }
-    }
-    if (append.longestLineBytes() > MAX_LINE_BYTES) {
-      mine.end();
-      return refuse(
-          Recorded.Reason.WRITE_FAILED,
-          "a line has " + append.longestLineBytes() + " bytes, more than " + MAX_LINE_BYTES,
-          calls.size());
-    }
-    Append.Outcome outcome = commit.commit(append);
-    if (outcome instanceof Append.NotKept not) {
-      return notKept(not, calls.size());
-    }
-    return config.durability() == Durability.ACKED
-        ? awaitAcks(append)
-        : durable(append, Durability.JOURNALED);
-  }
-
-  private Append encode(WatermarkTicket ticket, List<CallEvent> calls) {
-    int[] partitions = new int[calls.size()];
-    byte[][] lines = new byte[calls.size()][];
-    for (int i = 0; i < lines.length; i++) {
-      CallEvent call = calls.get(i);
-      lines[i] = CallLineCodec.encode(call);
-      partitions[i] = ClientPartitioner.partition(call.client(), journal.identity().partitions());
-      if (call.decidedBy() == DecidedBy.CACHE && call.settlement() == null) {
-        clock.observe(call.decidedAtEpochMillis());
-      }
-    }
-    return new Append(ticket, partitions, lines);
-  }
-
-  private List<Recorded> notKept(Append.NotKept not, int calls) {
-    if (not.reason() == Recorded.Reason.FULL && config.whenFull() == WhenFull.DROP) {
-      statistics.dropped(calls);
-      return Collections.nCopies(calls, new Recorded.Dropped());
-    }
-    return refuse(not.reason(), not.detail(), calls);
-  }
-
-  private List<Recorded> refuse(Recorded.Reason reason, String detail, int calls) {
-    statistics.refused(reason, calls);
-    return Collections.nCopies(calls, new Recorded.Refused(reason, detail));
-  }
-
-  private List<Recorded> awaitAcks(Append append) {
-    long deadlineNanos = LocalClock.nanos() + config.ackTimeout().toNanos();
-    while (!append.isAcked()) {
-      long leftNanos = deadlineNanos - LocalClock.nanos();
-      // an interrupted thread cannot park; it waits no longer
-      if (leftNanos <= 0 || Thread.currentThread().isInterrupted()) {
-        return refuse(
-            Recorded.Reason.TIMEOUT,
-            "Kafka did not confirm within " + config.ackTimeout(),
-            append.count());
-      }
-      LockSupport.parkNanos(this, leftNanos);
-    }
-    return durable(append, Durability.ACKED);
-  }
-
-  private List<Recorded> durable(Append append, Durability durability) {
-    if (append.count() == 1) {
-      return List.of(durable(append, durability, 0));
-    }
-    List<Recorded> recorded = new ArrayList<>(append.count());
-    for (int i = 0; i < append.count(); i++) {
-      recorded.add(durable(append, durability, i));
-    }
-    return recorded;
-  }
-
-  private Recorded durable(Append append, Durability durability, int index) {
-    JournalIdentity identity = journal.identity();
-    return new Recorded.Durable(
-        durability,
-        new UsagePosition(
-            append.partition(index), identity.node(), identity.epoch(), append.lineNumber(index)));
+    return engine.record(ticket, calls);
   }
 
   @Override
   public Health check() {
-    if (closing) {
+    if (engine.isClosing()) {
       return new Health(false, "the node is stopping");
     }
     if (!loop.failure().isEmpty()) {
       return new Health(false, loop.failure());
     }
-    if (!commit.writeFailure().isEmpty()) {
-      return new Health(false, commit.writeFailure());
+    String writeFailure = engine.commit().writeFailure();
+    if (!writeFailure.isEmpty()) {
+      return new Health(false, writeFailure);
     }
+    OutletConnector connector = engine.connector();
     if (connector.isRefused()) {
       return new Health(false, connector.detail());
     }
+    RecordStatistics statistics = engine.statistics();
     String backlog =
         "held_lines="
             + statistics.heldLines()
@@ -301,14 +164,14 @@ public final class KafkaCallLog implements CallLog {
   @Override
   public void close() {
     synchronized (this) {
-      if (closing) {
+      if (engine.isClosing()) {
         return;
       }
-      closing = true;
+      engine.beginClosing();
     }
     try {
       awaitTickets();
-      commit.close();
+      engine.commit().close();
       loop.stop(config.drainTimeout());
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
@@ -319,8 +182,8 @@ public final class KafkaCallLog implements CallLog {
   }
 
   private void awaitTickets() {
-    long deadlineNanos = LocalClock.nanos() + TICKET_PATIENCE.toNanos();
-    while (watermark.countUnderWay() > 0 && LocalClock.nanos() - deadlineNanos < 0) {
+    long deadlineNanos = localClock.nowNanos() + TICKET_PATIENCE.toNanos();
+    while (engine.countUnderWay() > 0 && localClock.nowNanos() - deadlineNanos < 0) {
       LockSupport.parkNanos(this, POLL_NANOS);
     }
   }

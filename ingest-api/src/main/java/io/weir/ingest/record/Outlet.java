@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Where batches leave the node: a Kafka producer, until it fails for good. */
-interface Outlet extends AutoCloseable {
+public interface Outlet extends AutoCloseable {
   /**
    * Hands a batch over.
    *
@@ -42,7 +42,7 @@ interface Outlet extends AutoCloseable {
   final class UnavailableException extends Exception {
     @java.io.Serial private static final long serialVersionUID = 1;
 
-    UnavailableException(String message, Throwable cause) {
+    public UnavailableException(String message, Throwable cause) {
       super(message, cause);
     }
   }

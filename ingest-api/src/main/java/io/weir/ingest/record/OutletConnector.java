@@ -3,6 +3,7 @@ package io.weir.ingest.record;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,17 +22,28 @@ final class OutletConnector {
   private static final Logger LOG = LoggerFactory.getLogger(OutletConnector.class);
 
   private final Outlet.Factory factory;
+  private final Executor opener;
   private final Runnable wakeLoop;
+  private final LocalClock clock;
   private @Nullable Outlet outlet;
   private @Nullable CompletableFuture<Outlet> opening;
-  private long notBeforeNanos = LocalClock.nanos();
-  private long loggedNanos = notBeforeNanos - LOG_NANOS;
+  private long notBeforeNanos;
+  private long loggedNanos;
   private volatile String detail = "connecting to Kafka";
   private volatile boolean refused;
 
-  OutletConnector(Outlet.Factory factory, Runnable wakeLoop) {
+  /**
+   * A connector that has not begun to connect.
+   *
+   * @param opener runs the opening of an outlet, which may take long
+   */
+  OutletConnector(Outlet.Factory factory, Executor opener, Runnable wakeLoop, LocalClock clock) {
     this.factory = factory;
+    this.opener = opener;
     this.wakeLoop = wakeLoop;
+    this.clock = clock;
+    this.notBeforeNanos = clock.nowNanos();
+    this.loggedNanos = notBeforeNanos - LOG_NANOS;
   }
 
   /** The outlet in use, null when there is none; does not look for one. */
@@ -46,7 +58,7 @@ final class OutletConnector {
     }
     CompletableFuture<Outlet> attempt = opening;
     if (attempt == null) {
-      if (LocalClock.nanos() - notBeforeNanos >= 0) {
+      if (clock.nowNanos() - notBeforeNanos >= 0) {
         opening = open();
       }
       return null;
@@ -68,11 +80,7 @@ final class OutletConnector {
                 throw new CompletionException(unavailable);
               }
             },
-            task -> {
-              Thread thread = new Thread(task, "weir-kafka-connect");
-              thread.setDaemon(true);
-              thread.start();
-            });
+            opener);
     CompletableFuture<Void> unused =
         attempt.handle(
             (opened, failure) -> {
@@ -89,7 +97,7 @@ final class OutletConnector {
       LOG.info("kafka_connected");
     } catch (CompletionException failed) {
       Throwable cause = failed.getCause() == null ? failed : failed.getCause();
-      notBeforeNanos = LocalClock.nanos() + RETRY_NANOS;
+      notBeforeNanos = clock.nowNanos() + RETRY_NANOS;
       if (cause instanceof CallLogStartException) {
         refused = true;
         detail = String.valueOf(cause.getMessage());
@@ -103,7 +111,7 @@ final class OutletConnector {
   /** Logs a failure, now and then. */
   void complain(String what) {
     detail = what;
-    long nowNanos = LocalClock.nanos();
+    long nowNanos = clock.nowNanos();
     if (nowNanos - loggedNanos >= LOG_NANOS) {
       loggedNanos = nowNanos;
       LOG.warn("kafka_unavailable detail=\"{}\"; calls are held", what);

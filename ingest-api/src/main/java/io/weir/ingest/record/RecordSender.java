@@ -27,6 +27,7 @@ final class RecordSender {
   private final RecordStatistics statistics;
   private final OutletConnector connector;
   private final Runnable wakeLoop;
+  private final LocalClock clock;
   private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
   private long underWayBytes;
   private int firstLane;
@@ -37,13 +38,15 @@ final class RecordSender {
       Sealer sealer,
       RecordStatistics statistics,
       OutletConnector connector,
-      Runnable wakeLoop) {
+      Runnable wakeLoop,
+      LocalClock clock) {
     this.journal = journal;
     this.lanes = lanes;
     this.sealer = sealer;
     this.statistics = statistics;
     this.connector = connector;
     this.wakeLoop = wakeLoop;
+    this.clock = clock;
   }
 
   /**
@@ -99,7 +102,7 @@ final class RecordSender {
       return;
     }
     connector.complain(failure.detail());
-    answer.lane().notBefore(LocalClock.nanos() + RETRY_NANOS);
+    answer.lane().notBefore(clock.nowNanos() + RETRY_NANOS);
     if (answer.heartbeat()) {
       answer.lane().heartbeatUnderWay(false);
     } else {
@@ -166,8 +169,8 @@ final class RecordSender {
     }
   }
 
-  private static boolean isTooEarly(Lane lane) {
-    return LocalClock.nanos() - lane.notBeforeNanos() < 0;
+  private boolean isTooEarly(Lane lane) {
+    return clock.nowNanos() - lane.notBeforeNanos() < 0;
   }
 
   private void send(Outlet outlet, Lane lane, BatchHeader header, byte[] lines) {

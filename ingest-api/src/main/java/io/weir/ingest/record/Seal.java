@@ -15,7 +15,7 @@ import io.weir.topics.model.BatchHeader;
  * @param checksum CRC-32C of the batch's bytes
  * @param lowWatermarkEpochMillis the promise that the batch carries
  */
-record Seal(
+public record Seal(
     int partition,
     long batchSequence,
     long linesBefore,
@@ -25,7 +25,7 @@ record Seal(
     long lowWatermarkEpochMillis) {
 
   /** Lines of the partition up to the end of this batch. */
-  long linesThrough() {
+  public long linesThrough() {
     return linesBefore + count;
   }
 

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param seal what it is made of
  * @param lines its bytes, null when they are to be read from the journal
- * @param sinceNanos since when its oldest line has waited, by {@link LocalClock#nanos}
+ * @param sinceNanos since when its oldest line has waited, by {@link LocalClock#nowNanos}
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 record SealedBatch(Seal seal, byte @Nullable [] lines, long sinceNanos) {}

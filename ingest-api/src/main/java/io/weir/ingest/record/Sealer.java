@@ -22,6 +22,7 @@ final class Sealer {
   private final BatchCutter cutter;
   private final long lingerNanos;
   private final RecordStatistics statistics;
+  private final LocalClock clock;
   private long retainedBytes;
 
   Sealer(
@@ -30,13 +31,15 @@ final class Sealer {
       LowWatermark watermark,
       BatchCutter cutter,
       long lingerNanos,
-      RecordStatistics statistics) {
+      RecordStatistics statistics,
+      LocalClock clock) {
     this.journal = journal;
     this.lanes = lanes;
     this.watermark = watermark;
     this.cutter = cutter;
     this.lingerNanos = lingerNanos;
     this.statistics = statistics;
+    this.clock = clock;
   }
 
   /** A batch, the lane it is for, and how many pending chunks are in it. */
@@ -48,7 +51,7 @@ final class Sealer {
    * @param everything true when all pending lines are due
    */
   void seal(boolean everything) throws JournalException {
-    long nowNanos = LocalClock.nanos();
+    long nowNanos = clock.nowNanos();
     // the promise comes before the lines are looked at: whatever it covers is among them
     long promise = watermark.promise();
     List<Cut> cuts = new ArrayList<>();

@@ -127,7 +127,7 @@ final class BucketBook {
       inMemory.put(track.bucket, track);
       figures.driftNowTokens += track.openDriftTokens;
       figures.outageOpenTokens += track.openOutageTokens;
-      touch(track);
+      taken(track, atMillis);
       return;
     }
     track.limit = limit;
@@ -140,6 +140,17 @@ final class BucketBook {
     }
     figures.driftNowTokens += track.openDriftTokens - driftBefore;
     figures.outageOpenTokens += track.openOutageTokens - outageBefore;
+    taken(track, atMillis);
+  }
+
+  /**
+   * A record was taken. While a cache is being restored its bucket is told again: the call may have
+   * been decided before the loss, and its bucket been told before the record came.
+   */
+  private void taken(BucketTrack track, long atMillis) {
+    if (restoration != null && track.pendingCause == null) {
+      track.disturb(Cause.RESTORE, 0, atMillis);
+    }
     touch(track);
   }
 

@@ -335,7 +335,11 @@ final class BucketTrack {
     if (overlap > 0) {
       owe(overlap, at / MICROS_PER_MILLI, Cause.OVERLAP);
     }
-    forgetHeadroom();
+    if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
+      // the distance by the cache's word of then, moved by what it has wrong
+      long cacheDistance = stamp.fullAtEpochMicros() - micros(bucket, costTokens) - at;
+      gapCheck.noteHeadroom(cacheDistance + trueFullAtMicros - cacheFullAtMicros);
+    }
   }
 
   /** Says that a correction is due. */

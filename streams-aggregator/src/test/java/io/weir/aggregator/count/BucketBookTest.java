@@ -69,6 +69,18 @@ final class BucketBookTest {
   }
 
   @Test
+  void gapBeforeARecordThatWasOvertaken_isCreditedNoMoreThanThatOneShowsMissingToFull() {
+    // as before, but the call of T + 6 s is recorded after a later one
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 6_500, charge(EPOCH, 0, 1, 9, T + 13_000));
+    take(T + 6_000, charge(EPOCH, 0, 1, 8, T + 12_000));
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    assertEquals((T + 8_000) * 1_000, only().fullAtEpochMicros());
+  }
+
+  @Test
   void gapOfABucketThatWasNearlyFullBefore_isCreditedInFull() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     promise(T + 500);
@@ -228,6 +240,22 @@ final class BucketBookTest {
 
     assertEquals("g1", memory.restored.get(0).generation());
     assertEquals(1, memory.restored.get(0).buckets());
+  }
+
+  @Test
+  void callDecidedBeforeALoss_recordedAfterItsBucketWasTold_isToldBeforeTheWordRestored() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    memory.takeCacheLoss("g1", T + 50);
+    memory.tick();
+    take(T + 40, charge(EPOCH, 0, 5, 35, T + 35_000));
+    assertEquals(List.of(), memory.restored);
+
+    promise(T + 51);
+
+    assertEquals(2, memory.corrections.size());
+    assertEquals(35, memory.corrections.get(1).chargedTokens());
+    assertEquals((T + 35_000) * 1_000, memory.corrections.get(1).fullAtEpochMicros());
+    assertEquals(1, memory.restored.size());
   }
 
   @Test

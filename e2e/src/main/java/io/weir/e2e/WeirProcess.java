@@ -39,16 +39,28 @@ public final class WeirProcess implements AutoCloseable {
    */
   public static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
       throws IOException {
+    return startMain(folder, environment, "io.weir.launcher.WeirCommand", arguments);
+  }
+
+  /**
+   * Starts any main class of this class path.
+   *
+   * @param folder where its error output is kept
+   * @param environment as in {@link #start}
+   */
+  public static WeirProcess startMain(
+      Path folder, Map<String, String> environment, String mainClass, String... arguments)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx768m");
     if (Runtime.version().feature() >= 21) {
       command.add("--enable-native-access=ALL-UNNAMED");
     }
-    command.addAll(
-        List.of("-cp", System.getProperty("java.class.path"), "io.weir.launcher.WeirCommand"));
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), mainClass));
     command.addAll(List.of(arguments));
-    Path errors = Files.createTempFile(folder, arguments[0], ".err");
+    String shortName = mainClass.substring(mainClass.lastIndexOf('.') + 1);
+    Path errors = Files.createTempFile(folder, shortName + "-", ".err");
     ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
     builder.environment().keySet().removeIf(name -> name.startsWith("WEIR_"));
     builder.environment().putAll(environment);
@@ -145,6 +157,11 @@ public final class WeirProcess implements AutoCloseable {
   /** SIGTERM. */
   public void terminate() {
     process.destroy();
+  }
+
+  /** Its process id. */
+  public long pid() {
+    return process.pid();
   }
 
   /** Whether it runs. */

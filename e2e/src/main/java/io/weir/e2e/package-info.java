@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Black-box tests: real processes, met by their command line, their ports and their topics. */
+/** What puts Weir to the test: commands, and black-box tests over real processes. */
 @NullMarked
 package io.weir.e2e;
 

@@ -18,15 +18,27 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /** What stands in a topic, read as anyone would: JSON, without Weir's codecs. */
-final class Recorded {
+public final class Recorded {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private Recorded() {}
 
   /** One record: its headers as text, and each line of its value as JSON. */
-  record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {}
+  public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {
+    /** Names a batch of calls, alike each time it is sent; null when this holds no calls. */
+    public @Nullable String callBatch() {
+      return lines.isEmpty() || "cache-loss".equals(headers.get("weir-type"))
+          ? null
+          : String.join(
+              "/",
+              Integer.toString(partition),
+              headers.get("node"),
+              headers.get("node_epoch"),
+              headers.get("batch_seq"));
+    }
+  }
 
-  static List<Row> all(String bootstrapServers, String topic) throws IOException {
+  public static List<Row> all(String bootstrapServers, String topic) throws IOException {
     List<Row> rows = new ArrayList<>();
     try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
         new KafkaConsumer<>(

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import io.weir.e2e.chaos.ChaosCommand;
+import io.weir.e2e.sim.SimCommand;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The commands of {@code ./weir} that put Weir to the test. */
+@Command(
+    name = "weir",
+    mixinStandardHelpOptions = true,
+    description = "Puts Weir to the test.",
+    subcommands = {SimCommand.class, ChaosCommand.class, CommandLine.HelpCommand.class})
+public final class E2eCommand implements Runnable {
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private CommandSpec spec;
+
+  /** Runs a command line and ends the process with its status. */
+  public static void main(String[] arguments) {
+    System.exit(new CommandLine(new E2eCommand()).execute(arguments));
+  }
+
+  @Override
+  public void run() {
+    spec.commandLine().usage(spec.commandLine().getOut());
+  }
+}

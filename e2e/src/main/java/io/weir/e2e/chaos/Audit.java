@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.e2e.Recorded;
+import io.weir.e2e.WeirProcess;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Compares what callers were told with the audit log, the audit log with the ledger, and the ledger
+ * with every aggregator's reports. Shares no code with Weir: JSON as anyone would read it.
+ */
+final class Audit {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration CLOSED_PATIENCE = Duration.ofMinutes(3);
+
+  private final Cluster cluster;
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  Audit(Cluster cluster) {
+    this.cluster = cluster;
+  }
+
+  /**
+   * Waits until all windows of the calls are closed, then compares.
+   *
+   * @param rounds whose callers have stopped
+   */
+  Findings run(List<Truth> rounds, Instant begun) throws Exception {
+    Instant ended = Instant.now();
+    for (String url : cluster.reportsUrls()) {
+      awaitClosed(url, ended);
+    }
+    Map<Truth.Told, Long> recorded = recorded();
+    Map<String, Sums> counted = new HashMap<>();
+    recorded.forEach(
+        (call, cost) ->
+            counted.computeIfAbsent(call.client(), client -> new Sums()).add(call, cost));
+    Map<String, Sums> ledger = ledger();
+    List<Findings.OfRound> found = new ArrayList<>();
+    for (Truth truth : rounds) {
+      found.add(compare(truth, recorded.keySet(), counted, ledger));
+    }
+    return new Findings(found, quarantined(), verify(begun, ended));
+  }
+
+  private Findings.OfRound compare(
+      Truth truth, Set<Truth.Told> recorded, Map<String, Sums> counted, Map<String, Sums> ledger)
+      throws IOException, InterruptedException {
+    List<String> details = new ArrayList<>();
+    long lost = 0;
+    for (Truth.Told told : truth.told()) {
+      if (!recorded.contains(told)) {
+        lost++;
+        details.add("answered, but not recorded: " + told);
+      }
+    }
+    Set<String> clients = truth.clients();
+    long unknown =
+        recorded.stream()
+            .filter(call -> clients.contains(call.client()) && !truth.told().contains(call))
+            .count();
+    long doubled = Math.max(0, unknown - truth.untoldCount());
+    if (doubled > 0) {
+      details.add(doubled + " calls more than anyone made are recorded");
+    }
+    details.addAll(truth.wrongReports());
+    long misreported = truth.wrongReports().size();
+    for (String client : new TreeSet<>(clients)) {
+      Sums right = counted.getOrDefault(client, new Sums());
+      Sums row = ledger.getOrDefault(client, new Sums());
+      if (!right.equals(row)) {
+        details.add(client + ": recorded " + right + ", in the ledger " + row);
+        lost += Math.max(0, right.calls() - row.calls());
+        doubled += Math.max(0, row.calls() - right.calls());
+        misreported += right.calls() == row.calls() ? 1 : 0;
+      }
+      for (String url : cluster.reportsUrls()) {
+        Sums reported = reported(url, client);
+        if (!reported.equals(right)) {
+          misreported++;
+          details.add(client + ": recorded " + right + ", " + url + " reports " + reported);
+        }
+      }
+    }
+    return new Findings.OfRound(
+        truth.answered(),
+        truth.untoldCount(),
+        lost,
+        doubled,
+        truth.reports(),
+        misreported,
+        details);
+  }
+
+  /** Calls of the audit log with their costs: repeated batches and repeated ids are dropped. */
+  private Map<Truth.Told, Long> recorded() throws IOException {
+    Map<Truth.Told, Long> recorded = new HashMap<>();
+    Set<String> batches = new HashSet<>();
+    for (Recorded.Row row : Recorded.all(cluster.kafka(), "weir.calls.v1")) {
+      String batch = row.callBatch();
+      if (batch != null && batches.add(batch)) {
+        for (JsonNode line : row.lines()) {
+          recorded.put(
+              new Truth.Told(
+                  line.path("client").asText(),
+                  line.path("id").asText(),
+                  line.path("allowed").asBoolean()),
+              line.path("cost").asLong());
+        }
+      }
+    }
+    return recorded;
+  }
+
+  private Map<String, Sums> ledger() throws IOException {
+    Map<String, Sums> ledger = new HashMap<>();
+    for (Recorded.Row row : Recorded.all(cluster.kafka(), "weir.usage.ledger.v1")) {
+      for (JsonNode line : row.lines()) {
+        if (line.has("client")) {
+          ledger
+              .computeIfAbsent(line.path("client").asText(), client -> new Sums())
+              .add(
+                  line.path("quantity").asLong(),
+                  line.path("calls_allowed").asLong(),
+                  line.path("calls_denied").asLong());
+        }
+      }
+    }
+    return ledger;
+  }
+
+  private Sums reported(String url, String client) throws IOException, InterruptedException {
+    JsonNode report =
+        JSON.readTree(
+            get(
+                url
+                    + "/v1/usage?window=total&from=2026-01-01&client="
+                    + URLEncoder.encode(client, StandardCharsets.UTF_8)));
+    Sums sums = new Sums();
+    for (JsonNode row : report.path("data")) {
+      sums.add(
+          row.path("quantity").asLong(), row.path("allowed").asLong(), row.path("denied").asLong());
+    }
+    return sums;
+  }
+
+  private long quarantined() throws IOException {
+    return Recorded.all(cluster.kafka(), "weir.quarantine.v1").size();
+  }
+
+  private int verify(Instant begun, Instant ended) throws IOException, InterruptedException {
+    try (WeirProcess verify =
+        WeirProcess.start(
+            cluster.folder(),
+            Map.of("WEIR_KAFKA", cluster.kafka(), "WEIR_WINDOW", Cluster.WINDOW),
+            "verify",
+            "--from",
+            begun.minusSeconds(60).toString(),
+            "--to",
+            ended.plusSeconds(60).toString())) {
+      int status = verify.awaitExit();
+      boolean agrees = verify.output().contains("0 differences");
+      return status == 0 && agrees ? 0 : 1;
+    }
+  }
+
+  private void awaitClosed(String url, Instant time) throws InterruptedException {
+    long deadline = System.nanoTime() + CLOSED_PATIENCE.toNanos();
+    String last = "";
+    while (System.nanoTime() - deadline < 0) {
+      try {
+        last = get(url + "/v1/completeness");
+        if (isClosed(last, time)) {
+          return;
+        }
+      } catch (IOException notYet) {
+        last = notYet.toString();
+      }
+      TimeUnit.MILLISECONDS.sleep(100);
+    }
+    throw new IllegalStateException(url + " has not closed " + time + ": " + last);
+  }
+
+  private static boolean isClosed(String completeness, Instant time) throws IOException {
+    JsonNode partitions = JSON.readTree(completeness).path("partitions");
+    for (JsonNode partition : partitions) {
+      JsonNode through = partition.path("closed_through");
+      if (!through.isTextual() || !Instant.parse(through.textValue()).isAfter(time)) {
+        return false;
+      }
+    }
+    return partitions.size() == Cluster.PARTITIONS;
+  }
+
+  private String get(String url) throws IOException, InterruptedException {
+    HttpResponse<String> answer =
+        http.send(
+            HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(20)).build(),
+            HttpResponse.BodyHandlers.ofString());
+    if (answer.statusCode() != 200) {
+      throw new IOException(url + " answers " + answer.statusCode() + ": " + answer.body());
+    }
+    return answer.body();
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.e2e.chaos.Callers.Round;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads reports while calls are made and faults happen, from every aggregator in turn. A report may
+ * be refused; one that is answered must not tell more calls than were made, nor fewer than an
+ * earlier one that had not counted further.
+ */
+final class ReportReader implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final long NANOS_BETWEEN_REPORTS = 50_000_000;
+
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(Duration.ofSeconds(1))
+          .build();
+  private final List<String> reportsUrls;
+  private final Supplier<Round> round;
+  private final Map<String, Seen> newest = new HashMap<>();
+  private final Thread thread = new Thread(this::readUntilStopped, "report-reader");
+  private volatile boolean stopping;
+
+  /** The report of a client that had counted furthest, and where it stood. */
+  private record Seen(long calls, long offset, String url) {}
+
+  ReportReader(List<String> reportsUrls, Supplier<Round> round) {
+    this.reportsUrls = List.copyOf(reportsUrls);
+    this.round = round;
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  private void readUntilStopped() {
+    for (long n = 0; !stopping; n++) {
+      Round of = round.get();
+      String url = reportsUrls.get((int) (n % reportsUrls.size()));
+      try {
+        read(of, of.client(n / reportsUrls.size()), url);
+      } catch (IOException noReport) {
+        LOG.debug("no report: {}", noReport.toString()); // the audit sees to it that they come back
+      } catch (InterruptedException interrupted) {
+        return;
+      }
+      LockSupport.parkNanos(NANOS_BETWEEN_REPORTS);
+    }
+  }
+
+  private void read(Round of, String client, String url) throws IOException, InterruptedException {
+    HttpResponse<String> answer =
+        http.send(
+            HttpRequest.newBuilder(
+                    URI.create(url + "/v1/usage?window=total&from=2026-01-01&client=" + client))
+                .timeout(Duration.ofSeconds(10))
+                .build(),
+            HttpResponse.BodyHandlers.ofString());
+    if (answer.statusCode() == 200) {
+      JsonNode report = JSON.readTree(answer.body());
+      if (report.path("completeness").path("missing_partitions").isEmpty()) {
+        of.truth().reported(wrong(of, client, url, report));
+      }
+    }
+  }
+
+  private @Nullable String wrong(Round of, String client, String url, JsonNode report) {
+    long calls = 0;
+    for (JsonNode row : report.path("data")) {
+      calls += row.path("allowed").asLong() + row.path("denied").asLong();
+    }
+    long made = of.truth().tries(client); // asked after the report: it can only have grown
+    if (calls > made) {
+      return client + ": " + url + " reports " + calls + " calls of " + made + " made";
+    }
+    long offset = offset(report.path("completeness").path("position").asText());
+    Seen before = newest.get(client);
+    if (before == null || offset >= before.offset()) {
+      newest.put(client, new Seen(calls, offset, url));
+    }
+    return before != null && offset >= before.offset() && calls < before.calls()
+        ? client
+            + ": "
+            + url
+            + " reports "
+            + calls
+            + " calls at offset "
+            + offset
+            + ", before it were "
+            + before
+        : null;
+  }
+
+  /** A client is in one partition, so that the position is one {@code partition:offset}. */
+  private static long offset(String position) {
+    return Long.parseLong(position.substring(position.lastIndexOf(':') + 1));
+  }
+
+  void stop() throws InterruptedException {
+    stopping = true;
+    thread.join();
+  }
+
+  @Override
+  public void close() {
+    stopping = true;
+  }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.sim;
+
+import io.weir.decision.BucketArithmetic;
+import io.weir.decision.BucketReply;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.BucketState;
+import io.weir.decision.Check;
+import io.weir.decision.CheckDecider;
+import io.weir.decision.Decision;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.CorrectionRule;
+import io.weir.e2e.sim.InvariantBroken.Invariant;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Watches what each bucket admits: in any time at most its capacity and its refill, by a level of
+ * its own that only admissions lower. What may come on top is named, term by term.
+ */
+final class BucketWitness implements CacheWitness {
+  /** Refill of the milliseconds by which records round the times of calls. */
+  private static final double ROUNDING_TOKENS = 0.5;
+
+  /**
+   * Term: how near full a bucket was while a charge of it was missing is known from stamps alone,
+   * so that what is given back for it may be a part of a token too much.
+   */
+  private static final double GAP_ESTIMATE_TOKENS = 1;
+
+  private final World world;
+  private final TreeMap<String, Admissions> buckets = new TreeMap<>();
+  private final TreeMap<String, Long> charged = new TreeMap<>();
+  private boolean wentBack;
+
+  private static final class Admissions {
+    final boolean held;
+    BucketLimit limit;
+    double level;
+    double allowance;
+    boolean gapCredited;
+    long passedMicros;
+
+    Admissions(BucketRequest request, long passedMicros) {
+      this.limit = request.limit();
+      this.held = request.held();
+      this.level = (double) limit.capacityTokens();
+      this.passedMicros = passedMicros;
+    }
+
+    void refill(long nowPassedMicros) {
+      if (limit instanceof TokenBucketLimit bucket) {
+        double gained =
+            (double) (nowPassedMicros - passedMicros)
+                * bucket.refillTokens()
+                / bucket.refillPeriodMicros();
+        level = Math.min((double) bucket.capacityTokens(), level + gained);
+      }
+      passedMicros = nowPassedMicros;
+    }
+  }
+
+  BucketWitness(World world) {
+    this.world = world;
+  }
+
+  /**
+   * Tokens by which a quota may stay too low although all is healed: when the cache goes back
+   * behind charges, and as many are charged that nobody records, the counter shows neither.
+   *
+   * @param recordedTokens what the cache has charged and is recorded
+   */
+  long hiddenTokens(String bucket, long recordedTokens) {
+    return wentBack ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
+  }
+
+  /** Notes what a decision admits. */
+  AdmittedTokens admitted(Check check, Decision decision) {
+    if (!(decision instanceof Decision.Allowed allowed)) {
+      return AdmittedTokens.NONE;
+    }
+    List<Admissions> charged = new ArrayList<>();
+    long passed = world.redis().clock().passedMicros();
+    for (int i = 0; i < check.buckets().size(); i++) {
+      BucketRequest request = check.buckets().get(i);
+      BucketReply reply = allowed.buckets().get(i);
+      if (reply.charged()) {
+        Admissions bucket =
+            buckets.computeIfAbsent(request.bucket(), unseen -> new Admissions(request, passed));
+        bucket.refill(passed);
+        bucket.level -= check.cost();
+        charged.add(bucket);
+        world
+            .trace()
+            .note("charged", request.bucket(), check.cost(), reply.remainingTokens(), bucket.level);
+        if (bucket.level + bucket.allowance < -ROUNDING_TOKENS) {
+          throw new InvariantBroken(
+              Invariant.ADMITTED,
+              request.bucket()
+                  + " admits "
+                  + -(bucket.level + bucket.allowance)
+                  + " tokens more than capacity, refill and named terms of "
+                  + bucket.allowance);
+        }
+      }
+    }
+    return () -> charged.forEach(bucket -> bucket.level += check.cost());
+  }
+
+  /** Term: what is given back to a bucket by a settlement may be admitted again. */
+  void refunded(List<Charge> charges, long tokens) {
+    for (Charge charge : charges) {
+      Admissions bucket = buckets.get(charge.bucket());
+      if (bucket != null && charge.cost() > 0) {
+        bucket.allowance += tokens;
+      }
+    }
+  }
+
+  /** Term: what answered calls were charged whose record went with a disk is given back. */
+  void recordsLost(List<Charge> charges) {
+    for (Charge charge : charges) {
+      Admissions bucket = buckets.get(charge.bucket());
+      if (bucket != null) {
+        bucket.allowance += charge.cost();
+      }
+    }
+  }
+
+  /**
+   * Term: one capacity for each loss of the cache. A quota that holds gives none, unless nobody
+   * could see the loss.
+   */
+  @Override
+  public void cacheLost(boolean toOlder, boolean seen) {
+    wentBack |= toOlder;
+    for (Admissions bucket : buckets.values()) {
+      if (!bucket.held || !seen) {
+        bucket.allowance += bucket.limit.capacityTokens();
+      }
+    }
+  }
+
+  @Override
+  public void decided(Check check, CheckDecider.Outcome outcome) {
+    if (!(outcome.decision() instanceof Decision.Allowed) && !outcome.writes().isEmpty()) {
+      throw new InvariantBroken(Invariant.DENY, "a call that is not allowed writes " + outcome);
+    }
+    for (CheckDecider.Write write : outcome.writes()) {
+      charged.merge(write.bucket(), check.cost(), Long::sum);
+    }
+  }
+
+  @Override
+  public void corrected(
+      Bounded bounded, @Nullable BucketState before, CorrectionRule.Result result) {
+    Correction correction = bounded.correction();
+    BucketState after = result.state();
+    world
+        .trace()
+        .note(
+            "correction",
+            correction.cause().wireName(),
+            correction.bucket(),
+            correction.epoch(),
+            correction.version(),
+            result.outcome().kind().name(),
+            result.outcome().changeTokens());
+    if (after == null) {
+      return;
+    }
+    checkOrder(correction, before, after);
+    if (BucketArithmetic.of(correction.limit()).levelUnits(after)
+        > BucketArithmetic.of(correction.limit()).capacityUnits()) {
+      throw broken(correction, before, after, "above its capacity");
+    }
+    Admissions bucket = buckets.get(correction.bucket());
+    boolean mayMiss =
+        correction.cause() == Correction.Cause.GAP
+            || correction.cause() == Correction.Cause.RESTORE;
+    if (bucket != null && correction.cause() == Correction.Cause.GAP && !bucket.gapCredited) {
+      bucket.gapCredited = true;
+      bucket.allowance += GAP_ESTIMATE_TOKENS;
+    }
+    if (bucket != null && mayMiss) {
+      // term: calls of a node that was silent for too long count as never made, until they come
+      bucket.allowance += world.tokensOfSilentNodes(correction.bucket());
+    }
+  }
+
+  private static void checkOrder(
+      Correction correction, @Nullable BucketState before, BucketState after) {
+    if (before == null) {
+      return;
+    }
+    boolean newer =
+        after.epoch() > before.epoch()
+            || (after.epoch() == before.epoch() && after.version() > before.version());
+    if (!newer) {
+      throw broken(correction, before, after, "not newer");
+    }
+    if (after.epoch() == before.epoch() && after.chargedTokens() != before.chargedTokens()) {
+      throw broken(correction, before, after, "with another counter");
+    }
+  }
+
+  private static InvariantBroken broken(
+      Correction correction, @Nullable BucketState before, BucketState after, String how) {
+    return new InvariantBroken(
+        Invariant.CORRECTIONS,
+        correction + " makes of " + before + " what is " + how + ": " + after);
+  }
+}

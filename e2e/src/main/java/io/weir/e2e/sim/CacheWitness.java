@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.sim;
+
+import io.weir.decision.BucketState;
+import io.weir.decision.Check;
+import io.weir.decision.CheckDecider;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.CorrectionRule;
+import org.jspecify.annotations.Nullable;
+
+/** Sees what the cache does, as it does it. */
+interface CacheWitness {
+  /** A check was decided; nothing of it is kept yet. */
+  void decided(Check check, CheckDecider.Outcome outcome);
+
+  /** A correction was applied, or not; nothing of it is kept yet. */
+  void corrected(Bounded correction, @Nullable BucketState before, CorrectionRule.Result result);
+
+  /**
+   * The cache has lost its state, or some of it.
+   *
+   * @param toOlder whether it has gone back to an older state
+   * @param seen whether the nodes can see it
+   */
+  void cacheLost(boolean toOlder, boolean seen);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.sim;
+
+import io.weir.e2e.sim.InvariantBroken.Invariant;
+import io.weir.ingest.record.JournalIdentity;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsagePosition;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What each caller was told, and so what must be in the log: an answered call exactly once, one
+ * that was not answered at most once.
+ */
+final class CallBook {
+  private final TreeMap<String, Told> told = new TreeMap<>();
+  private final Set<String> unanswered = new HashSet<>();
+  private final Set<String> lostJournals = new HashSet<>();
+  private final Set<String> arrived = new HashSet<>();
+  private final Map<String, Long> heardMicros = new HashMap<>();
+  private int lostCalls;
+
+  /** A call that was answered, and is kept at a place. */
+  private record Told(UsagePosition position, CallEvent call, @Nullable Long settledAt) {
+    boolean isAt(@Nullable CallEvent line) {
+      if (line == null) {
+        return false;
+      }
+      Settlement settlement = line.settlement();
+      return settledAt == null
+          ? line.equals(call)
+          : line.id().equals(call.id())
+              && settlement != null
+              && settlement.actualCost() == settledAt;
+    }
+  }
+
+  /** A caller asks, and may never hear. */
+  void asked(String id) {
+    unanswered.add(id);
+  }
+
+  /** A caller was told that the call is kept. */
+  void answered(CallEvent call, UsagePosition position) {
+    tell(new Told(position, call, null));
+  }
+
+  /** A caller was told that the call is settled, and that this is kept. */
+  void settled(CallEvent call, long actualCost, UsagePosition position) {
+    tell(new Told(position, call, actualCost));
+  }
+
+  private void tell(Told next) {
+    Told earlier = told.put(next.position.toString(), next);
+    if (earlier != null) {
+      throw new InvariantBroken(
+          Invariant.BILLED,
+          "two callers were told the position " + next.position + ": " + earlier.call);
+    }
+  }
+
+  /**
+   * The disk of a journal is gone: what Kafka does not have by now may never come.
+   *
+   * @return what those calls were charged
+   */
+  List<Charge> journalLost(JournalIdentity journal) {
+    lostJournals.add(journal.node() + ":" + journal.epoch());
+    return told.entrySet().stream()
+        .filter(entry -> !arrived.contains(entry.getKey()))
+        .map(Map.Entry::getValue)
+        .filter(lost -> lost.settledAt == null && isLost(lost.position))
+        .flatMap(lost -> lost.call.charges().stream())
+        .toList();
+  }
+
+  /** A batch has reached the log. */
+  void arrived(int partition, BatchHeader batch, long nowMicros) {
+    for (long line = 1; line <= batch.count(); line++) {
+      arrived.add(
+          new UsagePosition(partition, batch.node(), batch.nodeEpoch(), batch.linesBefore() + line)
+              .toString());
+    }
+    String journal = partition + ":" + batch.node() + ":" + batch.nodeEpoch();
+    if (batch.departing()) {
+      heardMicros.remove(journal);
+    } else {
+      heardMicros.put(journal, nowMicros);
+    }
+  }
+
+  /**
+   * Tokens of answered calls on a bucket that are not in the log, of journals that were not heard
+   * of in their partition since a moment.
+   */
+  long tokensOfSilentJournals(String bucket, long sinceMicros) {
+    long tokens = 0;
+    for (Map.Entry<String, Told> entry : told.entrySet()) {
+      UsagePosition at = entry.getValue().position;
+      String journal = at.partition() + ":" + at.node() + ":" + at.nodeEpoch();
+      boolean silent = heardMicros.getOrDefault(journal, 0L) < sinceMicros;
+      if (silent && !arrived.contains(entry.getKey())) {
+        for (Charge charge : entry.getValue().call.charges()) {
+          tokens += charge.bucket().equals(bucket) ? charge.cost() : 0;
+        }
+      }
+    }
+    return tokens;
+  }
+
+  /** Whether somebody was told that the call at this place is kept. */
+  boolean wasAnswered(UsagePosition position) {
+    return told.containsKey(position.toString());
+  }
+
+  /** Whether everything that must come has come. */
+  boolean isComplete() {
+    return told.entrySet().stream()
+        .allMatch(entry -> arrived.contains(entry.getKey()) || isLost(entry.getValue().position()));
+  }
+
+  private boolean isLost(UsagePosition position) {
+    return lostJournals.contains(position.node() + ":" + position.nodeEpoch());
+  }
+
+  int answeredCalls() {
+    return told.size();
+  }
+
+  /** Answered calls that went with a disk. */
+  int lostCalls() {
+    return lostCalls;
+  }
+
+  /** Checks the log against what callers know. */
+  void check(List<LogLines.Line> lines) {
+    Map<String, LogLines.Line> lineAt = new HashMap<>();
+    Map<String, String> placeOfUnanswered = new HashMap<>();
+    for (LogLines.Line line : lines) {
+      String place = line.position().toString();
+      LogLines.Line other = lineAt.putIfAbsent(place, line);
+      if (other != null && !other.text().equals(line.text())) {
+        throw new InvariantBroken(
+            Invariant.BILLED,
+            "two lines have the place " + place + ": " + other.text() + line.text());
+      }
+      if (other == null && !told.containsKey(place)) {
+        checkUnanswered(line, place, placeOfUnanswered);
+      }
+    }
+    for (Told expected : told.values()) {
+      LogLines.Line found = lineAt.get(expected.position.toString());
+      if (found == null && isLost(expected.position)) {
+        lostCalls++;
+      } else if (!expected.isAt(found == null ? null : found.call())) {
+        throw new InvariantBroken(
+            Invariant.BILLED,
+            "a caller was told "
+                + expected
+                + ", there is "
+                + (found == null ? null : found.text()));
+      }
+    }
+  }
+
+  private void checkUnanswered(
+      LogLines.Line line, String place, Map<String, String> placeOfUnanswered) {
+    String id = line.call().id();
+    if (!unanswered.contains(id) && line.call().idFromCaller()) {
+      throw new InvariantBroken(Invariant.BILLED, "nobody asked for " + line.text());
+    }
+    String other = line.call().idFromCaller() ? null : placeOfUnanswered.put(id, place);
+    if (other != null) {
+      throw new InvariantBroken(
+          Invariant.BILLED, id + " was asked for once and is at " + other + " and " + place);
+    }
+  }
+}

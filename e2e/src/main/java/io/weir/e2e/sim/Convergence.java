@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.sim;
+
+import io.weir.decision.BucketArithmetic;
+import io.weir.e2e.sim.InvariantBroken.Invariant;
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Where each bucket should stand by the records alone: every recorded call is taken from it at its
+ * time, whoever decided the call and whatever the cache thought of it.
+ */
+final class Convergence {
+  /**
+   * Charges made while a correction is applied may be placed in time a little wrong, and times are
+   * recorded in whole milliseconds (decision 0005).
+   */
+  private static final double TOLERANCE_TOKENS = 1.1;
+
+  private final World world;
+  private final TreeMap<String, History> histories = new TreeMap<>();
+
+  private record Event(long atMillis, long epoch, long charged, long tokens) {
+    boolean isStamped() {
+      return epoch > 0;
+    }
+  }
+
+  private static final class History {
+    final List<Event> events = new ArrayList<>();
+    BucketLimit limit;
+
+    History(BucketLimit limit) {
+      this.limit = limit;
+    }
+  }
+
+  Convergence(World world, List<LogLines.Line> lines) {
+    this.world = world;
+    Set<String> seen = new HashSet<>();
+    for (LogLines.Line line : lines) {
+      CallEvent call = line.call();
+      boolean settles = call.settlement() != null;
+      if (seen.add(line.position().toString())
+          && (!settles || seen.add("settled " + call.client() + " " + call.id()))) {
+        call.charges().forEach(charge -> add(call, charge));
+      }
+    }
+    Comparator<Event> order =
+        Comparator.comparingLong(Event::atMillis)
+            .thenComparingLong(Event::epoch)
+            .thenComparingLong(Event::charged);
+    histories.values().forEach(history -> history.events.sort(order));
+  }
+
+  private void add(CallEvent call, Charge charge) {
+    BucketLimit limit = charge.limit();
+    if (limit == null) {
+      return;
+    }
+    History history = histories.computeIfAbsent(charge.bucket(), unseen -> new History(limit));
+    Stamp stamp = charge.stamp();
+    long tokens =
+        call.settlement() == null ? charge.cost() : charge.cost() > 0 ? call.quantity() : 0;
+    history.events.add(
+        new Event(
+            call.happenedAtEpochMillis(),
+            stamp == null ? 0 : stamp.epoch(),
+            stamp == null ? 0 : stamp.charged(),
+            tokens));
+  }
+
+  /**
+   * Compares the cache with the truth.
+   *
+   * @param healedMicros when the last disturbance had been healed, by Redis' clock: a token bucket
+   *     that was not full since may still lack what a debt cap or a clock that was set has cut off
+   */
+  void check(long healedMicros) {
+    for (Map.Entry<String, History> each : histories.entrySet()) {
+      BucketLimit limit = each.getValue().limit;
+      if (limit instanceof QuotaLimit quota) {
+        checkQuota(each.getKey(), quota, each.getValue());
+      } else if (limit instanceof TokenBucketLimit bucket) {
+        checkBucket(each.getKey(), bucket, each.getValue(), healedMicros);
+      }
+    }
+  }
+
+  private void checkQuota(String bucket, QuotaLimit quota, History history) {
+    if (quota.endsAtEpochMicros() <= world.redis().clock().epochMicros()) {
+      return;
+    }
+    long used = history.events.stream().mapToLong(Event::tokens).sum();
+    long truth = Math.max(quota.capacityTokens() - used, -debtCapOf(bucket));
+    long stamped = history.events.stream().filter(Event::isStamped).mapToLong(Event::tokens).sum();
+    double hidden = (double) world.buckets().hiddenTokens(bucket, stamped);
+    compare(bucket, (double) truth, hidden, 0);
+  }
+
+  private void checkBucket(
+      String bucket, TokenBucketLimit limit, History history, long healedMicros) {
+    double interval = (double) limit.refillPeriodMicros() / limit.refillTokens();
+    double fullAt = 0;
+    boolean wasFullSince = false;
+    for (Event event : history.events) {
+      double at = event.atMillis() * 1_000.0;
+      wasFullSince |= at > healedMicros && fullAt < at;
+      fullAt = event.tokens() < 0 ? fullAt : Math.max(fullAt, at);
+      fullAt += event.tokens() * interval;
+    }
+    double now = world.redis().clock().epochMicros();
+    double missing = Math.max(0, fullAt - now) / interval;
+    if (wasFullSince || fullAt <= healedMicros) {
+      compare(bucket, limit.capacityTokens() - missing, TOLERANCE_TOKENS, TOLERANCE_TOKENS);
+    }
+  }
+
+  private void compare(String bucket, double truth, double below, double above) {
+    double level = level(bucket);
+    world.trace().note("standing", bucket, level, truth);
+    if (level < truth - below || level > truth + above) {
+      throw new InvariantBroken(
+          Invariant.CONVERGENCE, bucket + " stands at " + level + ", by the records at " + truth);
+    }
+  }
+
+  private double level(String bucket) {
+    History history = histories.get(bucket);
+    if (history == null) {
+      throw new IllegalArgumentException("nobody called on " + bucket);
+    }
+    BucketArithmetic arithmetic = BucketArithmetic.of(history.limit);
+    return (double)
+            arithmetic.levelUnits(
+                arithmetic.refill(world.redis().kept(bucket), world.redis().clock().epochMicros()))
+        / arithmetic.unitsPerToken();
+  }
+
+  private long debtCapOf(String bucket) {
+    String name = BucketKeys.policyPart(bucket);
+    return world.plan().policies().policies().stream()
+        .filter(policy -> BucketKeys.part(policy.name()).equals(name) || policy.name().equals(name))
+        .mapToLong(Policy::debtCapTokens)
+        .findFirst()
+        .orElseThrow();
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.sim;
+
+import io.weir.e2e.sim.InvariantBroken.Invariant;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.UsageRow;
+
+/**
+ * Why a call may come after its window was closed as complete. There are three reasons: a clock was
+ * set; the call's journal was not known in the partition, or had said goodbye, when the call was
+ * decided; or its caller was told that it is not kept.
+ */
+final class Lateness {
+  private final World world;
+  private final int partition;
+
+  Lateness(World world, int partition) {
+    this.world = world;
+    this.partition = partition;
+  }
+
+  /** Throws when there is no reason for the row. */
+  void explain(UsageRow row) {
+    if (world.wasAnyClockSet()) {
+      return;
+    }
+    SimulatedLog log = world.kafka().calls(partition);
+    for (long offset = row.count().firstOffset(); offset <= row.count().lastOffset(); offset++) {
+      BatchHeader header = LogLines.header(log.at(offset));
+      if (header != null
+          && wasKnownDuring(header, row, log)
+          && holdsAnsweredCallOf(row, log.at(offset))) {
+        throw new InvariantBroken(
+            Invariant.CLOSE,
+            "calls of " + header + " come after their window was closed as complete: " + row);
+      }
+    }
+  }
+
+  /** A call that was refused since it could not be kept may be kept, and come, all the same. */
+  private boolean holdsAnsweredCallOf(UsageRow row, SimulatedLog.Entry entry) {
+    return LogLines.of(partition, entry).stream()
+        .filter(line -> line.call().decidedAtEpochMillis() >= row.window().startEpochMillis())
+        .filter(line -> line.call().decidedAtEpochMillis() < row.window().endEpochMillis())
+        .anyMatch(line -> world.calls().wasAnswered(line.position()));
+  }
+
+  private static boolean wasKnownDuring(BatchHeader late, UsageRow row, SimulatedLog log) {
+    // a call may be decided at any time of its window
+    long firstMillis = row.window().startEpochMillis() - Plan.GRACE_MILLIS;
+    long lastMillis = row.window().endEpochMillis() + Plan.GRACE_MILLIS;
+    boolean known = false;
+    for (SimulatedLog.Entry entry : log.all()) {
+      BatchHeader header = LogLines.header(entry);
+      if (header == null
+          || !header.node().equals(late.node())
+          || header.nodeEpoch() != late.nodeEpoch()) {
+        continue;
+      }
+      if (entry.appendEpochMillis() < firstMillis) {
+        known = !header.departing();
+      } else if (entry.appendEpochMillis() < lastMillis && header.departing()) {
+        return false;
+      }
+    }
+    return known;
+  }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.sim;
+
+import io.weir.aggregator.count.PartitionCounter.Stores;
+import io.weir.aggregator.count.SeenIds;
+import io.weir.aggregator.count.SourceRecord;
+import io.weir.decision.BucketState;
+import io.weir.decision.Check;
+import io.weir.decision.CheckDecider;
+import io.weir.decision.Decision;
+import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.decision.correction.CorrectionRule;
+import io.weir.ingest.record.Journal;
+import io.weir.topics.model.BatchHeader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Planted bugs, each at one edge of the simulated world; the product's code knows none of them. The
+ * simulation is worth what it finds of them.
+ */
+enum Mutant implements Edges {
+  /** The code as it is. */
+  NONE("nothing is wrong"),
+
+  SKIP_BATCH_DEDUPE("what was seen of a journal is not kept, so a batch is counted again") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return new Stores(
+          real.open(),
+          real.closed(),
+          new ForgetfulStore(real.progress(), key -> key[0] == 'n'),
+          real.buckets(),
+          real.ids());
+    }
+  },
+
+  FORGET_CALLER_IDS("an id of a caller is new each time") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return withIds(real, (key, at) -> !isSettled(key) || real.ids().add(key, at));
+    }
+  },
+
+  SETTLE_TWICE("a second settlement of a call counts, too") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return withIds(real, (key, at) -> isSettled(key) || real.ids().add(key, at));
+    }
+  },
+
+  COUNT_BEFORE_DEDUPE("an id is looked up before the one counted just before is remembered") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return withIds(real, (key, at) -> real.ids().add(key, at) || ids.isUncommitted(key));
+    }
+  },
+
+  CLOSE_BY_WALL_CLOCK("windows close by the broker's clock, whatever nodes promise") {
+    @Override
+    public SourceRecord taken(SourceRecord record) {
+      byte[] now = Long.toString(record.appendEpochMillis()).getBytes(StandardCharsets.US_ASCII);
+      return new SourceRecord(
+          record.offset(),
+          record.appendEpochMillis(),
+          record.value(),
+          name -> name.equals("low_watermark_ms") ? now : record.headers().apply(name));
+    }
+  },
+
+  PROMISE_EARLY("a node promises now, not its oldest call that Kafka does not have") {
+    @Override
+    public BatchHeader sent(BatchHeader header, long brokerEpochMillis) {
+      return new BatchHeader(
+          header.node(),
+          header.nodeEpoch(),
+          header.batchSequence(),
+          header.count(),
+          header.lowWatermarkEpochMillis() + 5_000,
+          header.linesBefore(),
+          header.departing());
+    }
+  },
+
+  CLOSE_BEFORE_ROWS("a CLOSE is written before the rows it covers") {
+    @Override
+    public List<CounterOutput.Output> committed(List<CounterOutput.Output> outputs) {
+      List<CounterOutput.Output> reordered = new ArrayList<>();
+      for (CounterOutput.Output output : outputs) {
+        boolean isClose =
+            output.target() == CounterOutput.Target.LEDGER
+                && new String(output.value(), StandardCharsets.UTF_8).contains("\"CLOSE\"");
+        reordered.add(isClose ? 0 : reordered.size(), output);
+      }
+      return reordered;
+    }
+  },
+
+  FORGET_CLOSED_ROWS("a closed row is forgotten, so that an adjustment begins anew") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return new Stores(
+          real.open(),
+          new ForgetfulStore(real.closed(), key -> true),
+          real.progress(),
+          real.buckets(),
+          real.ids());
+    }
+  },
+
+  OFFSET_WITHOUT_STORES("the offset is committed, the stores and outputs are not") {
+    @Override
+    public boolean commitsOffsetAlone() {
+      return true;
+    }
+  },
+
+  READ_UNCOMMITTED("readers see what an aborted transaction wrote") {
+    @Override
+    public boolean readsAborted() {
+      return true;
+    }
+  },
+
+  FORGET_SEALS("the journal forgets how batches were cut when the process ends") {
+    @Override
+    public Journal journal(Journal disk) {
+      return SpoiledJournal.withoutSeals(disk);
+    }
+  },
+
+  REUSE_BATCH_NUMBERS("a journal with nothing left to send counts batches from 1 again") {
+    @Override
+    public Journal journal(Journal disk) {
+      return SpoiledJournal.beginningAnew(disk);
+    }
+  },
+
+  LOSE_JOURNAL_TAIL("the last lines of the journal were not written through") {
+    @Override
+    public Journal journal(Journal disk) {
+      return SpoiledJournal.withoutTail(disk);
+    }
+  },
+
+  CORRECT_WITH_OLDER("a correction with a lesser version is applied, too") {
+    @Override
+    public CorrectionRule.Result correct(
+        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+      BucketState believed = kept == null ? null : with(kept, 0, kept.chargedTokens());
+      return CorrectionRule.apply(correction, believed, nowEpochMicros);
+    }
+  },
+
+  CORRECTION_FORGETS_CHARGES("a correction leaves out what was charged since it was computed") {
+    @Override
+    public CorrectionRule.Result correct(
+        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+      long known = correction.correction().chargedTokens();
+      if (kept == null || kept.chargedTokens() <= known) {
+        return CorrectionRule.apply(correction, kept, nowEpochMicros);
+      }
+      CorrectionRule.Result result =
+          CorrectionRule.apply(correction, with(kept, kept.version(), known), nowEpochMicros);
+      BucketState state = result.state();
+      return state == null
+          ? result
+          : new CorrectionRule.Result(
+              result.outcome(),
+              with(state, state.version(), kept.chargedTokens()),
+              result.ttlMillis());
+    }
+  },
+
+  CORRECTION_RAISES_COUNTER("a correction sets the bucket's counter") {
+    @Override
+    public CorrectionRule.Result correct(
+        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+      CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
+      BucketState state = result.state();
+      return state == null
+          ? result
+          : new CorrectionRule.Result(
+              result.outcome(),
+              with(
+                  state,
+                  state.version(),
+                  Math.max(state.chargedTokens(), correction.correction().chargedTokens() + 1)),
+              result.ttlMillis());
+    }
+  },
+
+  CORRECTIONS_UNAPPLIED("a correction that takes tokens is noted, but the bucket stays as it is") {
+    @Override
+    public CorrectionRule.Result correct(
+        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+      CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
+      BucketState state = result.state();
+      return state == null || kept == null || result.outcome().changeTokens() >= 0
+          ? result
+          : new CorrectionRule.Result(
+              result.outcome(),
+              new BucketState(
+                  kept.units(),
+                  kept.unitsPerToken(),
+                  kept.lastEpochMicros(),
+                  state.epoch(),
+                  state.version(),
+                  state.chargedTokens()),
+              result.ttlMillis());
+    }
+  },
+
+  CREDIT_TWICE("what a correction gives is given twice") {
+    @Override
+    public CorrectionRule.Result correct(
+        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+      CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
+      BucketState state = result.state();
+      long given = result.outcome().changeTokens();
+      if (state == null || given <= 0) {
+        return result;
+      }
+      long unitsMore = given * Math.max(1, state.unitsPerToken());
+      return new CorrectionRule.Result(
+          result.outcome(),
+          new BucketState(
+              state.units() + unitsMore,
+              state.unitsPerToken(),
+              state.lastEpochMicros(),
+              state.epoch(),
+              state.version(),
+              state.chargedTokens()),
+          result.ttlMillis());
+    }
+  },
+
+  DENY_CHARGES("a call that is denied is charged where it can be") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check,
+        boolean peek,
+        boolean warm,
+        long nowEpochMicros,
+        Function<String, @Nullable BucketState> kept) {
+      CheckDecider.Outcome real = CheckDecider.decide(check, peek, warm, nowEpochMicros, kept);
+      if (!(real.decision() instanceof Decision.Denied)) {
+        return real;
+      }
+      Check least = new Check(check.buckets(), 1);
+      List<CheckDecider.Write> writes =
+          CheckDecider.decide(least, peek, warm, nowEpochMicros, kept).writes();
+      return new CheckDecider.Outcome(real.decision(), writes);
+    }
+  },
+
+  WARM_AT_ONCE("a cache that lost its state is warm before it is restored") {
+    @Override
+    public boolean isWarmAtOnce() {
+      return true;
+    }
+  };
+
+  private final String bug;
+
+  Mutant(String bug) {
+    this.bug = bug;
+  }
+
+  /** What is wrong with it. */
+  String bug() {
+    return bug;
+  }
+
+  /** Keys of settled ids begin with the kind 2, in the counter's zigzag form. */
+  private static boolean isSettled(byte[] idKey) {
+    return idKey[0] == 2 << 1;
+  }
+
+  private static Stores withIds(Stores real, SeenIds ids) {
+    return new Stores(real.open(), real.closed(), real.progress(), real.buckets(), ids);
+  }
+
+  private static BucketState with(BucketState state, long version, long chargedTokens) {
+    return new BucketState(
+        state.units(),
+        state.unitsPerToken(),
+        state.lastEpochMicros(),
+        state.epoch(),
+        version,
+        chargedTokens);
+  }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+final class SimulationTest {
+  private static final int SEEDS = 800;
+  private static final int REPEATED_SEEDS = 10;
+
+  /** Far more than any mutant needs, see docs/testing.md. */
+  private static final int MOST_SEEDS_FOR_A_MUTANT = 400;
+
+  @BeforeAll
+  static void silence() {
+    SimCommand.silence();
+  }
+
+  @Test
+  void manySeeds_breakNoInvariant() {
+    List<Simulation.Outcome> broken =
+        LongStream.rangeClosed(1, SEEDS)
+            .parallel()
+            .mapToObj(Simulation::run)
+            .filter(outcome -> !outcome.isGood())
+            .toList();
+
+    assertEquals(List.of(), broken, "repeat with ./weir sim --seed S --trace");
+  }
+
+  @Test
+  void sameSeed_sameTrace() {
+    for (long seed = 1; seed <= REPEATED_SEEDS; seed++) {
+      Simulation.Outcome once = Simulation.run(seed);
+      List<String> lines = new ArrayList<>();
+      Simulation.Outcome again = Simulation.run(seed, Mutant.NONE, lines::add);
+
+      assertEquals(once, again);
+      assertTrue(lines.size() > again.steps(), "listening changes nothing and hears all");
+      assertNotEquals(once.traceHash(), Simulation.run(seed + 1).traceHash());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Mutant.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
+  void mutant_isFound(Mutant mutant) {
+    boolean found =
+        LongStream.rangeClosed(1, MOST_SEEDS_FOR_A_MUTANT)
+            .anyMatch(seed -> !Simulation.run(seed, mutant, null).isGood());
+
+    assertTrue(found, mutant + ": " + mutant.bug());
+  }
+
+  @Test
+  void failure_namesSeedStepAndInvariant() {
+    Simulation.Outcome outcome = Simulation.run(1, Mutant.FORGET_CALLER_IDS, null);
+
+    assertEquals(1, outcome.seed());
+    assertTrue(outcome.steps() > 0);
+    assertTrue(String.valueOf(outcome.broken()).startsWith("billed: "), outcome.broken());
+    assertNull(Simulation.run(1).broken());
+  }
+}

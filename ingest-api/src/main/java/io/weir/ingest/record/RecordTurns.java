@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What is done behind the callers, a turn at a time: takes Kafka's answers, seals what is due,
+ * sends, beats, gives room back. Of one thread, or of whoever takes its place; never waits.
+ */
+final class RecordTurns {
+  /** Pause after the journal failed. */
+  private static final long FAILURE_NANOS = 200_000_000;
+
+  /** A lasting failure, backlog or drain is logged this often. */
+  private static final long LOG_NANOS = 10_000_000_000L;
+
+  /** A backlog older than this is worth a warning. */
+  private static final long BACKLOG_NANOS = 10_000_000_000L;
+
+  private static final long TRIM_NANOS = 1_000_000_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(RecordTurns.class);
+
+  private final Journal journal;
+  private final List<Lane> lanes;
+  private final LowWatermark watermark;
+  private final Sealer sealer;
+  private final RecordSender sender;
+  private final RecordStatistics statistics;
+  private final LocalClock clock;
+  private final long tickNanos;
+  private final long heartbeatNanos;
+  private long nextHeartbeatNanos;
+  private long nextTrimNanos;
+  private long loggedNanos;
+  private boolean introducing;
+  private boolean introduced;
+
+  RecordTurns(
+      Journal journal,
+      List<Lane> lanes,
+      LowWatermark watermark,
+      Sealer sealer,
+      RecordSender sender,
+      RecordStatistics statistics,
+      RecordConfig config,
+      LocalClock clock) {
+    this.journal = journal;
+    this.lanes = lanes;
+    this.watermark = watermark;
+    this.sealer = sealer;
+    this.sender = sender;
+    this.statistics = statistics;
+    this.clock = clock;
+    // looks twice in a linger, so that lines wait at most half as long again
+    this.tickNanos = Math.min(config.linger().toNanos(), config.heartbeatInterval().toNanos()) / 2;
+    this.heartbeatNanos = config.heartbeatInterval().toNanos();
+    this.nextHeartbeatNanos = clock.nowNanos();
+    this.nextTrimNanos = nextHeartbeatNanos + TRIM_NANOS;
+    this.loggedNanos = nextHeartbeatNanos - LOG_NANOS;
+  }
+
+  /** The usual pause between two turns. */
+  long tickNanos() {
+    return tickNanos;
+  }
+
+  /**
+   * Does what is due.
+   *
+   * @param draining true when no line is appended any more, so that all pending ones are due
+   * @return for how long to pause then
+   */
+  long turn(boolean draining) {
+    try {
+      sender.settle();
+      sealer.seal(draining);
+      sender.sendBatches();
+      long nowNanos = clock.nowNanos();
+      if (nowNanos - nextHeartbeatNanos >= 0 && sender.isConnected()) {
+        nextHeartbeatNanos = nowNanos + heartbeatNanos;
+        sender.sendHeartbeats(watermark.promise(), false);
+        introducing = true;
+      } else if (introducing && sender.isConnected() && sender.areHeartbeatsDone()) {
+        introduced = true;
+      }
+      if (nowNanos - nextTrimNanos >= 0) {
+        nextTrimNanos = nowNanos + TRIM_NANOS;
+        journal.trim();
+      }
+      watch(draining, nowNanos);
+      return tickNanos;
+    } catch (JournalException broken) {
+      if (isTimeToLog()) {
+        LOG.error("journal_failed detail=\"{}\"; it is tried again", broken.getMessage(), broken);
+      }
+      return FAILURE_NANOS;
+    }
+  }
+
+  /** Whether every idle partition has had its first heartbeat. */
+  boolean isIntroduced() {
+    return introduced;
+  }
+
+  /** Whether Kafka has every line. */
+  boolean isDrained() {
+    return lanes.stream().allMatch(Lane::isDrained);
+  }
+
+  /** Sends the last heartbeats: nothing is held back any more. */
+  void sayGoodbye() {
+    sender.sendHeartbeats(watermark.promise(), true);
+  }
+
+  /** Takes Kafka's answers; says whether no heartbeat is on its way any more. */
+  boolean areHeartbeatsDone() throws JournalException {
+    sender.settle();
+    return sender.areHeartbeatsDone();
+  }
+
+  void close() {
+    sender.close();
+  }
+
+  private void watch(boolean draining, long nowNanos) {
+    long oldestNanos = 0;
+    for (Lane lane : lanes) {
+      oldestNanos = Math.max(oldestNanos, lane.oldestUnackedNanos(nowNanos));
+    }
+    statistics.oldestUnacked(TimeUnit.NANOSECONDS.toMillis(oldestNanos));
+    if ((draining || oldestNanos > BACKLOG_NANOS) && isTimeToLog()) {
+      LOG.info(
+          "{} held_lines={} held_bytes={} oldest_ms={}",
+          draining ? "draining" : "backlog",
+          statistics.heldLines(),
+          statistics.journalBytes(),
+          statistics.oldestUnackedMillis());
+    }
+  }
+
+  private boolean isTimeToLog() {
+    long nowNanos = clock.nowNanos();
+    boolean due = nowNanos - loggedNanos >= LOG_NANOS;
+    if (due) {
+      loggedNanos = nowNanos;
+    }
+    return due;
+  }
+}
