@@ -14,13 +14,16 @@ import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Callers over real HTTP, each call to the next node, at a steady pace. Every other call brings its
  * own id, and is repeated at the other node when it gets no verdict, as a careful caller does. A
- * call that was surely not recorded is repeated by anyone, as a load balancer does.
+ * call that was surely not recorded is repeated by anyone, and a node that stops or refuses is let
+ * alone for a second, as a load balancer does.
  */
 final class Callers implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -35,11 +38,15 @@ final class Callers implements AutoCloseable {
   private static final long NANOS_BETWEEN_CALLS = (long) (THREADS * 1e9 / CALLS_PER_SECOND);
   private static final long AFTER_NO_ANSWER_NANOS = 20_000_000;
 
+  /** A node that stops or is not there gets no calls for so long. */
+  private static final long AVOIDED_NANOS = 1_000_000_000;
+
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
           .connectTimeout(Duration.ofSeconds(1))
           .build();
+  private final Map<String, Long> avoidedUntil = new ConcurrentHashMap<>();
   private final List<Thread> threads = new ArrayList<>();
   private final AtomicLong next = new AtomicLong();
   private volatile boolean stopping;
@@ -121,7 +128,7 @@ final class Callers implements AutoCloseable {
     int unknown = 0;
     for (int i = 0; i < SAFE_TRIES; i++) {
       of.truth().begins(client);
-      String url = of.checkUrls().get((int) ((n + i) % of.checkUrls().size()));
+      String url = url(of, n + i);
       Try ended = send(url, client, body, of.truth());
       if (ended == Try.VERDICT) {
         return;
@@ -135,6 +142,22 @@ final class Callers implements AutoCloseable {
     of.truth().failed();
   }
 
+  private String url(Round of, long n) {
+    int nodes = of.checkUrls().size();
+    for (int i = 0; i < nodes; i++) {
+      String url = of.checkUrls().get((int) ((n + i) % nodes));
+      Long until = avoidedUntil.get(url);
+      if (until == null || System.nanoTime() - until > 0) {
+        return url;
+      }
+    }
+    return of.checkUrls().get((int) (n % nodes));
+  }
+
+  private void avoid(String url) {
+    avoidedUntil.put(url, System.nanoTime() + AVOIDED_NANOS);
+  }
+
   private Try send(String url, String client, String body, Truth truth) {
     try {
       HttpResponse<String> answer =
@@ -145,7 +168,7 @@ final class Callers implements AutoCloseable {
                   .build(),
               HttpResponse.BodyHandlers.ofString());
       if (answer.statusCode() != 200 && answer.statusCode() != 429) {
-        return refused(answer, truth);
+        return refused(url, answer, truth);
       }
       JsonNode json = JSON.readTree(answer.body());
       if (json.path("durability").asText().equals("dropped")) {
@@ -155,6 +178,7 @@ final class Callers implements AutoCloseable {
       }
       return Try.VERDICT;
     } catch (ConnectException | HttpConnectTimeoutException notConnected) {
+      avoid(url);
       truth.untold("not connected", false);
       return Try.SURELY_NOT_RECORDED;
     } catch (HttpTimeoutException silent) {
@@ -170,10 +194,11 @@ final class Callers implements AutoCloseable {
     }
   }
 
-  private static Try refused(HttpResponse<String> answer, Truth truth) throws IOException {
+  private Try refused(String url, HttpResponse<String> answer, Truth truth) throws IOException {
     String detail = JSON.readTree(answer.body()).path("detail").asText();
     if (answer.statusCode() == 503
         && (detail.contains("stopping") || detail.contains("(CLOSING)"))) {
+      avoid(url);
       truth.untold("503 stopping", false);
       return Try.SURELY_NOT_RECORDED;
     }
