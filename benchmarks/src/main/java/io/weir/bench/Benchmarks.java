@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}, {@code heal}; all without a
- * name.
+ * Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}, {@code heal}, {@code
+ * overload}; all without a name.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
@@ -24,7 +24,9 @@ public final class Benchmarks {
   /** Runs them and prints what they measured. */
   public static void main(String[] arguments) throws Exception {
     List<String> names =
-        arguments.length == 0 ? List.of("cache", "check", "meter", "heal") : List.of(arguments);
+        arguments.length == 0
+            ? List.of("cache", "check", "meter", "heal", "overload")
+            : List.of(arguments);
     PrintStream out = System.out;
     out.printf(
         "JDK %s, %d cores, %s%n",
@@ -43,9 +45,10 @@ public final class Benchmarks {
             new FlushComparison(out).run(folder);
             new HealingDelay(out).run(folder);
           }
+          case "overload" -> new OverloadBenchmark(WARM_UP, LENGTH, out).run(folder);
           default ->
               throw new IllegalArgumentException(
-                  "no benchmark '" + name + "'; there are cache, check, meter, heal");
+                  "no benchmark '" + name + "'; there are cache, check, meter, heal, overload");
         }
       } finally {
         delete(folder);

@@ -12,6 +12,7 @@ import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.CheckApi;
 import io.weir.ingest.http.HttpSettings;
+import io.weir.ingest.http.HttpStatistics;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
@@ -98,16 +99,22 @@ public final class Ingest implements AutoCloseable {
               PolicyMatcher.of(policies), cache, local, log, new UuidV7(Clock.systemUTC())::next);
       CallFinder finder = finder(config, log, clock);
       Settler settler = new Settler(finder, log);
+      HttpStatistics turnedAway = new HttpStatistics();
       IngestMetrics metrics =
-          new IngestMetrics(gate.statistics(), cache, log.statistics(), settler.statistics());
+          new IngestMetrics(
+              gate.statistics(), cache, log.statistics(), settler.statistics(), turnedAway);
       healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
       HttpSettings http =
           new HttpSettings(
               config.httpHost(),
               config.httpPort(),
-              Runtime.version().feature() >= VIRTUAL_THREADS_SINCE);
+              Runtime.version().feature() >= VIRTUAL_THREADS_SINCE,
+              config.maxCallsUnderWay(),
+              config.queueDelayTarget(),
+              config.maxConnections());
       CheckApi api =
-          CheckApi.start(gate, settler, cache, log, healing::check, metrics::scrape, http);
+          CheckApi.start(
+              gate, settler, cache, log, healing::check, metrics::scrape, http, turnedAway);
       // a start that is refused must not take the group membership of the node that runs
       healing.start();
       LOG.info("ingest ready node={} http_port={}", config.node(), api.port());

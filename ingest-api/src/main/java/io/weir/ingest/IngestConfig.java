@@ -5,6 +5,7 @@ import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.record.WhenFull;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
@@ -23,6 +24,10 @@ import java.util.Map;
  * @param redis the decision cache's server and limits
  * @param httpHost address to bind
  * @param httpPort port of the check API; 0 takes any free one
+ * @param maxCallsUnderWay most calls taken in and not answered; more are answered 503 at once
+ * @param queueDelayTarget how long calls may wait for a thread before some are answered 503 at
+ *     once; zero never does
+ * @param maxConnections most open connections to the check API
  * @param dataFolder holds the journal; of this process alone
  * @param policies the policy file
  * @param durability when a call is answered
@@ -41,6 +46,9 @@ public record IngestConfig(
     RedisCacheConfig redis,
     String httpHost,
     int httpPort,
+    int maxCallsUnderWay,
+    Duration queueDelayTarget,
+    int maxConnections,
     Path dataFolder,
     Path policies,
     Durability durability,
@@ -82,6 +90,23 @@ public record IngestConfig(
         redis(settings),
         settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
         settings.port("WEIR_HTTP_PORT", DEFAULT_HTTP_PORT),
+        (int)
+            settings.integer(
+                "WEIR_MAX_CALLS_UNDER_WAY",
+                HttpSettings.DEFAULT_CALLS_UNDER_WAY,
+                1,
+                HttpSettings.MAX_CALLS_UNDER_WAY),
+        settings.duration(
+            "WEIR_QUEUE_DELAY_TARGET",
+            HttpSettings.DEFAULT_QUEUE_DELAY_TARGET,
+            Duration.ZERO,
+            HttpSettings.MAX_QUEUE_DELAY_TARGET),
+        (int)
+            settings.integer(
+                "WEIR_MAX_CONNECTIONS",
+                HttpSettings.DEFAULT_CONNECTIONS,
+                1,
+                HttpSettings.MAX_CONNECTIONS),
         Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
         Path.of(settings.text("WEIR_POLICIES", "policies.yml")),
         settings.choice("WEIR_DURABILITY", Durability.JOURNALED),
@@ -135,6 +160,12 @@ public record IngestConfig(
         + httpHost
         + ":"
         + httpPort
+        + " max_calls_under_way="
+        + maxCallsUnderWay
+        + " queue_delay_target="
+        + queueDelayTarget
+        + " max_connections="
+        + maxConnections
         + " data="
         + dataFolder
         + " policies="

@@ -16,6 +16,7 @@ import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.gate.GateStatistics;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.http.HttpStatistics;
 import io.weir.ingest.record.RecordStatistics;
 import io.weir.ingest.settle.SettleStatistics;
 import io.weir.topics.model.DecidedBy;
@@ -32,11 +33,13 @@ final class IngestMetrics {
       GateStatistics gate,
       RedisDecisionCache cache,
       RecordStatistics log,
-      SettleStatistics settled) {
+      SettleStatistics settled,
+      HttpStatistics turnedAway) {
     bindJvm(registry);
     bindGate(gate);
     bindCache(cache, cache.statistics());
     bindLog(log);
+    bindHttp(turnedAway);
     for (SettleStatistics.Result result : SettleStatistics.Result.values()) {
       FunctionCounter.builder("weir.settlements", settled, s -> s.count(result))
           .description("requests to settle a call")
@@ -104,6 +107,12 @@ final class IngestMetrics {
         "answers after their deadline",
         statistics,
         CacheStatistics::repliesLate);
+    counter(
+        "weir.cache.expired.checks",
+        "checks whose deadline passed while they waited to be sent",
+        statistics,
+        CacheStatistics::checksExpiredUnsent);
+    counter("weir.cache.stalls", "connections given up", statistics, CacheStatistics::stalls);
     counter("weir.cache.connections", "connections made", statistics, CacheStatistics::connections);
     Gauge.builder("weir.cache.up", cache, c -> c.check().ok() ? 1 : 0)
         .description("1 when the cache answers")
@@ -164,6 +173,52 @@ final class IngestMetrics {
           .tag("partition", Integer.toString(partition))
           .register(registry);
     }
+  }
+
+  private void bindHttp(HttpStatistics http) {
+    for (HttpStatistics.Shed reason : HttpStatistics.Shed.values()) {
+      FunctionCounter.builder("weir.calls.shed", http, s -> s.shed(reason))
+          .description("calls answered 503 before anything was done for them")
+          .tag("reason", word(reason).replace('_', '-'))
+          .register(registry);
+    }
+    for (HttpStatistics.Part part : HttpStatistics.Part.values()) {
+      FunctionCounter.builder("weir.requests.timed.out", http, s -> s.timedOut(part))
+          .description("requests that were not read whole in time")
+          .tag("part", word(part))
+          .register(registry);
+    }
+    gauge(
+        "weir.calls.under.way",
+        "calls taken in and not answered yet",
+        http,
+        HttpStatistics::callsUnderWay);
+    gauge(
+        "weir.calls.under.way.max",
+        "most calls that may be under way",
+        http,
+        HttpStatistics::maxCallsUnderWay);
+    gauge(
+        "weir.calls.queue.delay.seconds",
+        "least wait for a thread in the last tenth of a second",
+        http,
+        HttpStatistics::queueDelaySeconds);
+    gauge(
+        "weir.calls.shed.share",
+        "share of the calls that is shed for queue delay",
+        http,
+        HttpStatistics::shedShare);
+    gauge("weir.http.connections", "open connections", http, HttpStatistics::connections);
+    gauge(
+        "weir.http.incomplete.bodies",
+        "requests whose body is on its way",
+        http,
+        HttpStatistics::incompleteBodies);
+    gauge(
+        "weir.http.incomplete.body.bytes",
+        "bytes kept of those bodies",
+        http,
+        HttpStatistics::incompleteBodyBytes);
   }
 
   private <T> void counter(String name, String description, T source, ToDoubleFunction<T> value) {

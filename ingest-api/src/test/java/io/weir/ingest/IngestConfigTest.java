@@ -41,6 +41,9 @@ final class IngestConfigTest {
                 Map.entry("WEIR_DECISION_DEADLINE", "20ms"),
                 Map.entry("WEIR_JOURNAL_MAX_BYTES", "4 GiB"),
                 Map.entry("WEIR_CORRECTIONS_MAX_RATE", "0"),
+                Map.entry("WEIR_MAX_CALLS_UNDER_WAY", "0"),
+                Map.entry("WEIR_QUEUE_DELAY_TARGET", "PT11S"),
+                Map.entry("WEIR_MAX_CONNECTIONS", "0"),
                 Map.entry("WEIR_REDIS_EVICTION", "ignore"))
             .entrySet()) {
       Map<String, String> environment = new HashMap<>(LEAST);

@@ -2,7 +2,6 @@
 package io.weir.ingest.http;
 
 import io.javalin.Javalin;
-import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
@@ -16,6 +15,8 @@ import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.settle.Settler;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,6 +29,11 @@ public final class CheckApi implements AutoCloseable {
   /** What a caller is told to wait after a 503; the parts behind us come back within seconds. */
   private static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
+  /** As long as a call may wait for Kafka. */
+  private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
+
+  private static final Duration FINISH_LOOK = Duration.ofMillis(5);
+
   private static final String JSON = "application/json";
 
   private final CheckGate gate;
@@ -36,7 +42,9 @@ public final class CheckApi implements AutoCloseable {
   private final CallLog log;
   private final Supplier<Corrections.Health> corrections;
   private final Supplier<String> metrics;
+  private final Admission admission;
   private final Javalin javalin;
+  private final SlowSenders slowSenders;
   private volatile boolean stopping;
 
   private CheckApi(
@@ -46,14 +54,24 @@ public final class CheckApi implements AutoCloseable {
       CallLog log,
       Supplier<Corrections.Health> corrections,
       Supplier<String> metrics,
-      HttpSettings settings) {
+      HttpSettings settings,
+      HttpStatistics statistics) {
     this.gate = gate;
     this.settle = new SettleRoute(settler);
     this.cache = cache;
     this.log = log;
     this.corrections = corrections;
     this.metrics = metrics;
-    this.javalin = Javalin.create(config -> configure(config, settings));
+    this.admission =
+        Admission.of(settings.effectiveCallsUnderWay(), settings.queueDelayTarget().toNanos());
+    IncompleteBodies bodies = new IncompleteBodies();
+    this.javalin =
+        Javalin.create(
+            config -> {
+              HttpServerSetup.apply(config, settings, admission, bodies, statistics);
+              routes(config);
+            });
+    this.slowSenders = new SlowSenders(javalin.jettyServer().server(), bodies, statistics);
   }
 
   /**
@@ -61,6 +79,7 @@ public final class CheckApi implements AutoCloseable {
    *
    * @param corrections tells how it stands with corrections; does not decide readiness
    * @param metrics gives the Prometheus text
+   * @param statistics counts what is turned away
    */
   public static CheckApi start(
       CheckGate gate,
@@ -69,23 +88,16 @@ public final class CheckApi implements AutoCloseable {
       CallLog log,
       Supplier<Corrections.Health> corrections,
       Supplier<String> metrics,
-      HttpSettings settings) {
-    CheckApi api = new CheckApi(gate, settler, cache, log, corrections, metrics, settings);
-    api.javalin.start(settings.host(), settings.port());
+      HttpSettings settings,
+      HttpStatistics statistics) {
+    CheckApi api =
+        new CheckApi(gate, settler, cache, log, corrections, metrics, settings, statistics);
+    api.javalin.start();
+    api.slowSenders.start();
     return api;
   }
 
-  private void configure(JavalinConfig config, HttpSettings settings) {
-    config.startup.showJavalinBanner = false;
-    config.concurrency.useVirtualThreads = settings.virtualThreads();
-    config.http.maxRequestSize = RequestBody.MAX_BYTES;
-    config.http.generateEtags = false;
-    config.http.compressionStrategy = CompressionStrategy.NONE;
-    config.jetty.modifyHttpConfiguration(
-        http -> {
-          http.setSendServerVersion(false);
-          http.setSendDateHeader(false);
-        });
+  private void routes(JavalinConfig config) {
     config.routes.post("/v1/check", this::check);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
@@ -120,14 +132,13 @@ public final class CheckApi implements AutoCloseable {
       return;
     }
     Problem problem = parameterProblem(context);
-    byte[] body = problem == null ? RequestBody.read(context) : null;
-    if (body == null) {
-      answer(context, problem == null ? RequestBody.tooLarge() : problem);
+    if (problem != null) {
+      answer(context, problem);
       return;
     }
     Call call;
     try {
-      call = CheckRequest.read(body);
+      call = CheckRequest.read(RequestBody.of(context));
     } catch (CheckRequest.Invalid invalid) {
       answer(context, invalid.problem());
       return;
@@ -147,7 +158,7 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
-  private void settle(Context context) throws IOException {
+  private void settle(Context context) {
     Problem problem =
         stopping ? Problem.unavailable("the node is stopping") : settle.handle(context);
     if (problem != null) {
@@ -231,9 +242,15 @@ public final class CheckApi implements AutoCloseable {
     stopping = true;
   }
 
+  /** Waits for the calls under way, a few seconds at most, and stops. */
   @Override
   public void close() {
     stopping = true;
+    long end = System.nanoTime() + FINISH_LIMIT.toNanos();
+    while (admission.underWay() > 0 && System.nanoTime() < end) {
+      LockSupport.parkNanos(FINISH_LOOK.toNanos());
+    }
+    slowSenders.close();
     javalin.stop();
   }
 }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import io.weir.ingest.gate.Call;
 import io.weir.topics.model.CallEvent;
@@ -18,6 +19,10 @@ final class CheckRequest {
       JsonFactory.builder()
           // a virtual thread lives for one request, so buffers kept by thread are never used again
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
+          // the names are the callers': kept by the JVM they would be for ever
+          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+          // which of two clients is billed must not be a matter of who reads
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(32).build())
           .build();
 

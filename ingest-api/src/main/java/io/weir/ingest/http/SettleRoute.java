@@ -5,7 +5,6 @@ import io.javalin.http.Context;
 import io.weir.ingest.settle.SettleOutcome;
 import io.weir.ingest.settle.SettleOutcome.Settled;
 import io.weir.ingest.settle.Settler;
-import java.io.IOException;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -23,18 +22,16 @@ final class SettleRoute {
   }
 
   /** Answers a request; the problem when it is refused, else null. */
-  @Nullable Problem handle(Context context) throws IOException {
+  @Nullable Problem handle(Context context) {
     if (context.queryString() != null && !context.queryParamMap().isEmpty()) {
       String parameter = context.queryParamMap().keySet().iterator().next();
       return Problem.badRequest(parameter, "is not a parameter here; none is known");
     }
-    byte[] body = RequestBody.read(context);
-    if (body == null) {
-      return RequestBody.tooLarge();
-    }
     SettleRequest request;
     try {
-      request = SettleRequest.read(context.pathParam("id"), context.header(POSITION_HEADER), body);
+      request =
+          SettleRequest.read(
+              context.pathParam("id"), context.header(POSITION_HEADER), RequestBody.of(context));
     } catch (CheckRequest.Invalid invalid) {
       return invalid.problem();
     }

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.util.Arrays;
+import org.eclipse.jetty.http.HttpException;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.io.Content;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.util.thread.Invocable;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the body of one request as its bytes come, so that no thread waits for a slow sender. Ends
+ * once: with the whole body, or with the problem that is wrong with it. Safe for threads.
+ */
+final class BodyReader implements Invocable.Task {
+  /** Most bytes of a body too large that are read so that its sender can read the answer. */
+  private static final int MAX_DISCARDED_BYTES = 1024 * 1024;
+
+  /** Room for the body of a usual check that comes in pieces. */
+  private static final int FIRST_CAPACITY_BYTES = 256;
+
+  private static final byte[] NOTHING = {};
+
+  /** Who is told how it ended. */
+  interface Ended {
+    /** The body is there. */
+    void whole(byte[] body);
+
+    /**
+     * It is not, and will not be.
+     *
+     * @param rest whether some of the request was not read, so that the connection must end
+     */
+    void refused(Problem problem, boolean rest);
+
+    /** The memory for bodies on their way is used up. */
+    void noMemory();
+
+    /** It took too long. */
+    void timedOut();
+  }
+
+  private final Request request;
+  private final IncompleteBodies incomplete;
+  private final Ended ended;
+  private byte[] bytes = NOTHING;
+  private int length;
+  private int keptBytes;
+  private int discardedBytes;
+  private boolean tooLarge;
+  private boolean done;
+
+  BodyReader(Request request, IncompleteBodies incomplete, Ended ended) {
+    this.request = request;
+    this.incomplete = incomplete;
+    this.ended = ended;
+    this.tooLarge = request.getLength() > RequestBody.MAX_BYTES;
+  }
+
+  long beginNanos() {
+    return request.getBeginNanoTime();
+  }
+
+  @Override
+  public InvocationType getInvocationType() {
+    return InvocationType.NON_BLOCKING;
+  }
+
+  /** Reads what is there; comes back when more is. */
+  @Override
+  public synchronized void run() {
+    if (tooLarge && request.getHeaders().contains(HttpHeader.EXPECT)) {
+      // the sender asks first (RFC 9110 §10.1.1), so nothing of the body is on its way
+      end(() -> ended.refused(RequestBody.tooLarge(), true));
+    }
+    while (!done) {
+      Content.Chunk chunk = request.read();
+      if (chunk == null) {
+        await();
+        return;
+      }
+      if (Content.Chunk.isFailure(chunk)) {
+        Problem problem = broken(chunk.getFailure());
+        end(() -> ended.refused(problem, true));
+        return;
+      }
+      take(chunk);
+    }
+  }
+
+  private void await() {
+    int more = bytes.length - keptBytes;
+    if (incomplete.keep(this, more)) {
+      keptBytes += more;
+      request.demand(this);
+    } else {
+      end(ended::noMemory);
+    }
+  }
+
+  private void take(Content.Chunk chunk) {
+    boolean last = chunk.isLast();
+    int more = chunk.remaining();
+    if (tooLarge || length + more > RequestBody.MAX_BYTES) {
+      tooLarge = true;
+      bytes = NOTHING;
+      discardedBytes += more;
+    } else if (more > 0) {
+      if (length + more > bytes.length) {
+        bytes = Arrays.copyOf(bytes, capacity(length + more));
+      }
+      chunk.getByteBuffer().get(bytes, length, more);
+      length += more;
+    }
+    chunk.release();
+    if (tooLarge && (last || discardedBytes >= MAX_DISCARDED_BYTES)) {
+      end(() -> ended.refused(RequestBody.tooLarge(), !last));
+    } else if (last) {
+      byte[] body = length == bytes.length ? bytes : Arrays.copyOf(bytes, length);
+      end(() -> ended.whole(body));
+    }
+  }
+
+  /** The first piece is usually the whole; later ones grow by doubling. */
+  private int capacity(int needed) {
+    if (bytes.length == 0) {
+      return needed;
+    }
+    int doubled = Math.max(FIRST_CAPACITY_BYTES, 2 * bytes.length);
+    return Math.min(RequestBody.MAX_BYTES, Math.max(needed, doubled));
+  }
+
+  /** Ends it when it has not ended yet. */
+  synchronized void timeOut() {
+    end(ended::timedOut);
+  }
+
+  private void end(Runnable tell) {
+    if (!done) {
+      done = true;
+      incomplete.release(this, keptBytes);
+      tell.run();
+    }
+  }
+
+  private static Problem broken(@Nullable Throwable failure) {
+    if (failure instanceof HttpException known && known.getReason() != null) {
+      return Problem.of(
+          known.getCode(), "Bad Request", "the body could not be read: " + known.getReason());
+    }
+    return Problem.badBody(
+        "the body ended before it was whole, or could not be read: "
+            + (failure == null ? "no reason given" : failure.getMessage()));
+  }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpHeaderValue;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
+
+/**
+ * What stands in front of the routes: it reads a request's body without a thread, takes the call in
+ * or sheds it, and only then gives it a thread. Health and metrics are always let through.
+ *
+ * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
+ * NON_BLOCKING}), so that a call is shed before it has waited for anything, at a fraction of the
+ * cost of one that is served, and the wait for a thread is seen, since it begins here.
+ */
+final class FrontDoor extends Handler.Wrapper {
+  /** The attribute of a request that holds its body. */
+  static final String BODY = "io.weir.body";
+
+  private static final Set<String> ALWAYS_OPEN =
+      Set.of("/health/live", "/health/ready", "/metrics");
+
+  /** Shed callers come back spread over so many seconds. */
+  private static final int MAX_RETRY_AFTER_SECONDS = 3;
+
+  /**
+   * Each so-manieth request of a connection is shed with its end: a sender that pipelines must not
+   * hold the reading thread for ever, and balancers may choose another node.
+   */
+  private static final long REQUESTS_OF_A_CONNECTION = 64;
+
+  private static final String NOTHING_DONE = "; the call was neither decided nor recorded";
+
+  private final Executor threads;
+  private final Admission admission;
+  private final IncompleteBodies incomplete;
+  private final HttpStatistics statistics;
+
+  /**
+   * Stands before the routes.
+   *
+   * @param threads gives each call its thread; not those that read the connections
+   */
+  FrontDoor(
+      Executor threads,
+      Admission admission,
+      IncompleteBodies incomplete,
+      HttpStatistics statistics) {
+    this.threads = threads;
+    this.admission = admission;
+    this.incomplete = incomplete;
+    this.statistics = statistics;
+  }
+
+  private static String detail(HttpStatistics.Shed reason) {
+    return switch (reason) {
+      case CALLS_UNDER_WAY -> "as many calls as the node takes are under way";
+      case QUEUE_DELAY -> "the node is overloaded, and calls wait too long for it";
+      case BODIES -> "too many bodies are on their way to the node";
+    };
+  }
+
+  @Override
+  public InvocationType getInvocationType() {
+    return InvocationType.NON_BLOCKING;
+  }
+
+  @Override
+  public boolean handle(Request request, Response response, Callback callback) {
+    if (ALWAYS_OPEN.contains(request.getHttpURI().getPath())) {
+      execute(response, callback, () -> route(request, response, callback));
+    } else {
+      new BodyReader(request, incomplete, new Visitor(request, response, callback)).run();
+    }
+    return true;
+  }
+
+  private void execute(Response response, Callback callback, Runnable task) {
+    try {
+      threads.execute(task);
+    } catch (RejectedExecutionException stopping) {
+      ProblemWriter.writeAndClose(
+          response, callback, Problem.unavailable("the node is stopping" + NOTHING_DONE));
+    }
+  }
+
+  private void route(Request request, Response response, Callback callback) {
+    try {
+      if (!super.handle(request, response, callback)) {
+        Response.writeError(request, response, callback, 404);
+      }
+    } catch (Exception failed) {
+      Response.writeError(request, response, callback, failed);
+    }
+  }
+
+  /** One request at the door. */
+  private final class Visitor implements BodyReader.Ended {
+    private final Request request;
+    private final Response response;
+    private final Callback callback;
+
+    Visitor(Request request, Response response, Callback callback) {
+      this.request = request;
+      this.response = response;
+      this.callback = callback;
+    }
+
+    @Override
+    public void whole(byte[] body) {
+      HttpStatistics.Shed refusal = admission.ask();
+      if (refusal != null) {
+        shed(refusal);
+        return;
+      }
+      request.setAttribute(BODY, body);
+      Callback ending = Callback.from(callback, admission::end);
+      long queuedNanos = admission.now();
+      execute(
+          response,
+          ending,
+          () -> {
+            admission.begin(queuedNanos);
+            route(request, response, ending);
+          });
+    }
+
+    private void shed(HttpStatistics.Shed reason) {
+      statistics.shedOne(reason);
+      int seconds = 1 + ThreadLocalRandom.current().nextInt(MAX_RETRY_AFTER_SECONDS);
+      response.getHeaders().put(HttpHeader.RETRY_AFTER, seconds);
+      long requests = request.getConnectionMetaData().getConnection().getMessagesIn();
+      if (requests % REQUESTS_OF_A_CONNECTION == 0) {
+        response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
+      }
+      ProblemWriter.write(response, callback, Problem.unavailable(detail(reason) + NOTHING_DONE));
+    }
+
+    @Override
+    public void refused(Problem problem, boolean rest) {
+      if (rest) {
+        ProblemWriter.writeAndClose(response, callback, problem);
+      } else {
+        ProblemWriter.write(response, callback, problem);
+      }
+    }
+
+    @Override
+    public void noMemory() {
+      response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
+      shed(HttpStatistics.Shed.BODIES);
+    }
+
+    @Override
+    public void timedOut() {
+      statistics.timedOutOne(HttpStatistics.Part.BODY);
+      ProblemWriter.writeAndClose(response, callback, SlowSenders.TOO_SLOW);
+    }
+  }
+}

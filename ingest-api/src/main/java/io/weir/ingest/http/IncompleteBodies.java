@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The requests whose body is on its way, and how much memory they hold. Safe for threads. */
+final class IncompleteBodies {
+  /**
+   * Most bytes of bodies that are not whole: without a bound of their own, ten thousand connections
+   * could keep 64 KiB each.
+   */
+  static final long MAX_BYTES = 64L << 20;
+
+  private final Set<BodyReader> readers = ConcurrentHashMap.newKeySet();
+  private final AtomicLong bytes = new AtomicLong();
+
+  /** Keeps a reader that has to wait; false when its bytes do not fit. */
+  boolean keep(BodyReader reader, int moreBytes) {
+    if (bytes.addAndGet(moreBytes) > MAX_BYTES) {
+      bytes.addAndGet(-moreBytes);
+      return false;
+    }
+    readers.add(reader);
+    return true;
+  }
+
+  void release(BodyReader reader, int keptBytes) {
+    if (readers.remove(reader)) {
+      bytes.addAndGet(-keptBytes);
+    }
+  }
+
+  /** Ends the requests that began before a time, each with 408. */
+  void endThoseBefore(long beginNanos) {
+    for (BodyReader reader : readers) {
+      if (reader.beginNanos() - beginNanos < 0) {
+        reader.timeOut();
+      }
+    }
+  }
+
+  int count() {
+    return readers.size();
+  }
+
+  long bytes() {
+    return bytes.get();
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpHeaderValue;
+import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.server.handler.ErrorHandler;
+import org.eclipse.jetty.util.Callback;
+
+/**
+ * Writes problem documents where no route is reached: what the server refuses by itself (a header
+ * too large, a malformed request), and what is turned away at the door. Never blocks.
+ */
+final class ProblemWriter implements Request.Handler {
+  @Override
+  public InvocationType getInvocationType() {
+    return InvocationType.NON_BLOCKING;
+  }
+
+  /** Answers what the server has refused; it has set the status and left its reason. */
+  @Override
+  public boolean handle(Request request, Response response, Callback callback) {
+    int status = response.getStatus();
+    Object reason = request.getAttribute(ErrorHandler.ERROR_MESSAGE);
+    Problem problem =
+        status == HttpStatus.INTERNAL_SERVER_ERROR_500
+            ? Problem.of(status, title(status), "a fault of the service; see its log")
+            : Problem.of(status, title(status), reason == null ? title(status) : reason.toString());
+    write(response, callback, problem);
+    return true;
+  }
+
+  private static String title(int status) {
+    return HttpStatus.getMessage(status);
+  }
+
+  /** Writes the answer, after which the connection ends. */
+  static void writeAndClose(Response response, Callback callback, Problem problem) {
+    response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
+    write(response, callback, problem);
+  }
+
+  static void write(Response response, Callback callback, Problem problem) {
+    byte[] body = CheckResponse.body(problem);
+    response.setStatus(problem.status());
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.CONTENT_TYPE);
+    response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
+    response.write(true, ByteBuffer.wrap(body), callback);
+  }
+
+  /** A whole HTTP/1.1 message, for a request that was never read. */
+  static byte[] message(Problem problem) {
+    byte[] body = CheckResponse.body(problem);
+    String head =
+        String.format(
+            Locale.ROOT,
+            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
+            problem.status(),
+            problem.title(),
+            Problem.CONTENT_TYPE,
+            body.length);
+    return (head + new String(body, StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8);
+  }
+}

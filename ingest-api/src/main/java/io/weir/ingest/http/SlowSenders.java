@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.eclipse.jetty.http.HttpParser;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.Connector;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.internal.HttpConnection;
+import org.eclipse.jetty.util.Callback;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ends requests that are not read whole within {@link #READ_LIMIT} of their first byte, with 408.
+ * An idle time-out cannot: a byte a second keeps it from ever passing.
+ *
+ * <p>A request whose header fields are still on their way has no handler yet, so connections are
+ * looked through for such ones, and the answer is written to the connection itself.
+ */
+final class SlowSenders implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SlowSenders.class);
+
+  /** Enough for a slow network; a check is one packet. */
+  static final Duration READ_LIMIT = Duration.ofSeconds(10);
+
+  static final Problem TOO_SLOW =
+      Problem.of(
+          408,
+          "Request Timeout",
+          "the request was not whole within "
+              + READ_LIMIT.toSeconds()
+              + " s; it was neither decided nor recorded");
+
+  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(500);
+
+  private final Thread thread = new Thread(this::run, "weir-slow-senders");
+  private final Server server;
+  private final IncompleteBodies bodies;
+  private final HttpStatistics statistics;
+  private volatile boolean closed;
+
+  SlowSenders(Server server, IncompleteBodies bodies, HttpStatistics statistics) {
+    this.server = server;
+    this.bodies = bodies;
+    this.statistics = statistics;
+  }
+
+  void start() {
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void run() {
+    while (!closed) {
+      LockSupport.parkNanos(BETWEEN_LOOKS.toNanos());
+      look();
+    }
+  }
+
+  private void look() {
+    try {
+      long before = System.nanoTime() - READ_LIMIT.toNanos();
+      bodies.endThoseBefore(before);
+      for (Connector connector : server.getConnectors()) {
+        for (EndPoint endPoint : connector.getConnectedEndPoints()) {
+          if (isSlow(endPoint, before)) {
+            end(endPoint);
+          }
+        }
+      }
+    } catch (RuntimeException failed) {
+      LOG.warn("slow_senders_failed", failed);
+    }
+  }
+
+  private static boolean isSlow(EndPoint endPoint, long beforeNanos) {
+    if (!(endPoint.getConnection() instanceof HttpConnection http)) {
+      return false;
+    }
+    HttpParser parser = http.getParser();
+    return parser.inHeaderState()
+        && !parser.isStart()
+        && parser.getBeginNanoTime() - beforeNanos < 0;
+  }
+
+  private void end(EndPoint endPoint) {
+    statistics.timedOutOne(HttpStatistics.Part.HEADERS);
+    try {
+      endPoint.write(
+          Callback.from(endPoint::close, endPoint::close),
+          ByteBuffer.wrap(ProblemWriter.message(TOO_SLOW)));
+    } catch (RuntimeException answeredMeanwhile) {
+      endPoint.close(answeredMeanwhile);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.junit.jupiter.api.Test;
+
+final class AdmissionTest {
+  private static final long INTERVAL = ShedShare.INTERVAL_NANOS;
+
+  private long now;
+  private double random = 0.5;
+
+  @Test
+  void ask_asManyUnderWayAsMayBe_isRefused_untilOneEnds() {
+    Admission admission = new Admission(2, null, () -> now, () -> random);
+
+    assertNull(admission.ask());
+    assertNull(admission.ask());
+    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.ask());
+    assertEquals(2, admission.underWay());
+
+    admission.end();
+    assertNull(admission.ask());
+  }
+
+  @Test
+  void ask_callsWaitLong_isRefusedForTheShare() {
+    Admission admission = new Admission(1_000, new ShedShare(1, 0), () -> now, () -> random);
+    assertNull(admission.ask());
+    for (int i = 0; i < 50; i++) {
+      now += INTERVAL;
+      assertEquals(i > 0, admission.share() > 0);
+    }
+
+    assertEquals(ShedShare.MAX_SHARE, admission.share());
+    assertEquals(HttpStatistics.Shed.QUEUE_DELAY, admission.ask());
+    random = 0.99;
+    assertNull(admission.ask());
+    assertEquals(2, admission.underWay());
+  }
+
+  @Test
+  void maxCallsUnderWay_belowOne_isRefused() {
+    assertThrows(
+        IllegalArgumentException.class, () -> new Admission(0, null, () -> now, () -> random));
+  }
+}

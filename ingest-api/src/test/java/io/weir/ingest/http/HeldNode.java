@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.decision.PolicyMatcher;
+import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.ingest.correct.Corrections;
+import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.settle.CallFinder;
+import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.Settler;
+import io.weir.topics.model.PolicySet;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** The check API on a real port, over a call log that can be held. */
+final class HeldNode implements AutoCloseable {
+  private static final String CHECK = "{\"client\":\"a\"}";
+
+  final HeldCalls calls = new HeldCalls();
+  final HttpStatistics statistics = new HttpStatistics();
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private final CheckApi api;
+
+  HeldNode(int maxCallsUnderWay, Duration queueDelayTarget, int maxConnections) {
+    api =
+        CheckApi.start(
+            new CheckGate(
+                PolicyMatcher.of(new PolicySet(1, List.of())),
+                new MemoryDecisionCache(() -> 1),
+                new LocalDecider(1, () -> 1),
+                calls,
+                () -> "id"),
+            new Settler(new NothingFound(), calls),
+            new MemoryDecisionCache(() -> 1),
+            calls,
+            () -> new Corrections.Health(true, ""),
+            () -> "",
+            new HttpSettings(
+                "127.0.0.1",
+                0,
+                Runtime.version().feature() >= 21,
+                maxCallsUnderWay,
+                queueDelayTarget,
+                maxConnections),
+            statistics);
+  }
+
+  private static final class NothingFound implements CallFinder {
+    @Override
+    public Finding find(CallQuery query) {
+      return new NotFound(0, 1);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  RawHttp connect() throws IOException {
+    return RawHttp.connect(api.port());
+  }
+
+  CompletableFuture<HttpResponse<String>> check() {
+    return http.sendAsync(post("/v1/check", CHECK), HttpResponse.BodyHandlers.ofString());
+  }
+
+  HttpResponse<String> send(String path, String body) throws IOException, InterruptedException {
+    return http.send(post(path, body), HttpResponse.BodyHandlers.ofString());
+  }
+
+  HttpResponse<String> get(String path) throws IOException, InterruptedException {
+    return http.send(
+        HttpRequest.newBuilder(uri(path)).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private HttpRequest post(String path, String body) {
+    return HttpRequest.newBuilder(uri(path))
+        .POST(HttpRequest.BodyPublishers.ofString(body))
+        .build();
+  }
+
+  private URI uri(String path) {
+    return URI.create("http://127.0.0.1:" + api.port() + path);
+  }
+
+  void stopWithoutLettingGo() {
+    api.close();
+  }
+
+  @Override
+  public void close() {
+    calls.letGo();
+    api.close();
+  }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Requests that no honest client sends: each is answered clearly, and none is recorded. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(value = 3, unit = TimeUnit.MINUTES)
+final class HostileSenderIT {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String APPENDED = "weir_log_appended_calls_total";
+  private static final String CHECK = "POST /v1/check HTTP/1.1\r\nHost: weir\r\n";
+  private static final String BODY = "{\"client\":\"honest\"}";
+
+  private TestNode node;
+  private double recordedBefore;
+
+  @BeforeAll
+  void start(@TempDir Path folder) throws Exception {
+    node = TestNode.start(folder, Map.of());
+  }
+
+  @AfterAll
+  void stop() {
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  @BeforeEach
+  void count() throws Exception {
+    recordedBefore = node.metric(APPENDED);
+  }
+
+  /** An honest caller is served, and its call is the only one that was recorded. */
+  @AfterEach
+  void othersAreServed() throws Exception {
+    double recorded = node.metric(APPENDED);
+    assertEquals(200, node.send(node.check(BODY)).statusCode());
+    assertEquals(expected, recorded - recordedBefore);
+    expected = 0;
+  }
+
+  /** Calls that a test's own requests record. */
+  private int expected;
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "400 | POST /v1/check HTTP/1.1~Content-Length: 2~~{}",
+        "400 | GARBAGE~~",
+        "505 | POST /v1/check HTTP/3.7~Host: weir~~",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: 5~Content-Length: 19~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: -1~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: many~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: 99999999999999999999~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: 4~Transfer-Encoding: chunked~~0~~",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Transfer-Encoding: chunked~~FFFFFFFFFFFFFFFFFF~{}~",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Transfer-Encoding: chunked~~xyz~{}~",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Transfer-Encoding: gzip~~{}",
+        "417 | POST /v1/check HTTP/1.1~Host: weir~Expect: a-miracle~Content-Length: 2~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: weir~Bad Header: x~~",
+      })
+  void message_thatIsNotHttp_isRefused_andTheConnectionEnds(int status, String message)
+      throws Exception {
+    try (RawHttp connection = node.connect()) {
+      connection.send(message.trim().replace("~", "\r\n"));
+
+      assertProblem(status, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
+  @Test
+  void header_tooLarge_is431() throws Exception {
+    try (RawHttp connection = node.connect()) {
+      connection.send(CHECK + "X: " + "y".repeat(20_000) + "\r\n\r\n");
+
+      assertProblem(431, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
+  @Test
+  void uri_tooLong_is414() throws Exception {
+    try (RawHttp connection = node.connect()) {
+      connection.send("POST /" + "y".repeat(20_000) + " HTTP/1.1\r\nHost: weir\r\n\r\n");
+
+      assertProblem(414, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
+  @Test
+  void method_unknown_is404() throws Exception {
+    try (RawHttp connection = node.connect()) {
+      for (String method : List.of("GET", "DELETE", "OPTIONS", "BREW")) {
+        connection.send(method + " /v1/check HTTP/1.1\r\nHost: weir\r\n\r\n");
+
+        assertProblem(404, connection.answer());
+      }
+    }
+  }
+
+  @Test
+  void contentLength_tooLong_isRefused_whenTheSenderEnds() throws Exception {
+    try (RawHttp connection = node.connect()) {
+      connection.send(CHECK + "Content-Length: 1000\r\n\r\n" + BODY).finish();
+
+      assertProblem(400, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
+  @Test
+  void contentLength_tooShort_leavesARestThatIsNoRequest() throws Exception {
+    try (RawHttp connection = node.connect()) {
+      connection.send(CHECK + "Content-Length: 5\r\n\r\n" + BODY + "\r\n\r\n");
+
+      assertProblem(400, connection.answer());
+      assertProblem(400, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
+  @Test
+  void expectContinue_isAskedForTheBody_unlessItIsTooLarge() throws Exception {
+    expected = 1;
+    try (RawHttp connection = node.connect()) {
+      connection.send(
+          CHECK + "Expect: 100-continue\r\nContent-Length: " + BODY.length() + "\r\n\r\n");
+      assertEquals(100, connection.answer().status());
+      connection.send(BODY);
+      assertEquals(200, connection.answer().status());
+
+      connection.send(CHECK + "Expect: 100-continue\r\nContent-Length: 1048576\r\n\r\n");
+      assertProblem(413, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
+  @Test
+  void id_of1Mib_is413_andABodyWithoutEndIsNotReadForEver() throws Exception {
+    try (RawHttp connection = node.connect()) {
+      String body = "{\"client\":\"a\",\"id\":\"" + "x".repeat(1_000_000) + "\"}";
+      connection.send(CHECK + "Content-Length: " + body.length() + "\r\n\r\n" + body);
+      assertProblem(413, connection.answer());
+    }
+    try (RawHttp connection = node.connect()) {
+      connection.send(CHECK + "Transfer-Encoding: chunked\r\n\r\n");
+      String chunk = "4000\r\n" + "x".repeat(0x4000) + "\r\n";
+      for (int i = 0; i < 68; i++) {
+        connection.send(chunk);
+      }
+      assertProblem(413, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
+  @Test
+  void pipelinedRequests_areAnsweredInOrder() throws Exception {
+    expected = 300;
+    try (RawHttp connection = node.connect()) {
+      StringBuilder requests = new StringBuilder();
+      for (int i = 0; i < 300; i++) {
+        String body = "{\"client\":\"honest\",\"id\":\"" + (1000 + i) + "\"}";
+        requests.append(CHECK).append("Content-Length: ").append(body.length()).append("\r\n\r\n");
+        requests.append(body);
+      }
+      connection.send(requests.toString());
+      for (int i = 0; i < 300; i++) {
+        RawHttp.Answer answer = connection.answer();
+        assertEquals(200, answer.status());
+        assertEquals(Integer.toString(1000 + i), JSON.readTree(answer.body()).path("id").asText());
+      }
+    }
+  }
+
+  @Test
+  void bodyInPieces_isReadWhole() throws Exception {
+    expected = 2;
+    try (RawHttp connection = node.connect()) {
+      connection.send(CHECK + "Content-Length: " + BODY.length() + "\r\n\r\n");
+      for (int i = 0; i < BODY.length(); i++) {
+        connection.send(BODY.substring(i, i + 1));
+      }
+      assertEquals(200, connection.answer().status());
+
+      connection.send(CHECK + "Transfer-Encoding: chunked\r\n\r\n");
+      for (int i = 0; i < BODY.length(); i++) {
+        connection.send("1\r\n" + BODY.charAt(i) + "\r\n");
+      }
+      connection.send("0\r\n\r\n");
+      assertEquals(200, connection.answer().status());
+    }
+  }
+
+  /** More trickling senders than there are threads without virtual ones. */
+  @Test
+  void slowSenders_areAnswered408_andHoldNoThread() throws Exception {
+    List<RawHttp> slow = new ArrayList<>();
+    String timedOut = "weir_requests_timed_out_total";
+    try {
+      for (int i = 0; i < 400; i++) {
+        slow.add(node.connect().send(CHECK + "Content-Length: 100\r\n\r\n{"));
+        slow.add(node.connect().send(CHECK + "Transfer-Encoding: chunked\r\n\r\n5\r\n{"));
+        slow.add(node.connect().send("POST /v1/check HTTP/1.1\r\nHost: we"));
+      }
+      assertEquals(200, node.get("/health/ready").statusCode());
+      assertEquals(200, node.send(node.check(BODY)).statusCode());
+      expected = 1;
+      assertEquals(800, node.metric("weir_http_incomplete_bodies"));
+      assertEquals(0, node.metric("weir_calls_under_way"));
+      // a byte now and then does not help
+      for (RawHttp connection : slow) {
+        connection.send(" ");
+      }
+      for (RawHttp connection : slow) {
+        assertProblem(408, connection.answer());
+        assertTrue(connection.ends());
+      }
+      assertEquals(800, node.metric(timedOut + "{part=\"body\"}"));
+      assertEquals(400, node.metric(timedOut + "{part=\"headers\"}"));
+      assertEquals(0, node.metric("weir_http_incomplete_bodies"));
+      assertEquals(0, node.metric("weir_http_incomplete_body_bytes"));
+    } finally {
+      for (RawHttp connection : slow) {
+        connection.close();
+      }
+    }
+  }
+
+  private static void assertProblem(int status, RawHttp.Answer answer) throws IOException {
+    assertEquals(status, answer.status(), answer.toString());
+    assertEquals("application/problem+json", answer.headers().get("content-type"));
+    JsonNode problem = JSON.readTree(answer.body());
+    assertEquals(status, problem.path("status").asInt());
+    assertTrue(problem.path("detail").asText().length() > 5, answer.body());
+  }
+}
