@@ -4,13 +4,13 @@ package io.weir.e2e.chaos;
 import java.util.concurrent.TimeUnit;
 
 /** Waits for conditions. */
-final class Await {
+public final class Await {
   private static final long LOOK_MILLIS = 50;
 
   private Await() {}
 
   /** Something that may be so. */
-  interface Condition {
+  public interface Condition {
     boolean isMet() throws Exception;
   }
 
@@ -19,7 +19,7 @@ final class Await {
    *
    * @throws IllegalStateException when it is not in time
    */
-  static void until(String what, int seconds, Condition condition) throws Exception {
+  public static void until(String what, int seconds, Condition condition) throws Exception {
     if (!within(seconds, condition)) {
       throw new IllegalStateException("after " + seconds + " s not yet: " + what);
     }

@@ -202,6 +202,11 @@ final class Callers implements AutoCloseable {
       truth.untold("503 stopping", false);
       return Try.SURELY_NOT_RECORDED;
     }
+    if (detail.contains("neither decided nor recorded")) {
+      avoid(url);
+      truth.untold("503 shed", false);
+      return Try.SURELY_NOT_RECORDED;
+    }
     if (answer.statusCode() == 503 && detail.contains("(FULL)")) {
       truth.untold(Truth.FULL, false);
       return Try.SURELY_NOT_RECORDED;
