@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,6 +51,10 @@ public final class Ingest implements AutoCloseable {
   private static final int WARM_UP_ANSWERS = 200;
 
   private static final long MICROS_PER_MILLI = 1_000;
+
+  /** A caller that has a connection in use calls on it within this, and hears of the stop. */
+  private static final Duration STOP_NOTICE = Duration.ofMillis(500);
+
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
 
   private final RedisDecisionCache cache;
@@ -219,20 +224,31 @@ public final class Ingest implements AutoCloseable {
     return failed;
   }
 
+  /** A connection that ends while a call is on it leaves its caller in doubt; one told does not. */
+  private static void tellCallers() {
+    try {
+      TimeUnit.MILLISECONDS.sleep(STOP_NOTICE.toMillis());
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   /** The port of the check API. */
   public int httpPort() {
     return api.port();
   }
 
   /**
-   * Stops in order: new calls are turned away, those under way are answered, the journal is drained
-   * to Kafka, and the node says goodbye so that no window waits for it; corrections go on until
-   * then.
+   * Stops in order: new calls are turned away, each with the end of its connection, for half a
+   * second, so that no call is on a connection when the rest of them end; those under way are
+   * answered, the journal is drained to Kafka, and the node says goodbye so that no window waits
+   * for it; corrections go on until then.
    */
   @Override
   public void close() {
     LOG.info("ingest stops");
     api.beginStop();
+    tellCallers();
     api.close();
     finder.close();
     log.close();

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.aggregator.report.Instances;
 import io.weir.aggregator.report.ProgressSignal;
 import io.weir.aggregator.report.ReportServer;
 import io.weir.aggregator.report.ReportSettings;
+import io.weir.aggregator.table.TableException;
+import io.weir.aggregator.table.TableFollower;
+import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
+import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StreamsSettings;
-import io.weir.aggregator.topology.UsageViewTopology;
 import io.weir.aggregator.topology.WrittenRows;
+import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
-import java.util.List;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Properties;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
-import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.StreamsException;
 import org.apache.kafka.streams.state.HostInfo;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running aggregator: both Streams applications and the reports API. Safe for threads.
+ * A running aggregator: the Streams application that counts, the table of newest figures, and the
+ * reports API. Safe for threads.
  *
  * <p>Closing it gives the partitions back without a rebalance when it is started again under the
  * same name.
@@ -31,73 +38,115 @@ public final class Aggregator implements AutoCloseable {
   /** How long a clean stop may take before it is left to the transactions to be right anyway. */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
+  /** How long a start waits for the part of the table that is on its disk. */
+  private static final Duration TABLE_PATIENCE = Duration.ofSeconds(10);
+
   /** How long a request may wait for a position. */
   private static final Duration POSITION_WAIT = Duration.ofSeconds(5);
 
   private final KafkaStreams meterCore;
-  private final KafkaStreams usageView;
+  private final Rebalances rebalances;
+  private final Instances instances;
+  private final TableFollower follower;
   private final ReportServer reports;
+  private final Deque<AutoCloseable> parts;
 
-  private Aggregator(KafkaStreams meterCore, KafkaStreams usageView, ReportServer reports) {
+  private Aggregator(
+      KafkaStreams meterCore,
+      Rebalances rebalances,
+      Instances instances,
+      TableFollower follower,
+      ReportServer reports,
+      Deque<AutoCloseable> parts) {
     this.meterCore = meterCore;
-    this.usageView = usageView;
+    this.rebalances = rebalances;
+    this.instances = instances;
+    this.follower = follower;
     this.reports = reports;
+    this.parts = parts;
   }
 
   /**
    * Starts one; returns before it is {@link #ready}.
    *
    * @throws AggregatorStartException when Kafka does not answer, the topics are not as they must
-   *     be, or the reports port is taken
+   *     be, the reports port is taken, or the folder or the name is another process'
    */
   public static Aggregator start(AggregatorConfig config) throws AggregatorStartException {
-    int partitions = TopicCheck.partitions(config.bootstrapServers());
-    Clock clock = Clock.systemUTC();
-    ReportServer reports = listen(config, clock);
-    String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
+    Deque<AutoCloseable> parts = new ArrayDeque<>();
+    try {
+      return start(config, parts);
+    } catch (TableException | StreamsException refused) {
+      close(parts);
+      throw new AggregatorStartException(String.valueOf(refused.getMessage()), refused);
+    } catch (AggregatorStartException | RuntimeException refused) {
+      close(parts);
+      throw refused;
+    }
+  }
+
+  private static Aggregator start(AggregatorConfig config, Deque<AutoCloseable> parts)
+      throws AggregatorStartException {
+    TopicCheck.Found topics = TopicCheck.check(config.bootstrapServers());
+    TableStore store = TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId());
+    parts.push(store);
     StreamsSettings settings =
         new StreamsSettings(
             config.bootstrapServers(),
             config.applicationPrefix(),
             config.dataFolder().resolve("streams"),
             config.instance(),
+            store.id(),
             config.streamThreads(),
-            config.standbys(),
-            self);
-    Properties meter = settings.meterCore();
-    Properties view = settings.usageView();
+            config.standbys());
+    NameCheck.requireUnique(settings);
+    ReportServer reports = listen(config, Clock.systemUTC());
+    parts.push(reports);
+    String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
     WrittenRows written = new WrittenRows();
-    ProgressSignal signal = new ProgressSignal();
+    Properties meter = settings.meterCore(self);
     KafkaStreams meterCore =
-        streams(
-            "meter-core",
-            new MeterTopology(meter, config.countSettings(), partitions, written).get(),
+        new KafkaStreams(
+            new MeterTopology(meter, config.countSettings(), topics.partitions(), written).get(),
             meter);
-    KafkaStreams usageView =
-        streams("usage-view", new UsageViewTopology(view, signal::signal).get(), view);
+    Instances instances = new Instances(meterCore, HostInfo.buildFromEndpoint(self));
+    Rebalances rebalances =
+        new Rebalances(() -> "counted=" + instances.counted() + " here=" + instances.here());
+    meterCore.setStateListener(rebalances);
+    meterCore.setUncaughtExceptionHandler(new StreamsFailures("meter-core"));
+    ProgressSignal signal = new ProgressSignal();
+    TableFollower follower =
+        TableFollower.start(store, config.bootstrapServers(), instances::here, signal::signal);
+    // the reports go on while the counting stops, and the table while reports are answered
+    parts.remove(reports);
+    parts.push(follower);
+    parts.push(reports);
+    parts.push(() -> meterCore.close(CloseOptions.timeout(CLOSE_TIMEOUT)));
     meterCore.start();
-    usageView.start();
+    awaitTable(follower, signal);
     reports.serve(
         meterCore,
-        usageView,
-        HostInfo.buildFromEndpoint(self),
+        rebalances,
+        instances,
+        store,
+        follower,
         signal,
         new ReportSettings(
             config.bootstrapServers(),
-            partitions,
+            topics.partitions(),
             config.window(),
             config.lateness(),
             POSITION_WAIT),
         written);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
-    return new Aggregator(meterCore, usageView, reports);
+    return new Aggregator(meterCore, rebalances, instances, follower, reports, parts);
   }
 
   private static ReportServer listen(AggregatorConfig config, Clock clock)
       throws AggregatorStartException {
     try {
-      return ReportServer.start(config.reportsHost(), config.reportsPort(), clock);
-    } catch (RuntimeException taken) {
+      return ReportServer.bind(config.reportsHost(), config.reportsPort(), clock);
+    } catch (IOException | RuntimeException taken) {
       throw new AggregatorStartException(
           "the reports port "
               + config.reportsPort()
@@ -107,10 +156,17 @@ public final class Aggregator implements AutoCloseable {
     }
   }
 
-  private static KafkaStreams streams(String name, Topology topology, Properties properties) {
-    KafkaStreams streams = new KafkaStreams(topology, properties);
-    streams.setUncaughtExceptionHandler(new StreamsFailures(name));
-    return streams;
+  /** So that the first request of a restarted one is answered from here. */
+  private static void awaitTable(TableFollower follower, ProgressSignal signal)
+      throws AggregatorStartException {
+    try {
+      if (!signal.await(follower::hasReadAllHeld, TABLE_PATIENCE)) {
+        LOG.warn("usage table is still being read, others are asked meanwhile");
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new AggregatorStartException("interrupted while the table was read", interrupted);
+    }
   }
 
   /** The port the reports API listens on. */
@@ -118,31 +174,42 @@ public final class Aggregator implements AutoCloseable {
     return reports.port();
   }
 
-  /** Whether both applications run. */
+  /** Whether all its partitions are being counted, and can be reported. */
   public boolean ready() {
-    return meterCore.state() == KafkaStreams.State.RUNNING
-        && usageView.state() == KafkaStreams.State.RUNNING;
+    return rebalances.isRunning() && follower.readable().containsAll(instances.here());
   }
 
   /**
-   * Whether an application has stopped for good, because an invariant was broken or a dependency
-   * failed too often. The process is of no use any more and should end, for its supervisor to see.
+   * Whether counting or following has stopped for good, because an invariant was broken, a
+   * dependency failed too often, or another process took the name. The process is of no use any
+   * more and should end, for its supervisor to see.
    */
   public boolean failed() {
-    return hasStopped(meterCore) || hasStopped(usageView);
+    return follower.hasFailed() || hasStoppedCounting();
   }
 
-  private static boolean hasStopped(KafkaStreams streams) {
-    return switch (streams.state()) {
+  private boolean hasStoppedCounting() {
+    return switch (meterCore.state()) {
       case CREATED, REBALANCING, RUNNING -> false;
       case PENDING_SHUTDOWN, NOT_RUNNING, PENDING_ERROR, ERROR -> true;
     };
   }
 
+  /** Stops it: it asks to be sent no more, ends counting, then ends answering. */
   @Override
   public void close() {
-    reports.close();
-    List.of(meterCore, usageView).parallelStream()
-        .forEach(streams -> streams.close(CloseOptions.timeout(CLOSE_TIMEOUT)));
+    reports.drain();
+    close(parts);
+  }
+
+  private static void close(Deque<AutoCloseable> parts) {
+    while (!parts.isEmpty()) {
+      AutoCloseable part = parts.pop();
+      try {
+        part.close();
+      } catch (Exception failed) {
+        LOG.error("a part did not stop in order", failed);
+      }
+    }
   }
 }

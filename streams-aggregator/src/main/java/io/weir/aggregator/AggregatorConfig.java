@@ -24,7 +24,7 @@ import java.util.Optional;
  * @param lateness how late a call may be; not more than the audit log keeps ({@code WEIR_LATENESS},
  *     P35D)
  * @param streamThreads threads that count ({@code WEIR_STREAM_THREADS}, 1)
- * @param standbys copies of the state on other instances ({@code WEIR_STANDBYS}, 0)
+ * @param standbys copies of the state on other instances ({@code WEIR_STANDBYS}, 1)
  * @param instance name of this process, unique and the same after a restart ({@code WEIR_INSTANCE},
  *     default {@code HOSTNAME}, else {@code aggregator})
  * @param advertisedReports host:port where other instances reach the reports API ({@code
@@ -109,7 +109,7 @@ public record AggregatorConfig(
         duration(environment, "WEIR_MAX_HOLD", Duration.ofHours(1)),
         duration(environment, "WEIR_LATENESS", Topics.LATENESS),
         integer(environment, "WEIR_STREAM_THREADS", 1),
-        integer(environment, "WEIR_STANDBYS", 0),
+        integer(environment, "WEIR_STANDBYS", 1),
         text(environment, "WEIR_INSTANCE", text(environment, "HOSTNAME", "aggregator")),
         Optional.of(text(environment, "WEIR_ADVERTISED_REPORTS", ""))
             .filter(address -> !address.isEmpty()),

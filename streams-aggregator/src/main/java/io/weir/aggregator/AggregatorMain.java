@@ -2,6 +2,7 @@
 package io.weir.aggregator;
 
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -11,7 +12,13 @@ public final class AggregatorMain {
 
   private AggregatorMain() {}
 
-  /** Runs until the process is told to stop; exits with 2 when it cannot start. */
+  private static final int CANNOT_START = 2;
+  private static final int FAILED = 1;
+
+  /**
+   * Runs until the process is told to stop; exits with 2 when it cannot start, with 1 when it has
+   * stopped for good by itself.
+   */
   public static void main(String[] arguments) throws InterruptedException {
     AggregatorConfig config;
     Aggregator aggregator;
@@ -21,7 +28,7 @@ public final class AggregatorMain {
       aggregator = Aggregator.start(config);
     } catch (AggregatorStartException | IllegalArgumentException refused) {
       LOG.error("aggregator cannot start: {}", refused.getMessage());
-      System.exit(2);
+      System.exit(CANNOT_START);
       return;
     }
     CountDownLatch stopped = new CountDownLatch(1);
@@ -34,6 +41,11 @@ public final class AggregatorMain {
                   stopped.countDown();
                 },
                 "stop"));
-    stopped.await();
+    while (!stopped.await(1, TimeUnit.SECONDS)) {
+      if (aggregator.failed() && stopped.getCount() > 0) {
+        LOG.error("aggregator has stopped for good, the process ends");
+        System.exit(FAILED);
+      }
+    }
   }
 }

@@ -3,6 +3,7 @@ package io.weir.aggregator;
 
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler;
 import org.rocksdb.RocksDBException;
 import org.slf4j.Logger;
@@ -10,7 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What happens when a Streams thread dies. A failure of Kafka or of the disk is transient: a new
- * thread takes over, a bounded number of times. Anything else is a broken invariant and stops the
+ * thread takes over, a bounded number of times. A process whose name was taken stops, or the two
+ * would fence each other off in turn. Anything else is a broken invariant and stops the
  * application: a stopped biller is better than a wrong bill.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
@@ -31,6 +33,14 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
     Throwable root = failure;
     while (root.getCause() != null) {
       root = root.getCause();
+    }
+    if (root instanceof FencedInstanceIdException) {
+      LOG.error(
+          "application stopped application={}: another process was started under the name of this"
+              + " one; WEIR_INSTANCE must be unique among aggregators",
+          application,
+          failure);
+      return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
     boolean isTransient = root instanceof KafkaException || root instanceof RocksDBException;
     if (isTransient && replacements.incrementAndGet() <= MAX_REPLACEMENTS) {

@@ -25,11 +25,15 @@ final class TopicCheck {
   private TopicCheck() {}
 
   /**
-   * Checks the topics.
+   * What was found.
    *
-   * @return how many partitions each of them has
+   * @param partitions how many partitions each topic has
+   * @param stateTopicId names the very state topic: one that was deleted and made anew has another
    */
-  static int partitions(String bootstrapServers) throws AggregatorStartException {
+  record Found(int partitions, String stateTopicId) {}
+
+  /** Checks the topics. */
+  static Found check(String bootstrapServers) throws AggregatorStartException {
     try (Admin admin =
         Admin.create(
             Map.of(
@@ -44,9 +48,14 @@ final class TopicCheck {
           admin.describeTopics(names).topicNameValues();
       List<String> missing = new ArrayList<>();
       List<Integer> partitions = new ArrayList<>();
+      String stateTopicId = "";
       for (String name : names) {
         try {
-          partitions.add(Objects.requireNonNull(found.get(name), name).get().partitions().size());
+          TopicDescription topic = Objects.requireNonNull(found.get(name), name).get();
+          partitions.add(topic.partitions().size());
+          if (name.equals(Topics.STATE.name())) {
+            stateTopicId = topic.topicId().toString();
+          }
         } catch (ExecutionException failed) {
           if (!(failed.getCause() instanceof UnknownTopicOrPartitionException)) {
             throw failed;
@@ -56,7 +65,7 @@ final class TopicCheck {
       }
       requireAlike(missing, partitions);
       requireAppendTime(admin);
-      return partitions.get(0);
+      return new Found(partitions.get(0), stateTopicId);
     } catch (ExecutionException failed) {
       throw new AggregatorStartException(
           "Kafka does not answer at " + bootstrapServers + " (WEIR_KAFKA): " + failed.getCause(),

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Waits for a condition with a deadline. */
 final class Await {
-  private static final Duration DEADLINE = Duration.ofSeconds(60);
+  private static final Duration DEADLINE = Duration.ofMinutes(3);
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   private Await() {}
@@ -18,10 +18,14 @@ final class Await {
   }
 
   static void until(String what, Condition condition) throws Exception {
-    long end = System.nanoTime() + DEADLINE.toNanos();
+    until(what, DEADLINE, condition);
+  }
+
+  static void until(String what, Duration deadline, Condition condition) throws Exception {
+    long end = System.nanoTime() + deadline.toNanos();
     while (!condition.holds()) {
       if (System.nanoTime() - end > 0) {
-        throw new AssertionError("waited " + DEADLINE + " in vain for: " + what);
+        throw new AssertionError("waited " + deadline + " in vain for: " + what);
       }
       LockSupport.parkNanos(PAUSE_NANOS);
     }

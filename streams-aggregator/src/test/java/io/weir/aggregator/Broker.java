@@ -69,6 +69,16 @@ final class Broker implements AutoCloseable {
     var unused = producer.send(new ProducerRecord<>(Topics.CALLS.name(), partition, null, value));
   }
 
+  /** Takes the broker away; its data stay. */
+  void stop() {
+    kafka.stop();
+  }
+
+  /** Brings it back. */
+  void restart() {
+    kafka.restart();
+  }
+
   void flush() {
     producer.flush();
   }

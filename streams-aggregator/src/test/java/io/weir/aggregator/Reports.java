@@ -51,6 +51,16 @@ final class Reports implements AutoCloseable {
     return HTTP.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
   }
 
+  /** A figure of {@code /metrics}; 0 when it is not told. */
+  static double metric(Aggregator aggregator, String name) throws Exception {
+    return get(aggregator, "/metrics")
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(name + " "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(name.length() + 1)))
+        .sum();
+  }
+
   /** The document of a route that must answer 200. */
   static JsonNode document(Aggregator aggregator, String path) throws Exception {
     HttpResponse<String> response = get(aggregator, path);

@@ -120,9 +120,8 @@ final class RevivedTaskIT {
 
   private KafkaStreams streams(Broker broker, AtomicBoolean aborted) {
     Properties properties =
-        new StreamsSettings(
-                broker.bootstrapServers(), "revived-", folder, "it", 1, 0, "127.0.0.1:1")
-            .meterCore();
+        new StreamsSettings(broker.bootstrapServers(), "revived-", folder, "it", "f", 1, 0)
+            .meterCore("127.0.0.1:1");
     CountSettings settings =
         new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, 60_000, Duration.ofDays(35).toMillis());
     Topology topology = new MeterTopology(properties, settings, 1, new WrittenRows()).get();

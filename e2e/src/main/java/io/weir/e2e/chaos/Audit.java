@@ -66,7 +66,8 @@ final class Audit {
       throws IOException, InterruptedException {
     List<String> details = new ArrayList<>();
     long lost = 0;
-    for (Truth.Told told : truth.told()) {
+    Set<Truth.Told> answered = truth.told();
+    for (Truth.Told told : answered) {
       if (!recorded.contains(told)) {
         lost++;
         details.add("answered, but not recorded: " + told);
@@ -75,14 +76,14 @@ final class Audit {
     Set<String> clients = truth.clients();
     long unknown =
         recorded.stream()
-            .filter(call -> clients.contains(call.client()) && !truth.told().contains(call))
+            .filter(call -> clients.contains(call.client()) && !answered.contains(call))
             .count();
     long doubled = Math.max(0, unknown - truth.untoldCount());
     if (doubled > 0) {
       details.add(doubled + " calls more than anyone made are recorded");
     }
-    details.addAll(truth.wrongReports());
-    long misreported = truth.wrongReports().size();
+    details.addAll(truth.wrong());
+    long misreported = truth.wrong().size();
     for (String client : new TreeSet<>(clients)) {
       Sums right = counted.getOrDefault(client, new Sums());
       Sums row = ledger.getOrDefault(client, new Sums());
@@ -102,12 +103,14 @@ final class Audit {
     }
     return new Findings.OfRound(
         truth.answered(),
-        truth.untoldCount(),
+        truth.failedCount(),
+        truth.errors(),
         lost,
         doubled,
         truth.reports(),
         misreported,
-        details);
+        details,
+        truth.notes());
   }
 
   /** Calls of the audit log with their costs: repeated batches and repeated ids are dropped. */

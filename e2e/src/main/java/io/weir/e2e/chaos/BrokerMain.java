@@ -2,23 +2,59 @@
 package io.weir.e2e.chaos;
 
 import io.weir.servers.EmbeddedKafka;
+import io.weir.servers.KafkaNode;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.kafka.common.utils.Exit;
 
-/** A single-node Kafka broker in a process of its own, so that it can be killed alone. */
+/** A node of a Kafka cluster in a process of its own, so that it can be killed alone. */
 public final class BrokerMain {
   /** Begins the line that says the broker answers. */
   static final String READY = "broker is ready on port";
 
   private BrokerMain() {}
 
+  /** What {@link #main} takes. */
+  static List<String> arguments(Path folder, KafkaNode node) {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                folder.toString(),
+                Integer.toString(node.id()),
+                node.clusterId(),
+                String.join(
+                    ",", node.controllerPorts().stream().map(port -> port.toString()).toList())));
+    for (KafkaNode.Listener listener : node.listeners()) {
+      arguments.add(listener.name() + ":" + listener.port() + ":" + listener.advertisedPort());
+    }
+    return arguments;
+  }
+
   /**
    * Runs the broker until the process ends.
    *
-   * @param arguments the data folder and the port
+   * @param arguments the data folder, the node's id, the cluster's id, the controllers' ports, and
+   *     each listener as name, port and advertised port
    */
   public static void main(String... arguments) throws Exception {
-    EmbeddedKafka kafka =
-        EmbeddedKafka.start(Path.of(arguments[0]), Integer.parseInt(arguments[1]));
+    List<KafkaNode.Listener> listeners = new ArrayList<>();
+    for (String listener : List.of(arguments).subList(4, arguments.length)) {
+      String[] parts = listener.split(":", -1);
+      listeners.add(
+          new KafkaNode.Listener(parts[0], Integer.parseInt(parts[1]), Integer.parseInt(parts[2])));
+    }
+    KafkaNode node =
+        new KafkaNode(
+            Integer.parseInt(arguments[1]),
+            arguments[2],
+            Arrays.stream(arguments[3].split(",", -1)).map(Integer::valueOf).toList(),
+            listeners);
+    EmbeddedKafka kafka = EmbeddedKafka.start(Path.of(arguments[0]), node);
+    // this process is the broker's own: when it asks to end it, that shall be seen
+    Exit.resetHaltProcedure();
+    Exit.resetExitProcedure();
     Runtime.getRuntime().addShutdownHook(new Thread(kafka::close, "broker-stop"));
     System.out.println(READY + " " + kafka.port());
     Thread.currentThread().join();

@@ -4,35 +4,49 @@ package io.weir.e2e.chaos;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Callers over real HTTP, each call to the next node, at a steady pace. Every other call brings its
- * own id, and is repeated at the other node when it gets no verdict, as a careful caller does.
+ * own id, and is repeated at the other node when it gets no verdict, as a careful caller does. A
+ * call that was surely not recorded is repeated by anyone, and a node that stops or refuses is let
+ * alone for a second, as a load balancer does.
  */
 final class Callers implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int THREADS = 8;
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
+
+  /** Tries of a call that was surely not recorded; with the pauses, some 2 s. */
+  private static final int SAFE_TRIES = 100;
+
   private static final double CALLS_PER_SECOND = 300;
   private static final long NANOS_BETWEEN_CALLS = (long) (THREADS * 1e9 / CALLS_PER_SECOND);
   private static final long AFTER_NO_ANSWER_NANOS = 20_000_000;
+
+  /** A node that stops or is not there gets no calls for so long. */
+  private static final long AVOIDED_NANOS = 1_000_000_000;
 
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
           .connectTimeout(Duration.ofSeconds(1))
           .build();
-  private final List<String> checkUrls;
+  private final Map<String, Long> avoidedUntil = new ConcurrentHashMap<>();
   private final List<Thread> threads = new ArrayList<>();
   private final AtomicLong next = new AtomicLong();
   private volatile boolean stopping;
@@ -42,9 +56,14 @@ final class Callers implements AutoCloseable {
    * A stretch of time with clients of its own, so that what went wrong can be told from what was
    * done.
    */
-  record Round(int number, Truth truth) {
-    static Round begin(int number) {
-      return new Round(number, new Truth());
+  record Round(int number, Truth truth, List<String> checkUrls) {
+    Round {
+      checkUrls = List.copyOf(checkUrls);
+    }
+
+    /** A round whose calls go to these addresses. */
+    static Round begin(int number, List<String> checkUrls) {
+      return new Round(number, new Truth(), checkUrls);
     }
 
     /** The client of the n-th call. */
@@ -53,8 +72,14 @@ final class Callers implements AutoCloseable {
     }
   }
 
-  Callers(List<String> checkUrls, Round first) {
-    this.checkUrls = List.copyOf(checkUrls);
+  /** How a try ended. */
+  private enum Try {
+    VERDICT,
+    SURELY_NOT_RECORDED,
+    UNKNOWN
+  }
+
+  Callers(Round first) {
     this.round = first;
   }
 
@@ -100,19 +125,40 @@ final class Callers implements AutoCloseable {
             + (1 + n % 3)
             + (ownId == null ? "" : ",\"id\":\"" + ownId + "\"")
             + "}";
-    int tries = ownId == null ? 1 : TRIES;
-    for (int i = 0; i < tries; i++) {
+    int unknown = 0;
+    for (int i = 0; i < SAFE_TRIES; i++) {
       of.truth().begins(client);
-      if (send(checkUrls.get((int) ((n + i) % checkUrls.size())), client, body, of.truth())) {
+      String url = url(of, n + i);
+      Try ended = send(url, client, body, of.truth());
+      if (ended == Try.VERDICT) {
         return;
       }
-      of.truth().untold();
+      unknown += ended == Try.UNKNOWN ? 1 : 0;
+      if (unknown > 0 && (ownId == null || unknown == TRIES)) {
+        break;
+      }
       LockSupport.parkNanos(AFTER_NO_ANSWER_NANOS);
     }
+    of.truth().failed();
   }
 
-  /** Whether there was a verdict. */
-  private boolean send(String url, String client, String body, Truth truth) {
+  private String url(Round of, long n) {
+    int nodes = of.checkUrls().size();
+    for (int i = 0; i < nodes; i++) {
+      String url = of.checkUrls().get((int) ((n + i) % nodes));
+      Long until = avoidedUntil.get(url);
+      if (until == null || System.nanoTime() - until > 0) {
+        return url;
+      }
+    }
+    return of.checkUrls().get((int) (n % nodes));
+  }
+
+  private void avoid(String url) {
+    avoidedUntil.put(url, System.nanoTime() + AVOIDED_NANOS);
+  }
+
+  private Try send(String url, String client, String body, Truth truth) {
     try {
       HttpResponse<String> answer =
           http.send(
@@ -122,17 +168,52 @@ final class Callers implements AutoCloseable {
                   .build(),
               HttpResponse.BodyHandlers.ofString());
       if (answer.statusCode() != 200 && answer.statusCode() != 429) {
-        return false;
+        return refused(url, answer, truth);
       }
       JsonNode json = JSON.readTree(answer.body());
-      truth.answered(client, json.path("id").asText(), json.path("allowed").asBoolean());
-      return true;
+      if (json.path("durability").asText().equals("dropped")) {
+        truth.dropped();
+      } else {
+        truth.answered(client, json.path("id").asText(), json.path("allowed").asBoolean());
+      }
+      return Try.VERDICT;
+    } catch (ConnectException | HttpConnectTimeoutException notConnected) {
+      avoid(url);
+      truth.untold("not connected", false);
+      return Try.SURELY_NOT_RECORDED;
+    } catch (HttpTimeoutException silent) {
+      truth.untold("no answer in time", true);
+      return Try.UNKNOWN;
     } catch (IOException broken) {
-      return false;
+      truth.untold("connection broken", true);
+      return Try.UNKNOWN;
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      return false;
+      truth.untold("interrupted", true);
+      return Try.UNKNOWN;
     }
+  }
+
+  private Try refused(String url, HttpResponse<String> answer, Truth truth) throws IOException {
+    String detail = JSON.readTree(answer.body()).path("detail").asText();
+    if (answer.statusCode() == 503
+        && (detail.contains("stopping") || detail.contains("(CLOSING)"))) {
+      avoid(url);
+      truth.untold("503 stopping", false);
+      return Try.SURELY_NOT_RECORDED;
+    }
+    if (detail.contains("neither decided nor recorded")) {
+      avoid(url);
+      truth.untold("503 shed", false);
+      return Try.SURELY_NOT_RECORDED;
+    }
+    if (answer.statusCode() == 503 && detail.contains("(FULL)")) {
+      truth.untold(Truth.FULL, false);
+      return Try.SURELY_NOT_RECORDED;
+    }
+    boolean isNotWritten = detail.contains("(WRITE_FAILED)");
+    truth.untold(isNotWritten ? Truth.NOT_WRITTEN : answer.statusCode() + " " + detail, true);
+    return Try.UNKNOWN;
   }
 
   /** Stops, and waits for the calls under way. */

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
@@ -24,9 +25,10 @@ import picocli.CommandLine.Spec;
     name = "chaos",
     mixinStandardHelpOptions = true,
     description = {
-      "Injects faults into a broker, Redis, two ingest nodes and two aggregators, each a process of",
-      "its own, under load; then compares what callers were told with the audit log, the ledger,",
-      "every aggregator's reports and `weir verify`. Each fault comes once, then random ones.",
+      "Injects faults into three brokers, Redis, two ingest nodes and two aggregators, each a process",
+      "of its own, and the network between them, under load; then compares what callers were told",
+      "with the audit log, the ledger, every aggregator's reports and `weir verify`. Each fault comes",
+      "once, then random ones.",
       "Exit 0 when nothing was lost, doubled or wrongly reported, else 1 and every difference."
     })
 public final class ChaosCommand implements Callable<Integer> {
@@ -55,6 +57,13 @@ public final class ChaosCommand implements Callable<Integer> {
       description = "only this fault; may be repeated. --faults lists them")
   private List<String> only = new ArrayList<>();
 
+  @Option(
+      names = "--brokers",
+      paramLabel = "N",
+      defaultValue = "3",
+      description = "1 or 3 (${DEFAULT-VALUE}); with 1 the faults that need more are left out")
+  private int brokers;
+
   @Option(names = "--faults", description = "list the faults and end")
   private boolean list;
 
@@ -68,7 +77,7 @@ public final class ChaosCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     PrintWriter out = spec.commandLine().getOut();
     if (list) {
-      Chaos.names().forEach(out::println);
+      Chaos.names(brokers).forEach(out::println);
       out.flush();
       return 0;
     }
@@ -78,8 +87,18 @@ public final class ChaosCommand implements Callable<Integer> {
     Path folder = folder();
     out.println("seed " + seed + ", data and logs in " + folder);
     out.flush();
-    Instant begun = Instant.now();
-    Chaos.Outcome outcome;
+    try {
+      Chaos.Outcome outcome = run(folder, out);
+      outcome.details().forEach(out::println);
+      outcome.print(out);
+      return ended(outcome.isRight(), folder, out);
+    } catch (Chaos.ChaosException broken) {
+      broken.printStackTrace(out);
+      return ended(false, folder, out);
+    }
+  }
+
+  private Chaos.Outcome run(Path folder, PrintWriter out) throws Chaos.ChaosException {
     try (ProgressBar bar =
         new ProgressBarBuilder()
             .setTaskName("chaos")
@@ -88,27 +107,53 @@ public final class ChaosCommand implements Callable<Integer> {
             .setStyle(ProgressBarStyle.ASCII)
             .setUpdateIntervalMillis(1_000)
             .build()) {
-      outcome = chaos(folder, bar, begun).run(Duration.ofMinutes(minutes));
+      return chaos(folder, new Bar(bar, out)).run(Duration.ofMinutes(minutes));
     }
-    outcome.details().forEach(out::println);
-    outcome.print(out);
-    return outcome.isRight() ? 0 : 1;
   }
 
-  private Chaos chaos(Path folder, ProgressBar bar, Instant begun) {
+  private int ended(boolean isRight, Path folder, PrintWriter out) throws IOException {
+    if (!isRight) {
+      out.println("FAILED with seed " + seed + "; data and logs are in " + folder);
+    } else if (keep.isEmpty()) {
+      Cluster.deleteAll(folder);
+    }
+    out.flush();
+    return isRight ? 0 : 1;
+  }
+
+  private Chaos chaos(Path folder, Chaos.Progress progress) {
     try {
-      return new Chaos(
-          folder,
-          only,
-          LONGEST_FAULT,
-          seed,
-          (round, fault) -> {
-            bar.stepTo(Duration.between(begun, Instant.now()).toSeconds());
-            bar.setExtraMessage(round + ": " + fault);
-          });
+      return new Chaos(folder, brokers, only, LONGEST_FAULT, seed, progress);
     } catch (IllegalArgumentException unknown) {
       throw new ParameterException(
           spec.commandLine(), String.valueOf(unknown.getMessage()), unknown);
+    }
+  }
+
+  /** A bar on the error output, and a line for each round on the output. */
+  private record Bar(ProgressBar bar, PrintWriter out, Instant begun) implements Chaos.Progress {
+    Bar(ProgressBar bar, PrintWriter out) {
+      this(bar, out, Instant.now());
+    }
+
+    @Override
+    public void begins(int round, String fault) {
+      bar.stepTo(Duration.between(begun, Instant.now()).toSeconds());
+      bar.setExtraMessage(round + ": " + fault);
+    }
+
+    @Override
+    public void ended(int round, String fault, long answered, long failed, List<String> notes) {
+      out.printf(
+          Locale.ROOT,
+          "%4d s  round %d: %s%s, %d calls answered, %d failed%n",
+          Duration.between(begun, Instant.now()).toSeconds(),
+          round,
+          fault,
+          notes.isEmpty() ? "" : " " + notes,
+          answered,
+          failed);
+      out.flush();
     }
   }
 

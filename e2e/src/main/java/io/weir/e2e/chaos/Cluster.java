@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
-import io.weir.e2e.WeirProcess;
-import io.weir.servers.Ports;
 import io.weir.servers.RedisServer;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListTopicsOptions;
 
 /**
- * A broker, Redis, two ingest nodes and two aggregators, each a process of its own over a folder of
- * its own. Addresses stay the same when a process comes again. Not safe for threads.
+ * Brokers, Redis, two ingest nodes and two aggregators, each a process of its own over a folder of
+ * its own, with a relay between any two that talk. Addresses stay the same when a process comes
+ * again. One thread at a time may start and end a process.
  */
 public final class Cluster implements AutoCloseable {
   /** A window of the ledger; short, so that windows close while faults happen. */
@@ -27,6 +35,7 @@ public final class Cluster implements AutoCloseable {
 
   static final int PARTITIONS = 4;
   private static final int PAIR = 2;
+  private static final int READY_SECONDS = 120;
 
   private static final String POLICIES =
       """
@@ -40,32 +49,30 @@ public final class Cluster implements AutoCloseable {
       """;
 
   private final Path folder;
-  private final int kafkaPort = Ports.free();
-  private final int redisPort = Ports.free();
-  private final Member broker;
+  private final FixedPorts ports = new FixedPorts();
+  private final Network network = new Network(ports);
+  private final int redisPort = ports.next();
+  private final Brokers brokers;
   private final List<Member> ingest = new ArrayList<>();
   private final List<Member> aggregators = new ArrayList<>();
   private final List<String> checkUrls = new ArrayList<>();
+  private final List<String> relayedCheckUrls = new ArrayList<>();
   private final List<String> reportsUrls = new ArrayList<>();
-  private RedisServer redis;
+  private final Map<String, String> urls = new HashMap<>();
+  private final AtomicInteger numbers = new AtomicInteger();
+  private final HttpClient http =
+      HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
+  private volatile RedisServer redis;
 
-  private Cluster(Path folder) throws IOException {
+  private Cluster(Path folder, int brokerCount) throws IOException {
     this.folder = folder;
     Path policies = Files.writeString(folder.resolve("policies.yml"), POLICIES);
-    broker =
-        new Member(
-            "broker",
-            () -> {
-              WeirProcess started =
-                  WeirProcess.startMain(
-                      folder,
-                      Map.of(),
-                      BrokerMain.class.getName(),
-                      folder.resolve("kafka").toString(),
-                      Integer.toString(kafkaPort));
-              started.awaitLine(BrokerMain.READY);
-              return started;
-            });
+    List<String> names = new ArrayList<>();
+    for (int i = 0; i < PAIR; i++) {
+      names.add("ingest-" + i);
+      names.add("aggregator-" + i);
+    }
+    brokers = new Brokers(folder, brokerCount, names, ports, network);
     redis = RedisServer.start(folder.resolve("redis"), redisPort);
     for (int i = 0; i < PAIR; i++) {
       ingest.add(ingestNode("ingest-" + i, policies));
@@ -77,19 +84,18 @@ public final class Cluster implements AutoCloseable {
    * Starts all; calls and reports are answered when this returns.
    *
    * @param folder an empty folder, of this cluster alone
+   * @param brokers 1, or 3, of which any two are enough
    */
-  public static Cluster start(Path folder) throws Exception {
-    Cluster cluster = new Cluster(folder);
+  public static Cluster start(Path folder, int brokers) throws Exception {
+    Cluster cluster = new Cluster(folder, brokers);
     try {
-      cluster.broker.start();
+      Member.startAll(cluster.brokers());
       try (TopicAdmin topics = TopicAdmin.connect(cluster.kafka())) {
         topics.createMissing(PARTITIONS, Optional.empty());
       }
-      for (Member member : cluster.members()) {
-        if (!member.isRunning()) {
-          member.start();
-        }
-      }
+      List<Member> rest = new ArrayList<>(cluster.ingest());
+      rest.addAll(cluster.aggregators());
+      Member.startAll(rest);
       return cluster;
     } catch (Throwable failed) {
       cluster.close();
@@ -97,12 +103,15 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  private Member ingestNode(String name, Path policies) throws IOException {
-    int port = Ports.free();
+  private Member ingestNode(String name, Path policies) {
+    int port = ports.next();
+    int relayed = network.connect("callers", name, port);
     checkUrls.add("http://127.0.0.1:" + port + "/v1/check");
+    relayedCheckUrls.add("http://127.0.0.1:" + relayed + "/v1/check");
+    urls.put(name, "http://127.0.0.1:" + port);
     Map<String, String> environment = new HashMap<>();
-    environment.put("WEIR_KAFKA", kafka());
-    environment.put("WEIR_REDIS", "redis://127.0.0.1:" + redisPort);
+    environment.put("WEIR_KAFKA", brokers.of(name));
+    environment.put("WEIR_REDIS", "redis://127.0.0.1:" + network.connect(name, "redis", redisPort));
     environment.put("WEIR_NODE", name);
     environment.put("WEIR_NODES", Integer.toString(PAIR));
     environment.put("WEIR_DATA", folder.resolve(name).toString());
@@ -114,16 +123,18 @@ public final class Cluster implements AutoCloseable {
     return Member.command(name, folder, environment, "ingest is ready on port", "ingest");
   }
 
-  private Member aggregator(String name) throws IOException {
-    int port = Ports.free();
+  private Member aggregator(String name) {
+    int port = ports.next();
+    int relayed = network.connect("aggregators", name, port);
     reportsUrls.add("http://127.0.0.1:" + port);
+    urls.put(name, "http://127.0.0.1:" + port);
     Map<String, String> environment = new HashMap<>();
-    environment.put("WEIR_KAFKA", kafka());
+    environment.put("WEIR_KAFKA", brokers.of(name));
     environment.put("WEIR_INSTANCE", name);
     environment.put("WEIR_DATA", folder.resolve(name).toString());
     environment.put("WEIR_REPORTS_HOST", "127.0.0.1");
     environment.put("WEIR_REPORTS_PORT", Integer.toString(port));
-    environment.put("WEIR_ADVERTISED_REPORTS", "127.0.0.1:" + port);
+    environment.put("WEIR_ADVERTISED_REPORTS", "127.0.0.1:" + relayed);
     environment.put("WEIR_WINDOW", WINDOW);
     environment.put("WEIR_GRACE", "PT2S");
     environment.put("WEIR_STANDBYS", "1");
@@ -134,22 +145,85 @@ public final class Cluster implements AutoCloseable {
   /** Every process but Redis. */
   List<Member> members() {
     List<Member> members = new ArrayList<>();
-    members.add(broker);
+    members.addAll(brokers());
     members.addAll(aggregators);
     members.addAll(ingest);
     return members;
   }
 
-  Member broker() {
-    return broker;
+  List<Member> brokers() {
+    return brokers.members();
   }
 
-  Member ingest(int number) {
-    return ingest.get(number);
+  List<Member> ingest() {
+    return List.copyOf(ingest);
   }
 
-  Member aggregator(int number) {
-    return aggregators.get(number);
+  List<Member> aggregators() {
+    return List.copyOf(aggregators);
+  }
+
+  Network network() {
+    return network;
+  }
+
+  /** Waits until a process does its whole work; a broker, until every copy is in step. */
+  void awaitReady(Member member) throws Exception {
+    if (!becomesReady(member, READY_SECONDS)) {
+      throw new IllegalStateException(
+          member.name() + " is not ready after " + READY_SECONDS + " s: " + member.errors());
+    }
+  }
+
+  /** Whether a process does its whole work in time. */
+  boolean becomesReady(Member member, int seconds) throws Exception {
+    String url = urls.get(member.name());
+    return Await.within(
+        seconds, () -> url == null ? isReplicated() : get(url + "/health/ready").isPresent());
+  }
+
+  private boolean isReplicated() throws InterruptedException {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka()))) {
+      ListTopicsOptions all = new ListTopicsOptions().listInternal(true);
+      return admin
+          .describeTopics(admin.listTopics(all).names().get())
+          .allTopicNames()
+          .get()
+          .values()
+          .stream()
+          .flatMap(topic -> topic.partitions().stream())
+          .allMatch(partition -> partition.isr().size() == brokers().size());
+    } catch (ExecutionException notNow) {
+      return false;
+    }
+  }
+
+  /** A counter or gauge without labels of a process, as it stands now. */
+  long metric(Member member, String name) throws InterruptedException {
+    for (String line : get(urls.get(member.name()) + "/metrics").orElse("").split("\n", -1)) {
+      if (line.startsWith(name + " ")) {
+        return Math.round(Double.parseDouble(line.substring(name.length() + 1)));
+      }
+    }
+    throw new IllegalStateException(member.name() + " does not tell " + name);
+  }
+
+  /** The body of an answer 200. */
+  private Optional<String> get(String url) throws InterruptedException {
+    try {
+      HttpResponse<String> answer =
+          http.send(
+              HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(5)).build(),
+              HttpResponse.BodyHandlers.ofString());
+      return answer.statusCode() == 200 ? Optional.of(answer.body()) : Optional.empty();
+    } catch (IOException silent) {
+      return Optional.empty();
+    }
+  }
+
+  /** A number that was not given before. */
+  int nextNumber() {
+    return numbers.incrementAndGet();
   }
 
   /** Where calls are checked, one address for each ingest node. */
@@ -157,13 +231,19 @@ public final class Cluster implements AutoCloseable {
     return List.copyOf(checkUrls);
   }
 
+  /** The same, by a relay. */
+  List<String> relayedCheckUrls() {
+    return List.copyOf(relayedCheckUrls);
+  }
+
   /** Where reports are answered, one address without a path for each aggregator. */
   List<String> reportsUrls() {
     return List.copyOf(reportsUrls);
   }
 
+  /** The brokers, past all relays. */
   String kafka() {
-    return "127.0.0.1:" + kafkaPort;
+    return brokers.direct();
   }
 
   Path folder() {
@@ -185,9 +265,13 @@ public final class Cluster implements AutoCloseable {
   }
 
   /** Throws away the state that an aggregator, which must not run, has on its disk. */
-  void deleteState(int aggregator) throws IOException {
-    Path state = folder.resolve(aggregators.get(aggregator).name());
-    try (Stream<Path> paths = Files.walk(state)) {
+  void deleteState(Member aggregator) throws IOException {
+    deleteAll(folder.resolve(aggregator.name()));
+  }
+
+  /** Deletes a folder with all that is in it. */
+  static void deleteAll(Path folder) throws IOException {
+    try (Stream<Path> paths = Files.walk(folder)) {
       paths.sorted(Comparator.reverseOrder()).forEach(Cluster::delete);
     }
   }
@@ -202,11 +286,12 @@ public final class Cluster implements AutoCloseable {
 
   @Override
   public void close() {
-    for (int i = 0; i < PAIR && i < ingest.size(); i++) {
-      ingest.get(i).close();
+    for (Member member : ingest) {
+      member.close();
     }
     aggregators.forEach(Member::close);
-    broker.close();
+    brokers().forEach(Member::end);
     redis.close();
+    network.close();
   }
 }

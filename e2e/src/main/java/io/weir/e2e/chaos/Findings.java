@@ -2,6 +2,7 @@
 package io.weir.e2e.chaos;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * What the audit found.
@@ -19,23 +20,29 @@ record Findings(List<OfRound> rounds, long quarantined, int verifyDiffers) {
    * Of one round.
    *
    * @param answered calls with a verdict
-   * @param untold tries without one
+   * @param failed calls without one after all their tries
+   * @param errors tries without a verdict, by error
    * @param lost calls that were answered and are not recorded, or recorded and not in the ledger
    * @param doubled calls that are recorded or billed more often than they were made
    * @param reports reports answered while calls were made
    * @param misreported figures of a report that differ from the records
    * @param details each difference in words
+   * @param notes what is worth knowing, in words
    */
   record OfRound(
       long answered,
-      long untold,
+      long failed,
+      Map<String, Long> errors,
       long lost,
       long doubled,
       long reports,
       long misreported,
-      List<String> details) {
+      List<String> details,
+      List<String> notes) {
     OfRound {
+      errors = Map.copyOf(errors);
       details = List.copyOf(details);
+      notes = List.copyOf(notes);
     }
 
     boolean isRight() {

@@ -4,26 +4,43 @@ package io.weir.e2e.chaos;
 import io.weir.e2e.WeirProcess;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One process of the cluster that can be ended and started again over the same data, or held still.
- * Not safe for threads.
+ * One thread at a time may start and end it.
  */
 final class Member implements AutoCloseable {
-  private final String name;
-  private final Starter starter;
-  private @Nullable WeirProcess process;
+  private static final Duration START_PATIENCE = Duration.ofMinutes(2);
 
-  /** Starts the process and waits until it says that it is ready. */
-  interface Starter {
-    WeirProcess start() throws IOException, InterruptedException;
+  private final String name;
+  private final Launcher launcher;
+  private final String readyLine;
+  private Map<String, String> overrides = Map.of();
+  private volatile @Nullable WeirProcess process;
+
+  /** Starts the process. */
+  interface Launcher {
+    /**
+     * Does not wait until it is ready.
+     *
+     * @param overrides variables that differ from the usual ones
+     */
+    WeirProcess launch(Map<String, String> overrides) throws IOException;
   }
 
-  Member(String name, Starter starter) {
+  Member(String name, Launcher launcher, String readyLine) {
     this.name = name;
-    this.starter = starter;
+    this.launcher = launcher;
+    this.readyLine = readyLine;
   }
 
   /** A {@code weir} command. */
@@ -31,22 +48,65 @@ final class Member implements AutoCloseable {
       String name, Path folder, Map<String, String> environment, String readyLine, String command) {
     return new Member(
         name,
-        () -> {
-          WeirProcess started = WeirProcess.start(folder, environment, command);
-          started.awaitLine(readyLine);
-          return started;
-        });
+        overrides -> {
+          Map<String, String> variables = new HashMap<>(environment);
+          variables.putAll(overrides);
+          return WeirProcess.start(folder, variables, command);
+        },
+        readyLine);
   }
 
   String name() {
     return name;
   }
 
+  /** From the next start on, these variables differ from the usual ones. */
+  void override(Map<String, String> variables) {
+    overrides = Map.copyOf(variables);
+  }
+
+  /**
+   * Starts the process, and waits until it says that it is ready. One that ends before is started
+   * again for a while, as its supervisor would: it may need what is away at the moment.
+   */
   void start() throws IOException, InterruptedException {
     if (process != null) {
       throw new IllegalStateException(name + " runs");
     }
-    process = starter.start();
+    long deadline = System.nanoTime() + START_PATIENCE.toNanos();
+    while (true) {
+      WeirProcess started = launcher.launch(overrides);
+      process = started;
+      try {
+        started.awaitLine(readyLine);
+        return;
+      } catch (IllegalStateException notReady) {
+        if (started.isAlive() || System.nanoTime() - deadline > 0) {
+          throw notReady;
+        }
+      }
+    }
+  }
+
+  /** Starts several at once, and waits until all are ready. */
+  static void startAll(List<Member> members) throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(members.size());
+    try {
+      List<Future<?>> starting = new ArrayList<>();
+      for (Member member : members) {
+        starting.add(
+            threads.submit(
+                () -> {
+                  member.start();
+                  return true;
+                }));
+      }
+      for (Future<?> start : starting) {
+        start.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
   }
 
   private WeirProcess running() {
@@ -91,6 +151,18 @@ final class Member implements AutoCloseable {
   String errors() {
     WeirProcess running = process;
     return running == null ? "" : running.errors();
+  }
+
+  /** SIGKILL, if it runs. */
+  void end() {
+    WeirProcess running = process;
+    try {
+      if (running != null) {
+        running.kill();
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Override

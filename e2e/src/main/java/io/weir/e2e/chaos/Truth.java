@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.LongAdder;
@@ -12,12 +13,22 @@ import org.jspecify.annotations.Nullable;
 
 /** What the callers of one round were told. Safe for threads. */
 final class Truth {
+  /** The error of a call that the journal has no room for. */
+  static final String FULL = "503 journal full";
+
+  /** The error of a call that could not be written to the journal. */
+  static final String NOT_WRITTEN = "503 journal not written";
+
   private final Set<Told> told = ConcurrentHashMap.newKeySet();
   private final Map<String, LongAdder> tries = new ConcurrentHashMap<>();
+  private final Map<String, LongAdder> errors = new ConcurrentHashMap<>();
   private final LongAdder answered = new LongAdder();
+  private final LongAdder dropped = new LongAdder();
   private final LongAdder untold = new LongAdder();
+  private final LongAdder failed = new LongAdder();
   private final LongAdder reports = new LongAdder();
-  private final Queue<String> wrongReports = new ConcurrentLinkedQueue<>();
+  private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
+  private final Queue<String> notes = new ConcurrentLinkedQueue<>();
 
   /** A verdict that a caller got; a repeated call may get two. */
   record Told(String client, String id, boolean allowed) {}
@@ -27,23 +38,52 @@ final class Truth {
     tries.computeIfAbsent(client, unknown -> new LongAdder()).increment();
   }
 
-  /** A call got its verdict. */
+  /** A call got its verdict, and the word that it is recorded. */
   void answered(String client, String id, boolean allowed) {
     answered.increment();
     told.add(new Told(client, id, allowed));
   }
 
-  /** A call got no verdict: it may have been recorded, or not. */
-  void untold() {
-    untold.increment();
+  /** A call got its verdict, and the word that it is not recorded. */
+  void dropped() {
+    answered.increment();
+    dropped.increment();
+  }
+
+  /**
+   * A try got no verdict.
+   *
+   * @param error why, in words
+   * @param mayBeRecorded whether the call may have been recorded all the same
+   */
+  void untold(String error, boolean mayBeRecorded) {
+    errors.computeIfAbsent(error, unknown -> new LongAdder()).increment();
+    if (mayBeRecorded) {
+      untold.increment();
+    }
+  }
+
+  /** A call got no verdict at any try. */
+  void failed() {
+    failed.increment();
   }
 
   /** A report was answered while calls were made; null when it can be right. */
-  void reported(@Nullable String wrong) {
+  void reported(@Nullable String wrongReport) {
     reports.increment();
-    if (wrong != null) {
-      wrongReports.add(wrong);
+    if (wrongReport != null) {
+      wrong.add(wrongReport);
     }
+  }
+
+  /** Something was told that is not so. */
+  void wrong(String what) {
+    wrong.add(what);
+  }
+
+  /** Something worth knowing about this round. */
+  void note(String what) {
+    notes.add(what);
   }
 
   /** Calls made so far for a client: no report can tell more. */
@@ -60,14 +100,37 @@ final class Truth {
     return Set.copyOf(tries.keySet());
   }
 
-  /** Calls answered 200 or 429, repetitions included. */
+  /** Tries answered 200 or 429. */
   long answered() {
     return answered.sum();
   }
 
-  /** Calls without an answer, or answered otherwise. */
+  /** Those of them that were answered as not recorded. */
+  long droppedCount() {
+    return dropped.sum();
+  }
+
+  /** Tries without a verdict that may be recorded all the same. */
   long untoldCount() {
     return untold.sum();
+  }
+
+  /** Calls without a verdict after all their tries. */
+  long failedCount() {
+    return failed.sum();
+  }
+
+  /** Tries that ended in this error. */
+  long errors(String error) {
+    LongAdder of = errors.get(error);
+    return of == null ? 0 : of.sum();
+  }
+
+  /** Tries without a verdict, by error. */
+  Map<String, Long> errors() {
+    Map<String, Long> counts = new TreeMap<>();
+    errors.forEach((error, count) -> counts.put(error, count.sum()));
+    return counts;
   }
 
   /** Reports answered meanwhile. */
@@ -75,8 +138,12 @@ final class Truth {
     return reports.sum();
   }
 
-  /** Those of them that cannot be right, in words. */
-  List<String> wrongReports() {
-    return List.copyOf(wrongReports);
+  /** What was told and cannot be so, in words. */
+  List<String> wrong() {
+    return List.copyOf(wrong);
+  }
+
+  List<String> notes() {
+    return List.copyOf(notes);
   }
 }

@@ -127,6 +127,7 @@ public final class CheckApi implements AutoCloseable {
 
   private void check(Context context) throws IOException {
     if (stopping) {
+      context.header("Connection", "close");
       answer(context, Problem.unavailable("the node is stopping"));
       return;
     }

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -35,11 +36,13 @@ final class AccuracyReports {
   private static final int PERCENT_DIGITS = 6;
 
   private final UsageTable table;
+  private final Instances instances;
   private final PeerReports peers;
   private final int partitions;
 
-  AccuracyReports(UsageTable table, PeerReports peers, int partitions) {
+  AccuracyReports(UsageTable table, Instances instances, PeerReports peers, int partitions) {
     this.table = table;
+    this.instances = instances;
     this.peers = peers;
     this.partitions = partitions;
   }
@@ -52,10 +55,11 @@ final class AccuracyReports {
 
   /** The answer of the fleet, as far as it can be reached within a few seconds. */
   Answer fleet() throws InterruptedException {
-    Placement placement = Placement.of(partitions, table::owner);
-    Told told = here(placement.local());
-    for (JsonNode other : peers.askAll(placement.remote(), INTERNAL_PATH).values()) {
-      add(other, told);
+    Told told = here();
+    if (told.partitions.size() < partitions) {
+      for (JsonNode other : peers.askAll(instances.peers(), INTERNAL_PATH)) {
+        add(other, told);
+      }
     }
     List<Integer> missing = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
@@ -67,8 +71,8 @@ final class AccuracyReports {
   }
 
   /** The answer to another aggregator. */
-  Answer local() {
-    Told told = here(Placement.of(partitions, table::owner).local());
+  Answer local() throws InterruptedException {
+    Told told = here();
     List<Object> records = new ArrayList<>();
     for (PartitionAccuracy record : told.records.values()) {
       records.add(new String(PartitionAccuracyCodec.encode(record), StandardCharsets.UTF_8));
@@ -79,11 +83,14 @@ final class AccuracyReports {
     return Answer.json(200, document);
   }
 
-  private Told here(List<Integer> local) {
+  private Told here() throws InterruptedException {
     Told told = new Told();
-    for (int partition : local) {
+    for (int partition : table.refreshAll(partitions).keySet()) {
       try {
-        table.accuracy(partition).ifPresent(record -> told.records.put(partition, record));
+        Optional<PartitionAccuracy> record = table.accuracy(partition);
+        if (record.isPresent()) {
+          told.records.put(partition, record.get());
+        }
         told.partitions.add(partition);
       } catch (ProblemException unavailable) {
         LOG.debug("partition not readable partition={}", partition, unavailable);
@@ -93,16 +100,18 @@ final class AccuracyReports {
   }
 
   private static void add(JsonNode other, Told told) {
-    other.path("partitions").forEach(partition -> told.partitions.add(partition.asInt()));
     for (JsonNode text : other.path("records")) {
       try {
         PartitionAccuracy record =
             PartitionAccuracyCodec.decode(text.asText().getBytes(StandardCharsets.UTF_8));
-        told.records.put(record.partition(), record);
+        if (!told.partitions.contains(record.partition())) {
+          told.records.putIfAbsent(record.partition(), record);
+        }
       } catch (MalformedRecordException notOurs) {
         LOG.warn("aggregator sent a bad accuracy record", notOurs);
       }
     }
+    other.path("partitions").forEach(partition -> told.partitions.add(partition.asInt()));
   }
 
   /** The document over partitions, without those that nobody answered for. */

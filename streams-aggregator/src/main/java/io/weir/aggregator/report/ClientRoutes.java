@@ -2,23 +2,42 @@
 package io.weir.aggregator.report;
 
 import io.javalin.http.Context;
-import io.weir.aggregator.report.UsageTable.Owner;
+import io.weir.aggregator.table.Freshness;
 import io.weir.topics.catalog.ClientPartitioner;
-import java.io.IOException;
 import java.time.Clock;
+import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes about one client. Each is answered by the aggregator that holds the client's
- * partition: another one passes the request on, once. Safe for threads.
+ * The routes about one client. Each is answered here when the client's partition is here, else by
+ * an aggregator that has it: a request is passed on once. Safe for threads.
  */
 final class ClientRoutes {
+  /** What another one needs beside waiting for a position. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** How long it is tried to find somebody who has the partition, such as this one at its start. */
+  private static final Duration MISSING_PATIENCE = Duration.ofSeconds(5);
+
+  private static final long RETRY_PAUSE_MILLIS = 200;
+
+  /** A report is read within some milliseconds, unless the aggregator stands still. */
+  private static final Duration SLOW_AFTER = Duration.ofSeconds(1);
+
+  /** Reading the audit log takes this long, after a while in the queue. */
+  private static final Duration EVENTS_PATIENCE = Duration.ofSeconds(12);
+
+  private static final Duration EVENTS_SLOW_AFTER = Duration.ofSeconds(4);
+
   private final UsageTable table;
-  private final BucketTracks tracks;
+  private final Instances instances;
   private final UsageReports usage;
   private final CurrentReports current;
   private final EventReports events;
@@ -28,16 +47,17 @@ final class ClientRoutes {
 
   ClientRoutes(
       UsageTable table,
-      BucketTracks tracks,
+      Instances instances,
       UsageReports usage,
+      CurrentReports current,
       EventReports events,
       PeerReports peers,
       ReportSettings settings,
       Clock clock) {
     this.table = table;
-    this.tracks = tracks;
+    this.instances = instances;
     this.usage = usage;
-    this.current = new CurrentReports(tracks);
+    this.current = current;
     this.events = events;
     this.peers = peers;
     this.settings = settings;
@@ -52,27 +72,41 @@ final class ClientRoutes {
     Map<String, List<String>> parameters = ctx.queryParamMap();
     UsageQuery query = UsageQuery.of(parameters, settings.window(), clock.instant());
     String positions = ctx.header(ReportServer.POSITION_HEADER);
-    UsageReports.parse(positions); // refused here, not by whom it is passed on to
+    int awaited = UsageReports.parse(positions).size(); // refused here, not by whom it is passed to
     String accept = mediaType(ctx.header("Accept"));
     int partition = partitionOf(query.client());
     answer(
         ctx,
         partition,
-        table.owner(partition),
-        accept,
-        () -> usage.answer(query, positions, accept, clock.instant()));
+        question(
+            ctx,
+            accept,
+            SLOW_AFTER,
+            PATIENCE.plus(settings.positionWait().multipliedBy(1L + awaited))),
+        () -> {
+          Freshness freshness = table.refresh(partition);
+          return usage.answer(query, positions, accept, freshness, clock.instant());
+        });
   }
 
-  /** Those buckets are another application's, so another aggregator may hold them. */
+  /** Who counts knows best; a copy of its state is next to it. */
   void current(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
     String client = Parameters.checkedName("client", ctx.pathParam("client"));
     int partition = partitionOf(client);
+    Optional<Peer> counting = instances.counting(partition);
+    if (counting.isPresent() && !ReportServer.isForwarded(ctx)) {
+      PeerReports.Question brief = question(ctx, Answer.JSON, SLOW_AFTER, SLOW_AFTER);
+      Optional<Answer> answer = peers.askInTurn(List.of(counting.get()), brief);
+      if (answer.isPresent()) {
+        ReportServer.send(ctx, answer.get());
+        return;
+      }
+    }
     answer(
         ctx,
         partition,
-        tracks.owner(partition),
-        Answer.JSON,
+        question(ctx, Answer.JSON, SLOW_AFTER, PATIENCE),
         () -> current.answer(partition, client, clock.instant()));
   }
 
@@ -80,36 +114,58 @@ final class ClientRoutes {
     EventQuery query = EventQuery.of(ctx.pathParam("client"), ctx.queryParamMap(), clock.instant());
     int partition = partitionOf(query.client());
     answer(
-        ctx, partition, table.owner(partition), Answer.JSON, () -> events.answer(partition, query));
+        ctx,
+        partition,
+        question(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_PATIENCE),
+        () -> {
+          table.refresh(partition);
+          return events.answer(partition, query);
+        });
   }
 
   private int partitionOf(String client) {
     return ClientPartitioner.partition(client, settings.partitions());
   }
 
-  private void answer(Context ctx, int partition, Owner owner, String accept, Local local)
-      throws InterruptedException {
-    if (owner instanceof Owner.Local) {
-      ReportServer.send(ctx, local.answer());
-    } else if (owner instanceof Owner.Remote remote && !ReportServer.isForwarded(ctx)) {
-      ReportServer.send(ctx, forwarded(remote, partition, ctx, accept));
-    } else {
-      throw new ProblemException(
-          Problem.partitionUnavailable(partition, "no aggregator holds it at present"));
+  private static PeerReports.Question question(
+      Context ctx, String accept, Duration slowAfter, Duration patience) {
+    String query = ctx.queryString();
+    Map<String, String> headers = new HashMap<>();
+    headers.put("Accept", accept);
+    String positions = ctx.header(ReportServer.POSITION_HEADER);
+    if (positions != null) {
+      headers.put(ReportServer.POSITION_HEADER, positions);
     }
+    return new PeerReports.Question(
+        ctx.req().getRequestURI() + (query == null ? "" : "?" + query),
+        headers,
+        slowAfter,
+        patience);
   }
 
-  private Answer forwarded(Owner.Remote owner, int partition, Context ctx, String accept)
+  /** Asks here and then elsewhere, and again for a while when nobody has the partition. */
+  private void answer(Context ctx, int partition, PeerReports.Question question, Local local)
       throws InterruptedException {
-    String query = ctx.queryString();
-    String pathAndQuery = ctx.req().getRequestURI() + (query == null ? "" : "?" + query);
-    try {
-      return peers.ask(owner, pathAndQuery, accept, ctx.header(ReportServer.POSITION_HEADER));
-    } catch (IOException unreachable) {
-      throw new ProblemException(
-          Problem.partitionUnavailable(
-              partition,
-              "the aggregator at " + owner.host() + ":" + owner.port() + " does not answer"));
+    long end = System.nanoTime() + MISSING_PATIENCE.toNanos();
+    while (true) {
+      try {
+        ReportServer.send(ctx, local.answer());
+        return;
+      } catch (ProblemException notHere) {
+        if (!notHere.problem().isAboutMissingPartition() || ReportServer.isForwarded(ctx)) {
+          throw notHere;
+        }
+      }
+      Optional<Answer> answer = peers.askInTurn(instances.holders(partition), question);
+      if (answer.isPresent()) {
+        ReportServer.send(ctx, answer.get());
+        return;
+      }
+      if (System.nanoTime() - end > 0) {
+        throw new ProblemException(
+            Problem.partitionUnavailable(partition, "no aggregator that has it answers"));
+      }
+      TimeUnit.MILLISECONDS.sleep(RETRY_PAUSE_MILLIS);
     }
   }
 

@@ -2,6 +2,7 @@
 package io.weir.aggregator.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.aggregator.table.Freshness;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,11 +19,13 @@ final class CompletenessReports {
   private static final Logger LOG = LoggerFactory.getLogger(CompletenessReports.class);
 
   private final UsageTable table;
+  private final Instances instances;
   private final PeerReports peers;
   private final int partitions;
 
-  CompletenessReports(UsageTable table, PeerReports peers, int partitions) {
+  CompletenessReports(UsageTable table, Instances instances, PeerReports peers, int partitions) {
     this.table = table;
+    this.instances = instances;
     this.peers = peers;
     this.partitions = partitions;
   }
@@ -34,14 +37,13 @@ final class CompletenessReports {
    */
   Answer answer(boolean hereOnly, Instant now) throws InterruptedException {
     Map<Integer, Object> found = new TreeMap<>();
-    Placement placement = Placement.of(partitions, table::owner);
-    for (int partition : placement.local()) {
-      addLocal(partition, now, found);
-    }
-    if (!hereOnly) {
-      for (JsonNode other : peers.askAll(placement.remote(), PATH).values()) {
+    table
+        .refreshAll(partitions)
+        .forEach((partition, freshness) -> addLocal(partition, freshness, now, found));
+    if (!hereOnly && found.size() < partitions) {
+      for (JsonNode other : peers.askAll(instances.peers(), PATH)) {
         for (JsonNode partition : other.path("partitions")) {
-          found.put(partition.path("partition").asInt(), partition);
+          found.putIfAbsent(partition.path("partition").asInt(), partition);
         }
       }
     }
@@ -58,11 +60,13 @@ final class CompletenessReports {
     return Answer.json(200, document);
   }
 
-  private void addLocal(int partition, Instant now, Map<Integer, Object> found) {
+  private void addLocal(
+      int partition, Freshness freshness, Instant now, Map<Integer, Object> found) {
     try {
-      found.put(
-          partition,
-          Completeness.ofPartition(partition, table.progress(partition).orElse(null), now));
+      Map<String, Object> block =
+          Completeness.ofPartition(partition, table.progress(partition).orElse(null), now);
+      block.put("up_to_date", freshness == Freshness.UP_TO_DATE);
+      found.put(partition, block);
     } catch (ProblemException unavailable) {
       LOG.debug("partition not readable partition={}", partition, unavailable);
     }

@@ -25,10 +25,15 @@ final class CurrentReports {
     this.tracks = tracks;
   }
 
-  /** The answer about a client whose partition is counted here. */
+  /** The answer about a client whose partition is counted here, or copied to here. */
   Answer answer(int partition, String client, Instant now) {
-    return Answer.json(
-        200, document(client, tracks.ofClient(partition, client, MAX_BUCKETS + 1), now));
+    BucketTracks.Found found = tracks.ofClient(partition, client, MAX_BUCKETS + 1);
+    Map<String, Object> document = document(client, found.standings(), now);
+    document.put("copy", found.isCopy());
+    if (found.isCopy()) {
+      document.put("copy_lag_records", found.lagRecords());
+    }
+    return Answer.json(200, document);
   }
 
   /** The document over a client's standings; a quota whose period is over is left out. */

@@ -9,56 +9,119 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks another aggregator for what it holds. Safe for threads. */
+/** Asks other aggregators for what they hold. Safe for threads. */
 final class PeerReports {
   /** Marks a request that was passed on once, so that it is never passed on again. */
   static final String FORWARDED_HEADER = "Weir-Forwarded";
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
-  /** Longer than a request may wait for a position. */
-  private static final Duration TIMEOUT = Duration.ofSeconds(15);
-
   /** Longest wait for the others when a report needs them all; who is late is named missing. */
-  private static final Duration ALL_TIMEOUT = Duration.ofSeconds(3);
+  private static final Duration ALL_TIMEOUT = Duration.ofSeconds(4);
+
+  /** As a rule: the other one does not hold it, or not yet. */
+  private static final int UNAVAILABLE = 503;
 
   private static final Logger LOG = LoggerFactory.getLogger(PeerReports.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  private final HttpClient http = HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .connectTimeout(CONNECT_TIMEOUT)
+          .version(HttpClient.Version.HTTP_1_1)
+          .build();
 
   /**
-   * Passes a request on.
+   * A request to be passed on.
    *
-   * @return the other one's answer, whatever it is
-   * @throws IOException when it gave none
+   * @param pathAndQuery as it came
+   * @param headers those the answer depends on
+   * @param slowAfter when an aggregator has not answered for so long, the next one is asked, too
+   * @param patience longest wait for one aggregator's whole answer
    */
-  Answer ask(
-      UsageTable.Owner.Remote owner, String pathAndQuery, String accept, @Nullable String positions)
-      throws IOException, InterruptedException {
-    HttpRequest.Builder request = request(owner, pathAndQuery, accept);
-    if (positions != null) {
-      request.header(ReportServer.POSITION_HEADER, positions);
+  record Question(
+      String pathAndQuery, Map<String, String> headers, Duration slowAfter, Duration patience) {
+    Question {
+      headers = Map.copyOf(headers);
     }
-    HttpResponse<byte[]> response =
-        http.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
-    return new Answer(
-        response.statusCode(),
-        response.headers().firstValue("Content-Type").orElse(Answer.JSON),
-        response.body(),
-        response.headers().firstValue(ReportServer.POSITION_HEADER).orElse(null),
-        response.headers().firstValue(ReportServer.NEXT_PAGE_HEADER).orElse(null));
+  }
+
+  /**
+   * Asks one after the other, the next one also while the one before is slow: it may stand still.
+   * An answer is taken as a whole: one whose aggregator dies in the middle of it is none.
+   *
+   * @return the first answer of one who has the partition, whatever it is; empty when there is none
+   */
+  Optional<Answer> askInTurn(List<Peer> peers, Question question) throws InterruptedException {
+    BlockingQueue<Optional<Answer>> outcomes = new LinkedBlockingQueue<>();
+    Iterator<Peer> next = peers.iterator();
+    int underWay = 0;
+    while (next.hasNext() || underWay > 0) {
+      if (next.hasNext()) {
+        ask(next.next(), question, outcomes);
+        underWay++;
+      }
+      Optional<Answer> outcome =
+          next.hasNext()
+              ? outcomes.poll(question.slowAfter().toMillis(), TimeUnit.MILLISECONDS)
+              : outcomes.take();
+      if (outcome != null) {
+        underWay--;
+        if (outcome.isPresent()) {
+          return outcome;
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private void ask(Peer peer, Question question, Queue<Optional<Answer>> outcomes) {
+    var unused =
+        send(peer, question)
+            .thenApply(PeerReports::answer)
+            .exceptionally(
+                failed -> {
+                  LOG.debug("aggregator does not answer peer={}", peer, failed);
+                  return Optional.empty();
+                })
+            .thenAccept(outcomes::add);
+  }
+
+  private static Optional<Answer> answer(HttpResponse<byte[]> response) {
+    if (response.statusCode() == UNAVAILABLE && !isOfOneWithPartition(response.body())) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new Answer(
+            response.statusCode(),
+            response.headers().firstValue("Content-Type").orElse(Answer.JSON),
+            response.body(),
+            response.headers().firstValue(ReportServer.POSITION_HEADER).orElse(null),
+            response.headers().firstValue(ReportServer.NEXT_PAGE_HEADER).orElse(null)));
+  }
+
+  private static boolean isOfOneWithPartition(byte[] problem) {
+    try {
+      return Problem.isOfOneWithPartition(MAPPER.readTree(problem).path("type").asText());
+    } catch (IOException noProblem) {
+      return false; // of a server that stops
+    }
   }
 
   /**
@@ -66,24 +129,19 @@ final class PeerReports {
    *
    * @return what came within {@link #ALL_TIMEOUT}; the others are left out and logged
    */
-  Map<UsageTable.Owner.Remote, JsonNode> askAll(
-      Set<UsageTable.Owner.Remote> owners, String pathAndQuery) throws InterruptedException {
-    Map<UsageTable.Owner.Remote, CompletableFuture<JsonNode>> asked = new LinkedHashMap<>();
-    for (UsageTable.Owner.Remote owner : owners) {
-      HttpRequest request = request(owner, pathAndQuery, Answer.JSON).build();
-      asked.put(
-          owner,
-          http.sendAsync(request, HttpResponse.BodyHandlers.ofByteArray())
-              .thenApply(PeerReports::document)
-              .orTimeout(ALL_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
+  List<JsonNode> askAll(List<Peer> peers, String pathAndQuery) throws InterruptedException {
+    Question question =
+        new Question(pathAndQuery, Map.of("Accept", Answer.JSON), ALL_TIMEOUT, ALL_TIMEOUT);
+    Map<Peer, CompletableFuture<JsonNode>> asked = new LinkedHashMap<>();
+    for (Peer peer : peers) {
+      asked.put(peer, send(peer, question).thenApply(PeerReports::document));
     }
-    Map<UsageTable.Owner.Remote, JsonNode> answers = new LinkedHashMap<>();
+    List<JsonNode> answers = new ArrayList<>();
     for (var one : asked.entrySet()) {
-      UsageTable.Owner.Remote owner = one.getKey();
       try {
-        answers.put(owner, one.getValue().get());
+        answers.add(one.getValue().get());
       } catch (ExecutionException failed) {
-        LOG.warn("aggregator does not answer host={} port={}", owner.host(), owner.port(), failed);
+        LOG.warn("aggregator does not answer peer={} why={}", one.getKey(), failed.getCause());
       }
     }
     return answers;
@@ -100,12 +158,14 @@ final class PeerReports {
     }
   }
 
-  private static HttpRequest.Builder request(
-      UsageTable.Owner.Remote owner, String pathAndQuery, String accept) {
-    return HttpRequest.newBuilder(
-            URI.create("http://" + owner.host() + ":" + owner.port() + pathAndQuery))
-        .timeout(TIMEOUT)
-        .header("Accept", accept)
-        .header(FORWARDED_HEADER, "1");
+  private CompletableFuture<HttpResponse<byte[]>> send(Peer peer, Question question) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://" + peer + question.pathAndQuery()))
+            .timeout(question.patience())
+            .header(FORWARDED_HEADER, "1");
+    question.headers().forEach(request::header);
+    // the request's own timeout ends with the headers, this one with the body
+    return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
+        .orTimeout(question.patience().toMillis(), TimeUnit.MILLISECONDS);
   }
 }

@@ -30,6 +30,9 @@ record Problem(
     missingPartitions = List.copyOf(missingPartitions);
   }
 
+  private static final String NOT_UP_TO_DATE = "not-up-to-date";
+  private static final String BUSY = "busy";
+
   static Problem badParameter(String field, String rule) {
     return new Problem(
         "bad-parameter", "A parameter is wrong", 400, field + " " + rule, field, List.of());
@@ -55,12 +58,22 @@ record Problem(
         List.of(partition));
   }
 
+  static Problem notUpToDate() {
+    return new Problem(
+        NOT_UP_TO_DATE,
+        "The report may be old, and has no place to say so",
+        503,
+        "Kafka does not answer; ask for JSON, which says so",
+        null,
+        List.of());
+  }
+
   static Problem notReady(String why) {
     return new Problem("not-ready", "The aggregator is not ready", 503, why, null, List.of());
   }
 
   static Problem busy(String why) {
-    return new Problem("busy", "Too many such requests at once", 503, why, null, List.of());
+    return new Problem(BUSY, "Too many such requests at once", 503, why, null, List.of());
   }
 
   static Problem notFound(String path) {
@@ -70,6 +83,16 @@ record Problem(
   static Problem internal() {
     return new Problem(
         "internal-error", "The report failed", 500, "see the aggregator's log", null, List.of());
+  }
+
+  /** Whether another aggregator may know more. */
+  boolean isAboutMissingPartition() {
+    return !missingPartitions.isEmpty();
+  }
+
+  /** Whether a problem of this type comes from one that has the partition all the same. */
+  static boolean isOfOneWithPartition(String type) {
+    return type.equals(NOT_UP_TO_DATE) || type.equals(BUSY);
   }
 
   Map<String, Object> members() {

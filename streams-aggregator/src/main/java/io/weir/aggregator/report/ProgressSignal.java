@@ -26,7 +26,7 @@ public final class ProgressSignal {
   }
 
   /** Waits until a condition over the table holds; false when it does not in time. */
-  boolean await(BooleanSupplier condition, Duration atMost) throws InterruptedException {
+  public boolean await(BooleanSupplier condition, Duration atMost) throws InterruptedException {
     long end = System.nanoTime() + atMost.toNanos();
     lock.lock();
     try {

@@ -8,19 +8,22 @@ import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.aggregator.topology.BoundedRocksMemory;
+import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.Counters;
 import java.time.Clock;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
-import org.apache.kafka.streams.KafkaStreams;
+import java.util.stream.IntStream;
 
 /**
- * The figures of {@code /metrics}. Those of a partition are told by the aggregator that holds it,
+ * The figures of {@code /metrics}. Those of a partition are told by the aggregator that counts it,
  * as of its last published progress, so the terms of the equation always belong together.
  */
 final class ReportMetrics {
@@ -30,16 +33,19 @@ final class ReportMetrics {
   private final Map<Integer, PartitionAccuracy> accuracy = new ConcurrentHashMap<>();
   private final AccuracyMetrics accuracyMetrics = new AccuracyMetrics(registry);
   private final UsageTable table;
+  private final Instances instances;
   private final int partitions;
   private final Clock clock;
 
   ReportMetrics(
       UsageTable table,
+      Instances instances,
       int partitions,
       Clock clock,
       WrittenRows written,
-      Map<String, KafkaStreams> applications) {
+      Rebalances rebalances) {
     this.table = table;
+    this.instances = instances;
     this.partitions = partitions;
     this.clock = clock;
     for (int partition = 0; partition < partitions; partition++) {
@@ -54,19 +60,27 @@ final class ReportMetrics {
     FunctionCounter.builder("weir.ledger.rows", written, WrittenRows::closes)
         .tag("type", "close")
         .register(registry);
-    applications.forEach(
-        (name, streams) ->
-            Gauge.builder("weir.streams.running", streams, ReportMetrics::isRunning)
-                .tag("application", name)
-                .register(registry));
+    registerInstances(rebalances);
     Gauge.builder("weir.rocksdb.used.bytes", BoundedRocksMemory::usedBytes).register(registry);
     Gauge.builder("weir.rocksdb.max.bytes", () -> BoundedRocksMemory.MAX_BYTES).register(registry);
     new JvmMemoryMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
   }
 
-  private static double isRunning(KafkaStreams streams) {
-    return streams.state() == KafkaStreams.State.RUNNING ? 1 : 0;
+  private void registerInstances(Rebalances rebalances) {
+    Gauge.builder("weir.streams.running", rebalances, all -> all.isRunning() ? 1 : 0)
+        .tag("application", "meter-core")
+        .register(registry);
+    FunctionCounter.builder("weir.rebalances", rebalances, Rebalances::count).register(registry);
+    FunctionCounter.builder("weir.rebalancing.seconds", rebalances, Rebalances::totalSeconds)
+        .register(registry);
+    placed("counted", () -> instances.counted().size());
+    placed("copied", () -> instances.here().size() - instances.counted().size());
+    placed("readable", () -> (int) IntStream.range(0, partitions).filter(table::isHere).count());
+  }
+
+  private void placed(String role, Supplier<Number> count) {
+    Gauge.builder("weir.partitions", count).tag("role", role).register(registry);
   }
 
   private void registerPartition(int partition) {
@@ -126,14 +140,16 @@ final class ReportMetrics {
 
   /** The text Prometheus reads. */
   String scrape() {
-    for (int partition = 0; partition < partitions; partition++) {
-      int one = partition;
+    Set<Integer> counted = instances.counted();
+    newest.keySet().retainAll(counted);
+    accuracy.keySet().retainAll(counted);
+    for (int one : counted) {
       try {
-        table.progress(partition).ifPresent(progress -> newest.put(one, progress));
-        table.accuracy(partition).ifPresent(record -> accuracy.put(one, record));
+        table.progress(one).ifPresent(progress -> newest.put(one, progress));
+        table.accuracy(one).ifPresent(record -> accuracy.put(one, record));
       } catch (ProblemException elsewhere) {
-        newest.remove(partition);
-        accuracy.remove(partition);
+        newest.remove(one);
+        accuracy.remove(one);
       }
     }
     accuracyMetrics.update(accuracy.values());

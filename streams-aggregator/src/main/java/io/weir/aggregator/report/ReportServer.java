@@ -5,17 +5,27 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.weir.aggregator.count.BucketTrackBytes;
+import io.weir.aggregator.table.TableFollower;
+import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
+import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.channels.ServerSocketChannel;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.apache.kafka.streams.KafkaStreams;
-import org.apache.kafka.streams.state.HostInfo;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,75 +41,105 @@ public final class ReportServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportServer.class);
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
+  private static final int MAX_WAITING_CONNECTIONS = 256;
+
+  /** How long a stop waits for the requests under way. */
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+
+  private final ServerSocketChannel channel;
   private final Javalin javalin;
   private final Clock clock;
   private volatile @Nullable Parts parts;
+  private volatile boolean draining;
 
   private record Parts(
       ClientRoutes clients,
       CompletenessReports completeness,
       AccuracyReports accuracy,
       ReportMetrics metrics,
-      Supplier<Boolean> ready) {}
+      Readiness readiness) {}
 
-  private ReportServer(Clock clock) {
+  private ReportServer(ServerSocketChannel channel, Clock clock) {
+    this.channel = channel;
     this.clock = clock;
     this.javalin = Javalin.create(this::configure);
   }
 
   /**
-   * Starts to listen; until {@link #serve} only {@code /health/live} answers well.
+   * Takes the port; who connects waits, and is answered from {@link #serve} on.
    *
    * @param port 0 for any free one
-   * @throws RuntimeException of Javalin's when the port is taken
+   * @throws IOException when the port is taken
    */
-  public static ReportServer start(String host, int port, Clock clock) {
-    ReportServer server = new ReportServer(clock);
-    server.javalin.start(host, port);
-    return server;
+  public static ReportServer bind(String host, int port, Clock clock) throws IOException {
+    ServerSocketChannel channel = ServerSocketChannel.open();
+    try {
+      channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+      channel.bind(new InetSocketAddress(host, port), MAX_WAITING_CONNECTIONS);
+      return new ReportServer(channel, clock);
+    } catch (IOException | RuntimeException refused) {
+      channel.close();
+      throw refused;
+    }
   }
 
   /** The port it listens on. */
   public int port() {
-    return javalin.port();
+    return channel.socket().getLocalPort();
   }
 
-  /** Says what to answer from. */
+  /** Begins to answer. */
   public void serve(
       KafkaStreams meterCore,
-      KafkaStreams usageView,
-      HostInfo self,
+      Rebalances rebalances,
+      Instances instances,
+      TableStore store,
+      TableFollower follower,
       ProgressSignal signal,
       ReportSettings settings,
       WrittenRows written) {
-    StreamsUsageTable table = new StreamsUsageTable(usageView, self);
+    UsageTable table = new FollowedUsageTable(store, follower);
     PeerReports peers = new PeerReports();
+    int partitions = settings.partitions();
     parts =
         new Parts(
             new ClientRoutes(
                 table,
-                new StreamsBucketTracks(
-                    meterCore, self, MeterTopology.BUCKETS, BucketTrackBytes::standing),
+                instances,
                 new UsageReports(table, signal, settings),
+                new CurrentReports(
+                    new StreamsBucketTracks(
+                        meterCore, MeterTopology.BUCKETS, BucketTrackBytes::standing)),
                 new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
                 peers,
                 settings,
                 clock),
-            new CompletenessReports(table, peers, settings.partitions()),
-            new AccuracyReports(table, peers, settings.partitions()),
-            new ReportMetrics(
-                table,
-                settings.partitions(),
-                clock,
-                written,
-                Map.of("meter-core", meterCore, "usage-view", usageView)),
-            () ->
-                meterCore.state() == KafkaStreams.State.RUNNING
-                    && usageView.state() == KafkaStreams.State.RUNNING);
+            new CompletenessReports(table, instances, peers, partitions),
+            new AccuracyReports(table, instances, peers, partitions),
+            new ReportMetrics(table, instances, partitions, clock, written, rebalances),
+            new Readiness(table, instances, rebalances, partitions));
+    javalin.start();
+  }
+
+  private ServerConnector connector(Server server, HttpConfiguration http) {
+    ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
+    try {
+      connector.open(channel);
+      return connector;
+    } catch (IOException closed) {
+      throw new UncheckedIOException(closed);
+    }
+  }
+
+  /** Says that the process is going to stop: it answers on, and asks not to be sent more. */
+  public void drain() {
+    draining = true;
   }
 
   private void configure(JavalinConfig config) {
     config.startup.showJavalinBanner = false;
+    config.jetty.addConnector(this::connector);
+    config.jetty.modifyServer(server -> server.setStopTimeout(STOP_PATIENCE.toMillis()));
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.routes.get("/", this::page);
     config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
@@ -140,11 +180,10 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private void ready(Context ctx) {
-    Parts serving = parts;
-    if (serving == null || !serving.ready().get()) {
-      throw new ProblemException(Problem.notReady("the Streams applications are not running yet"));
+    if (draining) {
+      throw new ProblemException(Problem.notReady("the aggregator is stopping"));
     }
-    send(ctx, Answer.json(200, Map.of("status", "ready")));
+    send(ctx, Answer.json(200, serving().readiness().check()));
   }
 
   private void metrics(Context ctx) {
@@ -163,11 +202,7 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private Parts serving() {
-    Parts serving = parts;
-    if (serving == null) {
-      throw new ProblemException(Problem.notReady("the aggregator is starting"));
-    }
-    return serving;
+    return Objects.requireNonNull(parts, "answers before it serves");
   }
 
   static boolean isForwarded(Context ctx) {
@@ -193,7 +228,10 @@ public final class ReportServer implements AutoCloseable {
   }
 
   @Override
-  public void close() {
-    javalin.stop();
+  public void close() throws IOException {
+    if (parts != null) {
+      javalin.stop();
+    }
+    channel.close();
   }
 }

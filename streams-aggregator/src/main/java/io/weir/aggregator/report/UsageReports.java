@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
+import io.weir.aggregator.table.Freshness;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
@@ -32,9 +33,18 @@ final class UsageReports {
    *
    * @param positions what the report must include, as the header says it; null for nothing
    * @param mediaType the form of the answer
+   * @param freshness of the partition
    */
-  Answer answer(UsageQuery query, @Nullable String positions, String mediaType, Instant now)
+  Answer answer(
+      UsageQuery query,
+      @Nullable String positions,
+      String mediaType,
+      Freshness freshness,
+      Instant now)
       throws InterruptedException {
+    if (freshness != Freshness.UP_TO_DATE && !mediaType.equals(Answer.JSON)) {
+      throw new ProblemException(Problem.notUpToDate());
+    }
     int partition = partitionOf(query);
     awaitPositions(partition, positions);
     awaitPage(partition, query.page());
@@ -62,6 +72,7 @@ final class UsageReports {
     Map<String, Object> completeness =
         Completeness.ofReport(
             partition, progress, query.to(), report.windowsAreComplete(), settings.lateness(), now);
+    completeness.put("up_to_date", freshness == Freshness.UP_TO_DATE);
     byte[] body =
         switch (mediaType) {
           case Answer.CSV -> ReportFormats.csv(query, rows);

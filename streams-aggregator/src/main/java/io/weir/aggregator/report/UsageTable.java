@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
+import io.weir.aggregator.table.Freshness;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.function.Consumer;
 
 /** The table of newest figures, a partition at a time. Safe for threads. */
 interface UsageTable {
-  /** Who can be asked about a partition. */
-  sealed interface Owner {
-    /** This process. */
-    record Local() implements Owner {}
+  /** Whether a partition is here; what is read of it may be old unless it is refreshed. */
+  boolean isHere(int partition);
 
-    /** Another one, by the host and port of its reports API. */
-    record Remote(String host, int port) implements Owner {}
+  /**
+   * Waits until the table holds everything that was published of a partition before now.
+   *
+   * @return whether that is so: {@code UP_TO_DATE}, or {@code KAFKA_AWAY} when nobody can tell
+   * @throws ProblemException when the partition is not here
+   */
+  Freshness refresh(int partition) throws InterruptedException;
 
-    /** Nobody at present. */
-    record Nobody() implements Owner {}
-  }
-
-  Owner owner(int partition);
+  /** The same for all of the partitions 0 to {@code partitions} − 1; those here are told. */
+  SortedMap<Integer, Freshness> refreshAll(int partitions) throws InterruptedException;
 
   /**
    * How far a partition that is here was counted; empty when nothing of it was.

@@ -4,6 +4,7 @@ package io.weir.aggregator.topology;
 import java.util.Map;
 import org.apache.kafka.streams.state.RocksDBConfigSetter;
 import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
@@ -26,11 +27,15 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
   /** The part of the cache kept for indexes and filters, which every look-up needs. */
   private static final double INDEX_SHARE = 0.2;
 
+  private static final int BITS_PER_KEY = 10; // one look-up in a hundred is in vain
+
   private static final LRUCache CACHE;
   private static final WriteBufferManager WRITE_BUFFERS_OF_ALL;
+  private static final BloomFilter KEYS;
 
   static {
     RocksDB.loadLibrary();
+    KEYS = new BloomFilter(BITS_PER_KEY);
     CACHE = new LRUCache(MAX_BYTES, -1, false, INDEX_SHARE);
     WRITE_BUFFERS_OF_ALL = new WriteBufferManager(MAX_WRITE_BUFFER_BYTES, CACHE);
   }
@@ -42,7 +47,17 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
 
   @Override
   public void setConfig(String storeName, Options options, Map<String, Object> configs) {
-    BlockBasedTableConfig table = (BlockBasedTableConfig) options.tableFormatConfig();
+    share(options, (BlockBasedTableConfig) options.tableFormatConfig());
+  }
+
+  /** Lets a store that is not one of Kafka Streams share the memory. */
+  public static void share(Options options) {
+    BlockBasedTableConfig table = new BlockBasedTableConfig();
+    table.setFilterPolicy(KEYS);
+    share(options, table);
+  }
+
+  private static void share(Options options, BlockBasedTableConfig table) {
     table.setBlockCache(CACHE);
     table.setCacheIndexAndFilterBlocks(true);
     table.setCacheIndexAndFilterBlocksWithHighPriority(true);

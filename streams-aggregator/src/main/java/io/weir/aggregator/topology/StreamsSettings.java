@@ -9,25 +9,25 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.streams.StreamsConfig;
 
 /**
- * The settings of both Streams applications, with every option that matters written out.
+ * The settings of the Streams application, with every option that matters written out.
  *
  * @param bootstrapServers the brokers
- * @param applicationPrefix what both application ids begin with; also names groups and changelogs
+ * @param applicationPrefix what the application id begins with; also names group and changelogs
  * @param stateFolder where the stores live
  * @param instance names this process among all aggregators, the same after a restart: a restarted
  *     process gets its partitions back without a rebalance
+ * @param folderId names the state folder, so that two processes of one name can be told apart
  * @param threads threads of {@code meter-core}
  * @param standbys copies of the stores kept ready by other instances
- * @param advertisedReports host:port where other instances reach this one's reports
  */
 public record StreamsSettings(
     String bootstrapServers,
     String applicationPrefix,
     Path stateFolder,
     String instance,
+    String folderId,
     int threads,
-    int standbys,
-    String advertisedReports) {
+    int standbys) {
 
   private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it is added to a report's age
 
@@ -40,10 +40,21 @@ public record StreamsSettings(
    */
   private static final int TRANSACTION_TIMEOUT_MILLIS = 20_000;
 
-  /** How long partitions wait for a killed instance to come back before they move. */
-  private static final int SESSION_TIMEOUT_MILLIS = 20_000;
+  /**
+   * How long partitions wait for an instance that was stopped or killed to come back before they
+   * move: a restart takes less. The others answer its reports meanwhile.
+   */
+  public static final int SESSION_TIMEOUT_MILLIS = 20_000;
 
   private static final int HEARTBEAT_INTERVAL_MILLIS = 3_000;
+
+  /** A partition moves only to where its state is nearly complete. */
+  private static final long ACCEPTABLE_RECOVERY_LAG_RECORDS = 10_000;
+
+  /** Partitions prepared elsewhere at once, and how long until it is looked whether they are. */
+  private static final int MAX_WARMUP_REPLICAS = 2;
+
+  private static final long PROBING_REBALANCE_INTERVAL_MILLIS = 60_000;
 
   /** A record is a batch of calls of up to 4 MiB; this bounds what is buffered. */
   private static final int MAX_RECORDS_BUFFERED = 50;
@@ -54,9 +65,14 @@ public record StreamsSettings(
   private static final int PRODUCER_LINGER_MILLIS = 10;
   private static final long STORE_CACHE_BYTES = 32L * 1024 * 1024;
 
-  /** The application that counts. */
-  public Properties meterCore() {
-    Properties properties = common("meter-core");
+  /**
+   * The properties of the application that counts.
+   *
+   * @param advertisedReports host:port where other instances reach this one's reports
+   */
+  public Properties meterCore(String advertisedReports) {
+    Properties properties = common();
+    properties.put(StreamsConfig.APPLICATION_SERVER_CONFIG, advertisedReports);
     properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, threads);
     properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, STORE_CACHE_BYTES);
@@ -74,29 +90,27 @@ public record StreamsSettings(
     return properties;
   }
 
-  /** The application that holds the table of newest figures. */
-  public Properties usageView() {
-    Properties properties = common("usage-view");
-    properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.AT_LEAST_ONCE);
-    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 1);
-    properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0L);
-    properties.put(
-        StreamsConfig.mainConsumerPrefix(ConsumerConfig.ISOLATION_LEVEL_CONFIG), "read_committed");
-    properties.put(
-        StreamsConfig.restoreConsumerPrefix(ConsumerConfig.ISOLATION_LEVEL_CONFIG),
-        "read_committed");
-    properties.put(StreamsConfig.mainConsumerPrefix(ConsumerConfig.MAX_POLL_RECORDS_CONFIG), 1_000);
-    properties.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, 1_000);
-    return properties;
+  /** The application's id, which is its consumer group too. */
+  public String applicationId() {
+    return applicationPrefix + "meter-core";
   }
 
-  private Properties common(String name) {
+  /** What the ids of all its Kafka clients begin with. */
+  public String clientId() {
+    return applicationId() + "-" + instance + "-" + folderId;
+  }
+
+  private Properties common() {
     Properties properties = new Properties();
-    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, applicationPrefix + name);
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, applicationId());
+    properties.put(StreamsConfig.CLIENT_ID_CONFIG, clientId());
     properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     properties.put(StreamsConfig.STATE_DIR_CONFIG, stateFolder.toString());
-    properties.put(StreamsConfig.APPLICATION_SERVER_CONFIG, advertisedReports);
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, standbys);
+    properties.put(StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG, ACCEPTABLE_RECOVERY_LAG_RECORDS);
+    properties.put(StreamsConfig.MAX_WARMUP_REPLICAS_CONFIG, MAX_WARMUP_REPLICAS);
+    properties.put(
+        StreamsConfig.PROBING_REBALANCE_INTERVAL_MS_CONFIG, PROBING_REBALANCE_INTERVAL_MILLIS);
     properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, COMMIT_INTERVAL_MILLIS);
     properties.put(StreamsConfig.ENSURE_EXPLICIT_INTERNAL_RESOURCE_NAMING_CONFIG, true);
     properties.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, "classic");

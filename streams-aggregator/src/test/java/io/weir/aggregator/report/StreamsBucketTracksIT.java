@@ -2,6 +2,7 @@
 package io.weir.aggregator.report;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
@@ -58,8 +59,7 @@ final class StreamsBucketTracksIT {
                   new ByteArraySerializer())) {
         application.start();
         StreamsBucketTracks tracks =
-            new StreamsBucketTracks(application, SELF, STORE, StreamsBucketTracksIT::standing);
-        await(() -> tracks.owner(1) instanceof UsageTable.Owner.Local);
+            new StreamsBucketTracks(application, STORE, StreamsBucketTracksIT::standing);
         String client = Calls.clientOf("acme", 1, PARTITIONS);
         String burst = BucketKeys.ofClient("burst", client);
         String items = BucketKeys.ofClientAndEndpoint("items", client, "GET /items");
@@ -70,16 +70,19 @@ final class StreamsBucketTracksIT {
         put(producer, "z", "the end");
         producer.flush();
 
-        await(() -> tracks.ofClient(1, client, 10).size() == 2);
+        await(() -> tracks.ofClient(1, client, 10).standings().size() == 2);
         assertEquals(
             List.of(burst, items),
-            tracks.ofClient(1, client, 10).stream().map(BucketStanding::bucket).toList());
-        assertEquals(1, tracks.ofClient(1, client, 1).size());
-        assertTrue(tracks.ofClient(1, "nobody", 10).isEmpty());
+            tracks.ofClient(1, client, 10).standings().stream()
+                .map(BucketStanding::bucket)
+                .toList());
+        assertEquals(1, tracks.ofClient(1, client, 1).standings().size());
+        assertFalse(tracks.ofClient(1, client, 1).isCopy());
+        assertTrue(tracks.ofClient(1, "nobody", 10).standings().isEmpty());
         assertTrue(
-            new StreamsBucketTracks(
-                    application, SELF, "no-such-store", StreamsBucketTracksIT::standing)
+            new StreamsBucketTracks(application, "no-such-store", StreamsBucketTracksIT::standing)
                 .ofClient(1, client, 10)
+                .standings()
                 .isEmpty());
       }
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** The stored descriptions: names are on-disk format, so a difference here is a migration. */
 final class TopologyDescriptionTest {
   private static final StreamsSettings SETTINGS =
-      new StreamsSettings("localhost:1", "weir-", Path.of("unused"), "one", 1, 0, "127.0.0.1:8081");
+      new StreamsSettings("localhost:1", "weir-", Path.of("unused"), "one", "f", 1, 1);
 
   @Test
   void meterCore_description_isAsStored() throws IOException {
@@ -23,12 +23,7 @@ final class TopologyDescriptionTest {
 
     assertIsStored(
         "meter-core.txt",
-        new MeterTopology(SETTINGS.meterCore(), count, 8, new WrittenRows()).get());
-  }
-
-  @Test
-  void usageView_description_isAsStored() throws IOException {
-    assertIsStored("usage-view.txt", new UsageViewTopology(SETTINGS.usageView(), () -> {}).get());
+        new MeterTopology(SETTINGS.meterCore("127.0.0.1:8081"), count, 8, new WrittenRows()).get());
   }
 
   private static void assertIsStored(String file, Topology topology) throws IOException {

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import static io.weir.e2e.chaos.Ground.INGEST;
+import static io.weir.e2e.chaos.Ground.NETWORK;
+
+import io.weir.e2e.chaos.Relay.Weather;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A journal that has no room, by its own bound or by its disk's, in both modes. */
+final class JournalFaults {
+  /** The least bound there is: reached in some 20 s without Kafka. */
+  private static final String SMALL_BYTES = "1048576";
+
+  private static final int PATIENCE_SECONDS = 120;
+
+  private static final Logger LOG = LoggerFactory.getLogger(JournalFaults.class);
+
+  /** Longer than a journal that heals by itself needs; else the node is restarted. */
+  private static final int HEALING_SECONDS = 15;
+
+  private final Lasting lasting;
+
+  JournalFaults(Lasting lasting) {
+    this.lasting = lasting;
+  }
+
+  List<Fault> all() {
+    return List.of(
+        Fault.of(
+            "journal at its bound, reject", Set.of(INGEST, NETWORK), s -> atBound(s, "reject")),
+        Fault.of("journal at its bound, drop", Set.of(INGEST, NETWORK), s -> atBound(s, "drop")),
+        Fault.of("journal's disk full, reject", INGEST, s -> diskFull(s, "reject")),
+        Fault.of("journal's disk full, drop", INGEST, s -> diskFull(s, "drop")));
+  }
+
+  private void atBound(Scene scene, String whenFull) throws Exception {
+    Member node = scene.anyIngest();
+    node.terminate();
+    node.override(Map.of("WEIR_JOURNAL_MAX_BYTES", SMALL_BYTES, "WEIR_WHEN_FULL", whenFull));
+    node.start();
+    List<Relay> toBrokers = scene.cluster().network().between(node.name(), "broker");
+    toBrokers.forEach(relay -> relay.set(Weather.CUT));
+    try {
+      if (whenFull.equals("reject")) {
+        Await.until(
+            "a call is answered 503 for want of room",
+            PATIENCE_SECONDS,
+            () -> scene.truth().errors(Truth.FULL) > 0);
+      } else {
+        Await.until("a call is dropped", PATIENCE_SECONDS, () -> scene.truth().droppedCount() > 0);
+      }
+      lasting.aMoment(scene.random());
+    } finally {
+      toBrokers.forEach(relay -> relay.set(Weather.FAIR));
+    }
+    scene.cluster().awaitReady(node);
+    compareDrops(scene, node);
+    node.terminate();
+    node.override(Map.of());
+    node.start();
+  }
+
+  /** The node tells its loss: what it told callers it had dropped, and what it could not tell. */
+  private static void compareDrops(Scene scene, Member node) throws Exception {
+    long told = scene.truth().droppedCount();
+    long counted = scene.cluster().metric(node, "weir_log_dropped_calls_total");
+    long untold = scene.truth().untoldCount();
+    if (counted < told || counted > scene.truth().droppedCount() + untold) {
+      scene
+          .truth()
+          .wrong(node.name() + " counts " + counted + " dropped calls, callers were told " + told);
+    }
+  }
+
+  /** On a small disk of its own, under a name of its own, since a journal belongs to its name. */
+  private void diskFull(Scene scene, String whenFull) throws Exception {
+    Cluster cluster = scene.cluster();
+    Member node = scene.anyIngest();
+    String name = node.name() + "-small-" + cluster.nextNumber();
+    try (SmallDisk disk = SmallDisk.mount(cluster.folder().resolve(name))) {
+      node.terminate();
+      node.override(
+          Map.of(
+              "WEIR_NODE", name,
+              "WEIR_DATA", disk.folder().toString(),
+              "WEIR_WHEN_FULL", whenFull));
+      node.start();
+      lasting.aMoment(scene.random());
+      disk.fill();
+      Await.until(
+          "a call is answered 503, since the disk is full",
+          PATIENCE_SECONDS,
+          () -> scene.truth().errors(Truth.NOT_WRITTEN) > 0);
+      lasting.aMoment(scene.random());
+      disk.empty();
+      if (!cluster.becomesReady(node, HEALING_SECONDS)) {
+        scene.truth().note(node.name() + " was restarted to write its journal again");
+        restartUntilEmpty(scene, node);
+      }
+      Await.until(
+          name + " has sent all it holds",
+          PATIENCE_SECONDS,
+          () -> cluster.metric(node, "weir_log_held_calls") == 0);
+      node.terminate();
+      node.override(Map.of());
+      node.start();
+    } catch (SmallDisk.NoDiskException unable) {
+      scene.truth().note("not done: " + unable.getMessage());
+    }
+  }
+
+  private static void restartUntilEmpty(Scene scene, Member node) throws Exception {
+    node.terminate();
+    node.start();
+    scene.cluster().awaitReady(node);
+  }
+
+  /** A file system of some MiB in memory. Needs the right to mount. */
+  private record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
+    private static final int MEBIBYTE = 1024 * 1024;
+
+    /** There is no small disk to be had. */
+    static final class NoDiskException extends IOException {
+      private static final long serialVersionUID = 1L;
+
+      NoDiskException(String message) {
+        super(message);
+      }
+    }
+
+    /** Less than RocksDB sets aside for a log, so that each write needs room of its own. */
+    static SmallDisk mount(Path folder) throws IOException, InterruptedException {
+      Files.createDirectories(folder);
+      int status =
+          new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder.toString())
+              .start()
+              .waitFor();
+      if (status != 0) {
+        throw new NoDiskException("a tmpfs cannot be mounted here (status " + status + ")");
+      }
+      return new SmallDisk(folder, folder.resolve("ballast"));
+    }
+
+    /** To the last bytes. */
+    void fill() throws IOException {
+      try (OutputStream out = Files.newOutputStream(ballast)) {
+        for (int size = MEBIBYTE; size > 0; size /= 2) {
+          writeUntilFull(out, new byte[size]);
+        }
+      }
+    }
+
+    private static void writeUntilFull(OutputStream out, byte[] block) {
+      try {
+        while (true) {
+          out.write(block);
+        }
+      } catch (IOException full) {
+        LOG.debug("no room for {} bytes more", block.length);
+      }
+    }
+
+    void empty() throws IOException {
+      Files.delete(ballast);
+    }
+
+    @Override
+    public void close() throws IOException {
+      try {
+        new ProcessBuilder("umount", "-l", folder.toString()).start().waitFor();
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

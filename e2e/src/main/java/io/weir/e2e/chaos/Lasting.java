@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
+
+/**
+ * How long faults last. The length of a fault is part of it; nothing is awaited here.
+ *
+ * @param longest above 2 s; with 15 s the sessions of most clients end now and then
+ */
+record Lasting(Duration longest) {
+  /** Long enough for time-outs of a second or less to strike, on both sides. */
+  private static final long SHORT_MILLIS = 2_000;
+
+  /** Longer than every session and transaction time-out (20 s). */
+  private static final long BEYOND_SESSIONS_MILLIS = 25_000;
+
+  void aMoment(RandomGenerator random) throws InterruptedException {
+    hold(random.nextLong(SHORT_MILLIS));
+  }
+
+  void aWhile(RandomGenerator random) throws InterruptedException {
+    hold(random.nextLong(SHORT_MILLIS / 2, longest.toMillis()));
+  }
+
+  void toTheEnd() throws InterruptedException {
+    hold(longest.toMillis());
+  }
+
+  void beyondSessions() throws InterruptedException {
+    hold(BEYOND_SESSIONS_MILLIS);
+  }
+
+  private static void hold(long millis) throws InterruptedException {
+    TimeUnit.MILLISECONDS.sleep(millis);
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** All relays of a cluster, by who calls whom. Not safe for threads, but for reading. */
+final class Network implements AutoCloseable {
+  private final FixedPorts ports;
+  private final Map<Link, Relay> relays = new LinkedHashMap<>();
+
+  /** From a process, or a kind of processes, to one. */
+  record Link(String from, String to) {
+    @Override
+    public String toString() {
+      return from + " → " + to;
+    }
+  }
+
+  Network(FixedPorts ports) {
+    this.ports = ports;
+  }
+
+  /**
+   * Puts a relay between two processes.
+   *
+   * @param targetPort where the second one listens
+   * @return where the first one has to call
+   */
+  int connect(String from, String to, int targetPort) {
+    Relay relay = Relay.open(ports.next(), targetPort);
+    if (relays.put(new Link(from, to), relay) != null) {
+      throw new IllegalStateException(from + " is connected to " + to + " already");
+    }
+    return relay.port();
+  }
+
+  /** The connections between a process and those whose name begins so. */
+  List<Relay> between(String from, String toBeginning) {
+    List<Relay> found =
+        relays.entrySet().stream()
+            .filter(entry -> entry.getKey().from().equals(from))
+            .filter(entry -> entry.getKey().to().startsWith(toBeginning))
+            .map(Map.Entry::getValue)
+            .toList();
+    if (found.isEmpty()) {
+      throw new IllegalArgumentException(from + " does not call " + toBeginning);
+    }
+    return found;
+  }
+
+  @Override
+  public void close() {
+    relays.values().forEach(Relay::close);
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import static io.weir.e2e.chaos.Ground.NETWORK;
+
+import io.weir.e2e.chaos.Relay.Weather;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The network between two processes cut, still, or slow. */
+final class NetworkFaults {
+  private final Lasting lasting;
+  private final int brokers;
+
+  /** Which connections. */
+  private interface Choice {
+    List<Relay> of(Scene scene);
+  }
+
+  NetworkFaults(Lasting lasting, int brokers) {
+    this.lasting = lasting;
+    this.brokers = brokers;
+  }
+
+  List<Fault> all() {
+    List<Fault> faults = new ArrayList<>();
+    add(faults, "ingest, Redis", s -> between(s, s.anyIngest().name(), "redis"));
+    add(faults, "ingest, all brokers", s -> between(s, s.anyIngest().name(), "broker"));
+    add(faults, "aggregator, all brokers", s -> between(s, s.anyAggregator().name(), "broker"));
+    add(faults, "aggregator, aggregator", s -> between(s, "aggregators", s.anyAggregator().name()));
+    add(faults, "callers, ingest", s -> between(s, "callers", s.anyIngest().name()));
+    if (brokers > 1) {
+      add(faults, "ingest, a broker", s -> between(s, s.anyIngest().name(), s.anyBroker().name()));
+      add(
+          faults,
+          "aggregator, a broker",
+          s -> between(s, s.anyAggregator().name(), s.anyBroker().name()));
+      add(faults, "brokers, a broker", s -> between(s, "brokers", s.anyBroker().name()));
+    }
+    faults.add(Fault.of("network slow", NETWORK, s -> disturb(s, everything(s), Weather.SLOW)));
+    faults.add(beyondSessions("cut", Weather.CUT));
+    faults.add(beyondSessions("still", Weather.STILL));
+    return faults;
+  }
+
+  private void add(List<Fault> faults, String pair, Choice choice) {
+    faults.add(Fault.of("cut: " + pair, NETWORK, s -> disturb(s, choice.of(s), Weather.CUT)));
+    faults.add(Fault.of("still: " + pair, NETWORK, s -> disturb(s, choice.of(s), Weather.STILL)));
+  }
+
+  /** An aggregator comes back to find itself fenced, its partitions and transactions gone. */
+  private Fault beyondSessions(String how, Weather weather) {
+    return Fault.of(
+        how + ": aggregator, all brokers, beyond its session",
+        NETWORK,
+        scene -> {
+          List<Relay> relays = between(scene, scene.anyAggregator().name(), "broker");
+          set(relays, weather);
+          try {
+            lasting.beyondSessions();
+          } finally {
+            calm(scene, relays);
+          }
+        });
+  }
+
+  private static List<Relay> between(Scene scene, String from, String to) {
+    return scene.cluster().network().between(from, to);
+  }
+
+  /** All that an ingest node and an aggregator call. */
+  private static List<Relay> everything(Scene scene) {
+    List<Relay> relays = new ArrayList<>();
+    relays.addAll(between(scene, scene.anyIngest().name(), ""));
+    relays.addAll(between(scene, scene.anyAggregator().name(), ""));
+    return relays;
+  }
+
+  private void disturb(Scene scene, List<Relay> relays, Weather weather) throws Exception {
+    set(relays, weather);
+    try {
+      lasting.aWhile(scene.random());
+    } finally {
+      calm(scene, relays);
+    }
+  }
+
+  private static void set(List<Relay> relays, Weather weather) {
+    for (Relay relay : relays) {
+      relay.set(weather);
+    }
+  }
+
+  /** What was sent meanwhile comes late, or never. */
+  private static void calm(Scene scene, List<Relay> relays) {
+    boolean forgets = scene.random().nextBoolean();
+    for (Relay relay : relays) {
+      if (forgets) {
+        relay.reset();
+      }
+      relay.set(Weather.FAIR);
+    }
+  }
+}

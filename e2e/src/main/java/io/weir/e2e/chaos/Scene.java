@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import java.util.random.RandomGenerator;
+
+/**
+ * Where a fault happens.
+ *
+ * @param truth what callers are told meanwhile
+ * @param random of this fault alone
+ */
+record Scene(Cluster cluster, Truth truth, RandomGenerator random) {
+  Member anyIngest() {
+    return cluster.ingest().get(random.nextInt(cluster.ingest().size()));
+  }
+
+  Member anyAggregator() {
+    return cluster.aggregators().get(random.nextInt(cluster.aggregators().size()));
+  }
+
+  Member anyBroker() {
+    return cluster.brokers().get(random.nextInt(cluster.brokers().size()));
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.e2e.chaos.Relay.Weather;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+final class RelayTest {
+  private static final int SECONDS = 10;
+
+  private final FixedPorts ports = new FixedPorts();
+  private ServerSocket target;
+  private Relay relay;
+
+  @BeforeEach
+  void listen() throws Exception {
+    target = new ServerSocket(ports.next(), 8, InetAddress.getLoopbackAddress());
+    Relay.daemon("echo", this::echo);
+    relay = Relay.open(ports.next(), target.getLocalPort());
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    relay.close();
+    target.close();
+  }
+
+  private void echo() {
+    while (!target.isClosed()) {
+      try {
+        Socket socket = target.accept();
+        Relay.daemon("echo", () -> echo(socket));
+      } catch (IOException closed) {
+        return;
+      }
+    }
+  }
+
+  private static void echo(Socket socket) {
+    try (socket) {
+      socket.getInputStream().transferTo(socket.getOutputStream());
+    } catch (IOException reset) {
+      return;
+    }
+  }
+
+  private Socket connected() throws Exception {
+    Socket[] made = new Socket[1];
+    Await.until(
+        "connected",
+        SECONDS,
+        () -> {
+          try {
+            made[0] = new Socket(InetAddress.getLoopbackAddress(), relay.port());
+            return true;
+          } catch (IOException notYet) {
+            return false;
+          }
+        });
+    made[0].setSoTimeout(SECONDS * 1_000);
+    return made[0];
+  }
+
+  @Test
+  void fair_passesBytesBothWays() throws Exception {
+    try (Socket socket = connected()) {
+      socket.getOutputStream().write(7);
+
+      assertEquals(7, socket.getInputStream().read());
+    }
+  }
+
+  @Test
+  void cut_resetsConnections_refusesNewOnes_andPassesAgain() throws Exception {
+    try (Socket socket = connected()) {
+      socket.getOutputStream().write(7);
+      assertEquals(7, socket.getInputStream().read());
+
+      relay.set(Weather.CUT);
+
+      assertThrows(IOException.class, () -> socket.getInputStream().read());
+      assertThrows(
+          IOException.class, () -> new Socket(InetAddress.getLoopbackAddress(), relay.port()));
+    }
+    relay.set(Weather.FAIR);
+
+    fair_passesBytesBothWays();
+  }
+
+  @Test
+  void still_keepsTheConnection_andDeliversLate() throws Exception {
+    try (Socket socket = connected()) {
+      socket.getOutputStream().write(7);
+      assertEquals(7, socket.getInputStream().read());
+      relay.set(Weather.STILL);
+      socket.getOutputStream().write(8);
+      socket.setSoTimeout(200);
+      assertThrows(SocketTimeoutException.class, () -> socket.getInputStream().read());
+
+      relay.set(Weather.FAIR);
+
+      socket.setSoTimeout(SECONDS * 1_000);
+      assertEquals(8, socket.getInputStream().read());
+    }
+  }
+
+  @Test
+  void slow_deliversAll() throws Exception {
+    relay.set(Weather.SLOW);
+    byte[] sent = new byte[20_000];
+    sent[sent.length - 1] = 9;
+    try (Socket socket = connected()) {
+      socket.getOutputStream().write(sent);
+
+      byte[] got = socket.getInputStream().readNBytes(sent.length);
+
+      assertEquals(9, got[got.length - 1]);
+    }
+  }
+
+  @Test
+  void nobodyBehind_refuses() throws Exception {
+    target.close();
+
+    assertTrue(
+        Await.within(
+            SECONDS,
+            () -> {
+              try {
+                new Socket(InetAddress.getLoopbackAddress(), relay.port()).close();
+                return false;
+              } catch (IOException refused) {
+                return true;
+              }
+            }));
+  }
+}

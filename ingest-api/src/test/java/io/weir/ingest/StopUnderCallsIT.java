@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.catalog.TopicAdmin;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Found by {@code ./weir chaos}, "all ingest restarted in turn": calls failed on their way. */
+@Timeout(120)
+final class StopUnderCallsIT {
+  private static final int STOPS = 3;
+  private static final int CALLERS = 8;
+
+  @TempDir Path folder;
+
+  @Test
+  void stop_underCalls_leavesNoCallerInDoubt() throws Exception {
+    Queue<String> doubts = new ConcurrentLinkedQueue<>();
+    try (TestKafka kafka = TestKafka.start();
+        TestRedis redis = TestRedis.start();
+        TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      topics.createMissing(2, Optional.empty());
+      Map<String, String> environment =
+          Map.of(
+              "WEIR_KAFKA", kafka.bootstrapServers(),
+              "WEIR_REDIS", redis.uri(),
+              "WEIR_NODE", "stopped",
+              "WEIR_HTTP_HOST", "127.0.0.1",
+              "WEIR_HTTP_PORT", "0",
+              "WEIR_DATA", folder.resolve("data").toString(),
+              "WEIR_POLICIES",
+                  Files.writeString(folder.resolve("policies.yml"), "policies: []").toString());
+      for (int i = 0; i < STOPS; i++) {
+        stopUnderCalls(IngestConfig.of(environment), doubts);
+      }
+    }
+
+    assertEquals(List.of(), List.copyOf(doubts));
+  }
+
+  private static void stopUnderCalls(IngestConfig config, Queue<String> doubts) throws Exception {
+    Ingest ingest = Ingest.start(config);
+    URI url = URI.create("http://127.0.0.1:" + ingest.httpPort() + "/v1/check");
+    CountDownLatch called = new CountDownLatch(CALLERS);
+    List<Thread> callers = new ArrayList<>();
+    for (int i = 0; i < CALLERS; i++) {
+      Thread caller = new Thread(() -> callUntilTold(url, called, doubts), "caller-" + i);
+      caller.start();
+      callers.add(caller);
+    }
+    assertTrue(called.await(30, TimeUnit.SECONDS));
+
+    ingest.close();
+
+    for (Thread caller : callers) {
+      caller.join();
+    }
+  }
+
+  /** Until the node says that it stops, or is not there: then a caller goes to another one. */
+  private static void callUntilTold(URI url, CountDownLatch called, Queue<String> doubts) {
+    HttpClient http =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(Duration.ofSeconds(2))
+            .build();
+    HttpRequest call =
+        HttpRequest.newBuilder(url)
+            .timeout(Duration.ofSeconds(10))
+            .POST(HttpRequest.BodyPublishers.ofString("{\"client\":\"a\"}"))
+            .build();
+    try {
+      for (int status = 200; status != 503; called.countDown()) {
+        status = http.send(call, HttpResponse.BodyHandlers.ofString()).statusCode();
+        if (status != 200 && status != 503) {
+          doubts.add("status " + status);
+        }
+      }
+    } catch (ConnectException refused) {
+      called.countDown();
+    } catch (IOException | InterruptedException broken) {
+      called.countDown();
+      doubts.add(broken.toString());
+    }
+  }
+}

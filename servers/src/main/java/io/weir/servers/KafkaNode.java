@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What one node of a KRaft cluster is, broker and controller at once. Loopback only. Three nodes or
+ * more keep every topic three times, Kafka's own included, and confirm what two of them have; fewer
+ * keep it once.
+ *
+ * @param id from 1
+ * @param clusterId a Kafka {@code Uuid}, the same for every node of a cluster
+ * @param controllerPorts where the controllers listen: of node 1, node 2, …
+ * @param listeners where clients come, at least one; brokers use the first among themselves
+ */
+public record KafkaNode(
+    int id, String clusterId, List<Integer> controllerPorts, List<Listener> listeners) {
+  /** A restart after a kill waits until the broker's last session is over; keep that short. */
+  private static final int SESSION_TIMEOUT_MILLIS = 3_000;
+
+  private static final int MOST_REPLICAS = 3;
+
+  /**
+   * An address of a broker; clients that come by one are told this one of every broker.
+   *
+   * @param name upper case, the same on every node; not {@code CONTROLLER}
+   * @param port where the broker listens
+   * @param advertisedPort what clients are told: the port, or that of something in between
+   */
+  public record Listener(String name, int port, int advertisedPort) {}
+
+  public KafkaNode {
+    controllerPorts = List.copyOf(controllerPorts);
+    listeners = List.copyOf(listeners);
+    if (id < 1 || id > controllerPorts.size()) {
+      throw new IllegalArgumentException(
+          "id must be between 1 and " + controllerPorts.size() + ", not " + id);
+    }
+    if (listeners.isEmpty()) {
+      throw new IllegalArgumentException("a node needs a listener");
+    }
+  }
+
+  /** A node that is a cluster by itself. */
+  static KafkaNode alone(String clusterId, int port, int controllerPort) {
+    return new KafkaNode(
+        1, clusterId, List.of(controllerPort), List.of(new Listener("PLAINTEXT", port, port)));
+  }
+
+  Map<String, String> properties(Path folder) {
+    int replicas = controllerPorts.size() < MOST_REPLICAS ? 1 : MOST_REPLICAS;
+    int inSync = replicas / 2 + 1;
+    List<String> voters = new ArrayList<>();
+    for (int i = 0; i < controllerPorts.size(); i++) {
+      voters.add((i + 1) + "@127.0.0.1:" + controllerPorts.get(i));
+    }
+    List<String> addresses = new ArrayList<>();
+    List<String> advertised = new ArrayList<>();
+    List<String> protocols = new ArrayList<>(List.of("CONTROLLER:PLAINTEXT"));
+    for (Listener listener : listeners) {
+      addresses.add(listener.name() + "://127.0.0.1:" + listener.port());
+      advertised.add(listener.name() + "://127.0.0.1:" + listener.advertisedPort());
+      protocols.add(listener.name() + ":PLAINTEXT");
+    }
+    addresses.add("CONTROLLER://127.0.0.1:" + controllerPorts.get(id - 1));
+    Map<String, String> properties = new HashMap<>();
+    properties.put("process.roles", "broker,controller");
+    properties.put("node.id", Integer.toString(id));
+    properties.put("controller.quorum.voters", String.join(",", voters));
+    properties.put("listeners", String.join(",", addresses));
+    properties.put("advertised.listeners", String.join(",", advertised));
+    properties.put("controller.listener.names", "CONTROLLER");
+    properties.put("inter.broker.listener.name", listeners.get(0).name());
+    properties.put("listener.security.protocol.map", String.join(",", protocols));
+    properties.put("log.dirs", folder.toString());
+    properties.put("auto.create.topics.enable", "false");
+    properties.put("default.replication.factor", Integer.toString(replicas));
+    properties.put("min.insync.replicas", Integer.toString(inSync));
+    properties.put("offsets.topic.replication.factor", Integer.toString(replicas));
+    properties.put("offsets.topic.num.partitions", "4");
+    properties.put("transaction.state.log.replication.factor", Integer.toString(replicas));
+    properties.put("transaction.state.log.min.isr", Integer.toString(inSync));
+    properties.put("transaction.state.log.num.partitions", "4");
+    properties.put("share.coordinator.state.topic.replication.factor", Integer.toString(replicas));
+    properties.put("share.coordinator.state.topic.min.isr", Integer.toString(inSync));
+    properties.put("group.initial.rebalance.delay.ms", "0");
+    properties.put("broker.session.timeout.ms", Integer.toString(SESSION_TIMEOUT_MILLIS));
+    properties.put("broker.heartbeat.interval.ms", Integer.toString(SESSION_TIMEOUT_MILLIS / 3));
+    properties.put("log.cleaner.dedupe.buffer.size", Integer.toString(8 * 1024 * 1024));
+    if (listeners.size() > 1) {
+      properties.put("num.network.threads", "1"); // of each listener
+    }
+    return properties;
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import io.weir.aggregator.topology.StreamsSettings;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.MemberDescription;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Refuses to start under the name of an aggregator that runs. Kafka would let the newer one fence
+ * the older one off, which then takes the name back, and so on. A predecessor over the same folder
+ * is no other one; one over a folder that is lost is forgotten by Kafka after its session.
+ */
+final class NameCheck {
+  private static final Logger LOG = LoggerFactory.getLogger(NameCheck.class);
+
+  /** A dead member is forgotten within its session; a little more, for a busy broker. */
+  private static final Duration PATIENCE =
+      Duration.ofMillis(StreamsSettings.SESSION_TIMEOUT_MILLIS).plusSeconds(10);
+
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private NameCheck() {}
+
+  /**
+   * Waits for a member of the same name over another folder to vanish.
+   *
+   * @throws AggregatorStartException when it stays, so it lives
+   */
+  static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
+    try (Admin admin =
+        Admin.create(
+            Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers()))) {
+      long end = System.nanoTime() + PATIENCE.toNanos();
+      Optional<MemberDescription> other = other(admin, settings);
+      other.ifPresent(
+          member ->
+              LOG.warn(
+                  "waiting for another aggregator of the same name to vanish instance={} host={}",
+                  settings.instance(),
+                  member.host()));
+      while (other.isPresent()) {
+        if (System.nanoTime() - end > 0) {
+          throw new AggregatorStartException(
+              "another aggregator with the name "
+                  + settings.instance()
+                  + " (WEIR_INSTANCE) is running at "
+                  + other.get().host()
+                  + " as "
+                  + other.get().clientId()
+                  + "; names must be unique");
+        }
+        LockSupport.parkNanos(PAUSE_NANOS);
+        other = other(admin, settings);
+      }
+    } catch (ExecutionException failed) {
+      throw new AggregatorStartException(
+          "Kafka does not tell the members of the group "
+              + settings.applicationId()
+              + ": "
+              + failed.getCause(),
+          failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new AggregatorStartException("interrupted while the name was checked", interrupted);
+    }
+  }
+
+  private static Optional<MemberDescription> other(Admin admin, StreamsSettings settings)
+      throws ExecutionException, InterruptedException {
+    try {
+      return Objects.requireNonNull(
+              admin
+                  .describeConsumerGroups(List.of(settings.applicationId()))
+                  .describedGroups()
+                  .get(settings.applicationId()))
+          .get()
+          .members()
+          .stream()
+          .filter(member -> isOther(member, settings))
+          .findFirst();
+    } catch (ExecutionException failed) {
+      if (failed.getCause() instanceof GroupIdNotFoundException) {
+        return Optional.empty();
+      }
+      throw failed;
+    }
+  }
+
+  private static boolean isOther(MemberDescription member, StreamsSettings settings) {
+    String name = member.groupInstanceId().orElse("");
+    int threadNumber = name.lastIndexOf('-');
+    return threadNumber > 0
+        && name.substring(0, threadNumber).equals(settings.instance())
+        && !member.clientId().startsWith(settings.clientId());
+  }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.aggregator.table.Freshness;
+import io.weir.aggregator.table.TableFollower;
+import io.weir.aggregator.table.TableStore;
+import io.weir.topics.model.PartitionAccuracy;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionAccuracyCodec;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** The table as it is followed out of the state topic. */
+final class FollowedUsageTable implements UsageTable {
+  /** Behind every digit a window's start begins with, and every end of an endpoint's keys. */
+  private static final String BEHIND_STARTS = ":";
+
+  private final TableStore store;
+  private final TableFollower follower;
+
+  FollowedUsageTable(TableStore store, TableFollower follower) {
+    this.store = store;
+    this.follower = follower;
+  }
+
+  @Override
+  public boolean isHere(int partition) {
+    return follower.isReadable(partition);
+  }
+
+  @Override
+  public Freshness refresh(int partition) throws InterruptedException {
+    Freshness freshness = follower.refresh(List.of(partition)).get(partition);
+    if (freshness == null || freshness == Freshness.MISSING) {
+      throw missing(partition);
+    }
+    return freshness;
+  }
+
+  @Override
+  public SortedMap<Integer, Freshness> refreshAll(int partitions) throws InterruptedException {
+    SortedMap<Integer, Freshness> found =
+        follower.refresh(IntStream.range(0, partitions).boxed().toList());
+    found.values().removeIf(freshness -> freshness == Freshness.MISSING);
+    return found;
+  }
+
+  private static ProblemException missing(int partition) {
+    return new ProblemException(
+        Problem.partitionUnavailable(
+            partition, "its table is not here, or is being read for the first time"));
+  }
+
+  /** Behind a reading, since a partition may be dropped, and then says so first, at any time. */
+  private void requireWasHere(int partition) {
+    if (!isHere(partition)) {
+      throw missing(partition);
+    }
+  }
+
+  @Override
+  public Optional<PartitionProgress> progress(int partition) {
+    return get(partition, PartitionProgressCodec.key(partition), PartitionProgressCodec::decode);
+  }
+
+  @Override
+  public Optional<PartitionAccuracy> accuracy(int partition) {
+    return get(partition, PartitionAccuracyCodec.key(partition), PartitionAccuracyCodec::decode);
+  }
+
+  @Override
+  public Optional<UsageState> window(int partition, UsageKey key, long startEpochMillis) {
+    String name = UsageStateCodec.prefix(key) + UsageStateCodec.start(startEpochMillis);
+    return get(partition, name, UsageStateCodec::decode);
+  }
+
+  private interface Decoder<T> {
+    T decode(byte[] value) throws MalformedRecordException;
+  }
+
+  private <T> Optional<T> get(int partition, String key, Decoder<T> decoder) {
+    byte[] value = store.get(partition, key(key));
+    requireWasHere(partition);
+    return value == null ? Optional.empty() : Optional.of(decoded(decoder, value));
+  }
+
+  private static <T> T decoded(Decoder<T> decoder, byte[] value) {
+    try {
+      return decoder.decode(value);
+    } catch (MalformedRecordException corrupt) {
+      throw new IllegalStateException("the state topic holds a bad record", corrupt);
+    }
+  }
+
+  @Override
+  public void read(
+      int partition,
+      UsageKey anyEndpoint,
+      long fromEpochMillis,
+      long toEpochMillis,
+      Consumer<UsageState> into) {
+    String ofMeter = prefixOfMeter(anyEndpoint);
+    String ofEndpoint = firstEndpoint(partition, ofMeter, ofMeter);
+    while (ofEndpoint != null) {
+      store.scan(
+          partition,
+          key(ofEndpoint + UsageStateCodec.start(fromEpochMillis)),
+          key(ofEndpoint + UsageStateCodec.start(toEpochMillis)),
+          (key, value) -> {
+            into.accept(decoded(UsageStateCodec::decode, value));
+            return true;
+          });
+      ofEndpoint = firstEndpoint(partition, ofEndpoint + BEHIND_STARTS, ofMeter);
+    }
+    requireWasHere(partition);
+  }
+
+  /** The prefix of the first endpoint's keys at or behind a place; null when there is none. */
+  private @Nullable String firstEndpoint(int partition, String from, String ofMeter) {
+    String behindMeter = ofMeter.substring(0, ofMeter.length() - 1) + '0'; // '0' follows '/'
+    AtomicReference<@Nullable String> first = new AtomicReference<>();
+    store.scan(
+        partition,
+        key(from),
+        key(behindMeter),
+        (key, value) -> {
+          first.set(new String(key, StandardCharsets.UTF_8));
+          return false;
+        });
+    String found = first.get();
+    return found == null ? null : found.substring(0, found.indexOf('/', ofMeter.length()) + 1);
+  }
+
+  private static String prefixOfMeter(UsageKey key) {
+    String withEndpoint = UsageStateCodec.prefix(new UsageKey(key.client(), key.meter(), "-"));
+    return withEndpoint.substring(0, withEndpoint.length() - "-/".length());
+  }
+
+  private static byte[] key(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}

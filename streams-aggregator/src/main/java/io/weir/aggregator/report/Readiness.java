@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.aggregator.topology.Rebalances;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.kafka.streams.KafkaStreams.State;
+
+/**
+ * Whether requests should be sent here: whether every client can be answered for, from here or by
+ * another aggregator. A rebalance alone does not change that. Safe for threads.
+ */
+final class Readiness {
+  private final UsageTable table;
+  private final Instances instances;
+  private final Rebalances rebalances;
+  private final int partitions;
+
+  Readiness(UsageTable table, Instances instances, Rebalances rebalances, int partitions) {
+    this.table = table;
+    this.instances = instances;
+    this.rebalances = rebalances;
+    this.partitions = partitions;
+  }
+
+  /**
+   * The members of the answer.
+   *
+   * @throws ProblemException when requests should go elsewhere; the message says why
+   */
+  Map<String, Object> check() {
+    State state = rebalances.state();
+    if (hasStopped(state)) {
+      throw new ProblemException(
+          Problem.notReady("the Streams application has stopped, the log says why"));
+    }
+    List<Integer> elsewhere = new ArrayList<>();
+    for (int partition = 0; partition < partitions; partition++) {
+      if (!table.isHere(partition)) {
+        elsewhere.add(partition);
+      }
+    }
+    if (!elsewhere.isEmpty() && instances.peers().isEmpty()) {
+      throw new ProblemException(
+          Problem.notReady("nobody is known to have partitions " + elsewhere));
+    }
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("status", "ready");
+    members.put("counting", state.name().toLowerCase(Locale.ROOT));
+    members.put("catching_up", catchingUp());
+    members.put("answered_elsewhere", elsewhere);
+    return members;
+  }
+
+  /** The partitions that belong here and are not read to their end yet. */
+  private List<Integer> catchingUp() {
+    return instances.here().stream().filter(one -> !table.isHere(one)).sorted().toList();
+  }
+
+  private static boolean hasStopped(State state) {
+    return switch (state) {
+      case CREATED, REBALANCING, RUNNING -> false;
+      case PENDING_SHUTDOWN, NOT_RUNNING, PENDING_ERROR, ERROR -> true;
+    };
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.table;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Which partitions can be read: each has been read up to an end since it was begun with. {@link
+ * #contains} and {@link #all} are safe for threads, the rest is the follower's thread's alone.
+ */
+final class ReadablePartitions {
+  private static final Logger LOG = LoggerFactory.getLogger(ReadablePartitions.class);
+
+  private final Set<Integer> readable = ConcurrentHashMap.newKeySet();
+  private final Map<Integer, Barrier> firstReading = new HashMap<>();
+  private final Barriers barriers;
+
+  ReadablePartitions(Barriers barriers) {
+    this.barriers = barriers;
+  }
+
+  boolean contains(int partition) {
+    return readable.contains(partition);
+  }
+
+  Set<Integer> all() {
+    return Set.copyOf(readable);
+  }
+
+  /** Begins to wait for a partition's end. */
+  void begin(int partition) {
+    readable.remove(partition);
+    Barrier first = new Barrier(partition);
+    firstReading.put(partition, first);
+    barriers.add(first);
+  }
+
+  /** Forgets a partition. */
+  void remove(int partition) {
+    readable.remove(partition);
+    firstReading.remove(partition);
+  }
+
+  void clear() {
+    readable.clear();
+    firstReading.clear();
+  }
+
+  /** Takes those whose end has been reached; who was told of none asks again. */
+  void settle() {
+    firstReading.forEach(this::settle);
+    firstReading.keySet().removeAll(readable);
+  }
+
+  private void settle(int partition, Barrier first) {
+    if (!first.reached.isDone()) {
+      return;
+    }
+    if (first.reached.getNow(Freshness.MISSING) == Freshness.UP_TO_DATE) {
+      readable.add(partition);
+      LOG.info("usage table has partition={}", partition);
+    } else {
+      Barrier again = new Barrier(partition);
+      firstReading.replace(partition, again);
+      barriers.add(again);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.table;
+
+import io.weir.topics.catalog.Topics;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** Consumers of the state topic: without a group, of committed records alone. */
+final class StateConsumer {
+  private static final int MAX_POLL_RECORDS = 2_000;
+
+  /** Most that is held in memory of one broker's records. */
+  private static final int MAX_FETCH_BYTES = 16 * 1024 * 1024;
+
+  private static final Duration POSITION_TIMEOUT = Duration.ofMillis(500);
+
+  private StateConsumer() {}
+
+  static Consumer<byte[], byte[]> connect(String bootstrapServers) {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
+    settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
+    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+    settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
+    settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, MAX_FETCH_BYTES);
+    settings.put(ConsumerConfig.ENABLE_METRICS_PUSH_CONFIG, false);
+    return new KafkaConsumer<>(settings);
+  }
+
+  static TopicPartition partition(int number) {
+    return new TopicPartition(Topics.STATE.name(), number);
+  }
+
+  /** The numbers of the partitions that are read. */
+  static Set<Integer> assigned(Consumer<?, ?> consumer) {
+    Set<Integer> numbers = new TreeSet<>();
+    consumer.assignment().forEach(one -> numbers.add(one.partition()));
+    return numbers;
+  }
+
+  /** How far a partition was read; {@link Barrier#UNKNOWN} when it is not, or Kafka must tell. */
+  static long position(Consumer<?, ?> consumer, int number) {
+    TopicPartition one = partition(number);
+    if (!consumer.assignment().contains(one)) {
+      return Barrier.UNKNOWN;
+    }
+    try {
+      return consumer.position(one, POSITION_TIMEOUT);
+    } catch (TimeoutException notYet) {
+      return Barrier.UNKNOWN;
+    }
+  }
+}

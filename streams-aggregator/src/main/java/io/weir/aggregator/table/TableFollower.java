@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.table;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.InvalidOffsetException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Copies partitions of the state topic into the table, as a consumer without a group: no rebalance
+ * ever stops it. Whoever reads the table asks with {@link #refresh} first, and then sees everything
+ * that was published before, whichever instance is asked, so that no report is behind another that
+ * was answered earlier. Safe for threads.
+ */
+public final class TableFollower implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(TableFollower.class);
+
+  /** Longest wait for a partition's end to be read; it is some milliseconds away as a rule. */
+  private static final Duration REFRESH_PATIENCE = Duration.ofSeconds(3);
+
+  private static final Duration NAP = Duration.ofMillis(100);
+  private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
+  private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+  private final TableStore store;
+  private final String bootstrapServers;
+  private final Supplier<Set<Integer>> wanted;
+  private final Runnable onChange;
+  private final Barriers barriers = new Barriers();
+  private final ReadablePartitions readable = new ReadablePartitions(barriers);
+  private final AtomicBoolean polling = new AtomicBoolean();
+  private final CountDownLatch closing = new CountDownLatch(1);
+  private final Thread thread = new Thread(this::run, "weir-usage-table");
+  private volatile @Nullable Consumer<byte[], byte[]> consumer;
+
+  // the thread's own
+  private final Placement placement = new Placement();
+  private long placedNanos = System.nanoTime() - PLACEMENT_NANOS;
+
+  private TableFollower(
+      TableStore store, String bootstrapServers, Supplier<Set<Integer>> wanted, Runnable onChange) {
+    this.store = store;
+    this.bootstrapServers = bootstrapServers;
+    this.wanted = wanted;
+    this.onChange = onChange;
+  }
+
+  /**
+   * Starts to follow what the table holds already and what is placed here.
+   *
+   * @param store stays open for as long as this is not closed
+   * @param wanted the partitions that belong here at the moment; asked some times a second
+   * @param onChange called after the table has changed; must be quick
+   */
+  public static TableFollower start(
+      TableStore store, String bootstrapServers, Supplier<Set<Integer>> wanted, Runnable onChange) {
+    TableFollower follower = new TableFollower(store, bootstrapServers, wanted, onChange);
+    follower.thread.setDaemon(true);
+    follower.thread.setUncaughtExceptionHandler(
+        (thread, error) -> LOG.error("usage table is not followed any more", error));
+    follower.thread.start();
+    return follower;
+  }
+
+  /** The partitions that can be read: each has been read up to an end since the start. */
+  public Set<Integer> readable() {
+    return readable.all();
+  }
+
+  /** Whether a partition can be read; what is seen may be old unless it is {@link #refresh}ed. */
+  public boolean isReadable(int partition) {
+    return readable.contains(partition);
+  }
+
+  /** Whether all that the table holds can be read; not so for a moment after the start. */
+  public boolean hasReadAllHeld() {
+    return store.positions().keySet().stream().allMatch(this::isReadable);
+  }
+
+  /** Whether it has stopped for good by itself, which only an error of the machine's does. */
+  public boolean hasFailed() {
+    return !thread.isAlive() && !isClosing();
+  }
+
+  /** Waits until the table holds all that was published of some partitions before now. */
+  public SortedMap<Integer, Freshness> refresh(Collection<Integer> partitions)
+      throws InterruptedException {
+    List<Barrier> asked = partitions.stream().filter(this::isReadable).map(Barrier::new).toList();
+    barriers.ask(asked);
+    if (polling.compareAndSet(true, false)) {
+      wake();
+    }
+    SortedMap<Integer, Freshness> found = new TreeMap<>();
+    partitions.forEach(partition -> found.put(partition, Freshness.MISSING));
+    long end = System.nanoTime() + REFRESH_PATIENCE.toNanos();
+    for (Barrier barrier : asked) {
+      found.put(barrier.partition, await(barrier, end - System.nanoTime()));
+    }
+    return found;
+  }
+
+  private static Freshness await(Barrier barrier, long nanos) throws InterruptedException {
+    try {
+      return barrier.reached.get(Math.max(0, nanos), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException late) {
+      barrier.reached.complete(Freshness.MISSING);
+      return barrier.reached.join();
+    } catch (ExecutionException impossible) {
+      throw new IllegalStateException("a barrier is never failed", impossible);
+    }
+  }
+
+  /** Ends the poll under way, if there is one. */
+  private void wake() {
+    Consumer<byte[], byte[]> current = consumer;
+    if (current != null) {
+      current.wakeup();
+    }
+  }
+
+  private void run() {
+    while (!isClosing()) {
+      try (Consumer<byte[], byte[]> ends = StateConsumer.connect(bootstrapServers);
+          Consumer<byte[], byte[]> records = StateConsumer.connect(bootstrapServers)) {
+        consumer = records;
+        follow(records, new PartitionEnds(ends));
+      } catch (RuntimeException failed) {
+        if (!isClosing()) {
+          LOG.warn("usage table is not followed, tried again in a second", failed);
+        }
+      } finally {
+        consumer = null;
+        readable.clear();
+        barriers.abandon();
+      }
+      awaitClosing(PAUSE_AFTER_FAILURE);
+    }
+  }
+
+  private boolean isClosing() {
+    return closing.getCount() == 0;
+  }
+
+  private void awaitClosing(Duration atMost) {
+    try {
+      boolean isClosing = closing.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
+      LOG.trace("closing={}", isClosing);
+    } catch (InterruptedException interrupted) {
+      closing.countDown(); // nobody interrupts this thread but to end it
+    }
+  }
+
+  private void follow(Consumer<byte[], byte[]> records, PartitionEnds ends) {
+    while (!isClosing()) {
+      try {
+        place(records);
+        barriers.findEnds(StateConsumer.assigned(records), ends);
+        settle(records); // as a rule the ends are reached already
+        take(poll(records));
+        settle(records);
+      } catch (WakeupException somebodyAsks) {
+        LOG.trace("asked");
+      } catch (InvalidOffsetException gone) {
+        restart(records, gone.partitions());
+      } finally {
+        polling.set(false);
+      }
+    }
+  }
+
+  /** Begins with partitions that came, and drops those that went long ago. */
+  private void place(Consumer<byte[], byte[]> records) {
+    long now = System.nanoTime();
+    if (!records.assignment().isEmpty() && now - placedNanos < PLACEMENT_NANOS) {
+      return;
+    }
+    placedNanos = now;
+    Map<Integer, Long> positions = store.positions();
+    Placement.Decision decision = placement.decide(wanted.get(), positions.keySet(), now);
+    Set<TopicPartition> before = records.assignment();
+    Set<TopicPartition> after = new HashSet<>();
+    decision.followed().forEach(number -> after.add(StateConsumer.partition(number)));
+    if (!after.equals(before)) {
+      records.assign(after);
+      before.stream().filter(one -> !after.contains(one)).forEach(this::forget);
+      after.stream()
+          .filter(one -> !before.contains(one))
+          .forEach(one -> begin(records, one, positions.get(one.partition())));
+      LOG.info("usage table follows partitions={}", decision.followed());
+    }
+    decision.dropped().forEach(this::drop);
+  }
+
+  private void begin(
+      Consumer<byte[], byte[]> records, TopicPartition one, @Nullable Long position) {
+    if (position == null) {
+      records.seekToBeginning(List.of(one));
+    } else {
+      records.seek(one, position);
+    }
+    readable.begin(one.partition());
+  }
+
+  private void forget(TopicPartition one) {
+    readable.remove(one.partition());
+  }
+
+  private void drop(int partition) {
+    LOG.info("usage table drops partition={}", partition);
+    readable.remove(partition);
+    try (TableStore.Changes changes = store.changes()) {
+      changes.drop(partition);
+      changes.write();
+    }
+  }
+
+  /** The topic does not hold what was read up to: it was made anew. */
+  private void restart(Consumer<byte[], byte[]> records, Set<TopicPartition> partitions) {
+    for (TopicPartition one : partitions) {
+      LOG.warn("usage table reads partition={} again from its beginning", one.partition());
+      drop(one.partition());
+      begin(records, one, null);
+    }
+  }
+
+  private ConsumerRecords<byte[], byte[]> poll(Consumer<byte[], byte[]> records) {
+    if (records.assignment().isEmpty()) {
+      awaitClosing(NAP);
+      return ConsumerRecords.empty();
+    }
+    polling.set(true);
+    // whoever asks from here on wakes the poll
+    return records.poll(barriers.hasAsked() ? Duration.ZERO : NAP);
+  }
+
+  private void take(ConsumerRecords<byte[], byte[]> records) {
+    polling.set(false);
+    if (records.isEmpty()) {
+      return;
+    }
+    try (TableStore.Changes changes = store.changes()) {
+      for (ConsumerRecord<byte[], byte[]> record : records) {
+        if (record.key() != null) { // not ours: a compacted topic has no use for it either
+          changes.put(record.partition(), record.key(), record.value());
+        }
+      }
+      for (TopicPartition one : records.partitions()) {
+        List<ConsumerRecord<byte[], byte[]>> of = records.records(one);
+        changes.position(one.partition(), of.get(of.size() - 1).offset() + 1);
+      }
+      changes.write();
+    }
+    onChange.run();
+  }
+
+  private void settle(Consumer<byte[], byte[]> records) {
+    barriers.settle(partition -> StateConsumer.position(records, partition));
+    readable.settle();
+  }
+
+  @Override
+  public void close() {
+    closing.countDown();
+    wake();
+    try {
+      thread.join(STOP_PATIENCE.toMillis());
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.table;
+
+import io.weir.aggregator.topology.BoundedRocksMemory;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.CompressionType;
+import org.rocksdb.InfoLogLevel;
+import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.Slice;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+/**
+ * Records of the state topic by partition and key, and how far each partition was read. What was
+ * read and how far is written in one piece, so a killed process goes on where it was. Shares the
+ * memory of all stores. Safe for threads; after {@link #close} every call is refused.
+ */
+public final class TableStore implements AutoCloseable {
+  private static final byte POSITION = 0;
+  private static final byte RECORD = 1;
+  private static final byte SOURCE = 2;
+  private static final int PREFIX_BYTES = 1 + Integer.BYTES;
+  private static final byte[] SOURCE_KEY = {SOURCE};
+  private static final byte[] ID_KEY = {3};
+
+  /** Log of writes kept for a restart; more is flushed to files. */
+  private static final long MAX_WAL_BYTES = 64L * 1024 * 1024;
+
+  private static final int MAX_OPEN_FILES = 512;
+
+  private final Options options;
+  private final WriteOptions writeOptions = new WriteOptions();
+  private final RocksDB db;
+  private final ReadWriteLock lock = new ReentrantReadWriteLock();
+  private boolean closed;
+
+  private TableStore(Options options, RocksDB db) {
+    this.options = options;
+    this.db = db;
+  }
+
+  /**
+   * Opens the table in a folder, or makes one.
+   *
+   * @param source names the very topic that is copied; a table of another one is emptied
+   * @throws TableException when the folder is in use or cannot be used
+   */
+  public static TableStore open(Path folder, String source) {
+    Options options =
+        new Options()
+            .setCreateIfMissing(true)
+            .setMaxTotalWalSize(MAX_WAL_BYTES)
+            .setMaxOpenFiles(MAX_OPEN_FILES)
+            .setCompressionType(CompressionType.LZ4_COMPRESSION)
+            .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
+            .setKeepLogFileNum(2);
+    BoundedRocksMemory.share(options);
+    try {
+      Files.createDirectories(folder);
+      TableStore store = new TableStore(options, RocksDB.open(options, folder.toString()));
+      store.requireSource(source.getBytes(StandardCharsets.UTF_8));
+      return store;
+    } catch (IOException | RocksDBException failed) {
+      options.close();
+      String detail = String.valueOf(failed.getMessage());
+      // RocksDB has no code for it: "While lock file: …/LOCK: …" or "lock hold by current process"
+      boolean locked = detail.toLowerCase(Locale.ROOT).contains("lock");
+      throw new TableException(
+          "the folder "
+              + folder
+              + (locked
+                  ? " is in use by another process; each aggregator needs a WEIR_DATA of its own ("
+                      + detail
+                      + ")"
+                  : " cannot be used: " + detail),
+          failed);
+    }
+  }
+
+  private void requireSource(byte[] source) throws RocksDBException {
+    byte[] stored = db.get(SOURCE_KEY);
+    if (stored != null && !Arrays.equals(stored, source)) {
+      db.deleteRange(new byte[] {POSITION}, new byte[] {SOURCE});
+    }
+    db.put(SOURCE_KEY, source);
+  }
+
+  /** Names the folder: made with it, by chance. */
+  public String id() {
+    lock.writeLock().lock();
+    try {
+      requireOpen();
+      byte[] stored = db.get(ID_KEY);
+      if (stored != null) {
+        return new String(stored, StandardCharsets.UTF_8);
+      }
+      String id = UUID.randomUUID().toString();
+      db.put(ID_KEY, id.getBytes(StandardCharsets.UTF_8));
+      return id;
+    } catch (RocksDBException failed) {
+      throw failure(failed);
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  /** How far each partition that is here was read: the offset behind the last record. */
+  public SortedMap<Integer, Long> positions() {
+    SortedMap<Integer, Long> positions = new TreeMap<>();
+    scan(
+        new byte[] {POSITION},
+        new byte[] {RECORD},
+        (key, value) -> {
+          positions.put(ByteBuffer.wrap(key, 1, Integer.BYTES).getInt(), number(value));
+          return true;
+        });
+    return positions;
+  }
+
+  /** The newest value of a key; null when there is none. */
+  public byte @Nullable [] get(int partition, byte[] key) {
+    lock.readLock().lock();
+    try {
+      requireOpen();
+      return db.get(recordKey(partition, key));
+    } catch (RocksDBException failed) {
+      throw failure(failed);
+    } finally {
+      lock.readLock().unlock();
+    }
+  }
+
+  /** Takes entries in the order of their keys. */
+  public interface Visitor {
+    /** Takes one; false ends the scan. */
+    boolean visit(byte[] key, byte[] value);
+  }
+
+  /** Visits the entries of a partition with keys in {@code [from, to)}, as they are at once. */
+  public void scan(int partition, byte[] from, byte[] to, Visitor visitor) {
+    scan(
+        recordKey(partition, from),
+        recordKey(partition, to),
+        (key, value) -> visitor.visit(Arrays.copyOfRange(key, PREFIX_BYTES, key.length), value));
+  }
+
+  private void scan(byte[] from, byte[] to, Visitor visitor) {
+    lock.readLock().lock();
+    try {
+      requireOpen();
+      try (Slice end = new Slice(to);
+          ReadOptions bounded = new ReadOptions().setIterateUpperBound(end);
+          RocksIterator entries = db.newIterator(bounded)) {
+        entries.seek(from);
+        while (entries.isValid() && visitor.visit(entries.key(), entries.value())) {
+          entries.next();
+        }
+        entries.status();
+      }
+    } catch (RocksDBException failed) {
+      throw failure(failed);
+    } finally {
+      lock.readLock().unlock();
+    }
+  }
+
+  /** Changes that become visible, and durable, together. Not safe for threads. */
+  public final class Changes implements AutoCloseable {
+    private final WriteBatch batch = new WriteBatch();
+
+    /** Sets a key, or removes it when the value is null. */
+    void put(int partition, byte[] key, byte @Nullable [] value) {
+      try {
+        if (value == null) {
+          batch.delete(recordKey(partition, key));
+        } else {
+          batch.put(recordKey(partition, key), value);
+        }
+      } catch (RocksDBException failed) {
+        throw failure(failed);
+      }
+    }
+
+    /** Says how far a partition was read. */
+    void position(int partition, long offset) {
+      try {
+        batch.put(positionKey(partition), number(offset));
+      } catch (RocksDBException failed) {
+        throw failure(failed);
+      }
+    }
+
+    /** Removes a partition, and its position. */
+    void drop(int partition) {
+      try {
+        batch.delete(positionKey(partition));
+        batch.deleteRange(recordKey(partition, new byte[0]), recordKey(partition + 1, new byte[0]));
+      } catch (RocksDBException failed) {
+        throw failure(failed);
+      }
+    }
+
+    /** Writes them. */
+    void write() {
+      lock.readLock().lock();
+      try {
+        requireOpen();
+        db.write(writeOptions, batch);
+      } catch (RocksDBException failed) {
+        throw failure(failed);
+      } finally {
+        lock.readLock().unlock();
+      }
+    }
+
+    @Override
+    public void close() {
+      batch.close();
+    }
+  }
+
+  /** No changes yet. */
+  Changes changes() {
+    return new Changes();
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException("the table is closed");
+    }
+  }
+
+  private static TableException failure(RocksDBException failed) {
+    return new TableException("the table cannot be used: " + failed.getMessage(), failed);
+  }
+
+  private static byte[] positionKey(int partition) {
+    return ByteBuffer.allocate(PREFIX_BYTES).put(POSITION).putInt(partition).array();
+  }
+
+  private static byte[] recordKey(int partition, byte[] key) {
+    return ByteBuffer.allocate(PREFIX_BYTES + key.length)
+        .put(RECORD)
+        .putInt(partition)
+        .put(key)
+        .array();
+  }
+
+  private static byte[] number(long value) {
+    return ByteBuffer.allocate(Long.BYTES).putLong(value).array();
+  }
+
+  private static long number(byte[] value) {
+    return ByteBuffer.wrap(value).getLong();
+  }
+
+  @Override
+  public void close() {
+    lock.writeLock().lock();
+    try {
+      if (!closed) {
+        closed = true;
+        db.close();
+        writeOptions.close();
+        options.close();
+      }
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+}

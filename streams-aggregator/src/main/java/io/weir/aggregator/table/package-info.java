@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The table of newest figures: a copy of the state topic on this disk, and the knowledge of how
+ * fresh it is; depends on Kafka's consumer and RocksDB, and knows no report.
+ */
+@NullMarked
+package io.weir.aggregator.table;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An aggregator in a JVM of its own, to be killed, stopped and held still. Not safe for threads.
+ */
+final class AggregatorProcess implements AutoCloseable {
+  private final Map<String, String> environment;
+  private final Path log;
+  private Process process;
+
+  AggregatorProcess(Map<String, String> environment, Path log) throws IOException {
+    this.environment = Map.copyOf(environment);
+    this.log = log;
+    this.process = launch();
+  }
+
+  private Process launch() throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("-Xmx256m");
+    if (Runtime.version().feature() >= 21) {
+      command.add("--enable-native-access=ALL-UNNAMED");
+    }
+    command.addAll(
+        List.of("-cp", System.getProperty("java.class.path"), AggregatorMain.class.getName()));
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().keySet().removeIf(name -> name.startsWith("WEIR_"));
+    builder.environment().putAll(environment);
+    return builder
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
+        .start();
+  }
+
+  /** SIGKILL. */
+  void kill() throws InterruptedException {
+    process.destroyForcibly().waitFor();
+  }
+
+  /** SIGTERM, and waits for the end. */
+  void terminate() throws InterruptedException {
+    process.destroy();
+    process.waitFor();
+  }
+
+  /** SIGSTOP: it stands still, its connections stay. */
+  void pause() throws IOException, InterruptedException {
+    signal("STOP");
+  }
+
+  /** SIGCONT. */
+  void resume() throws IOException, InterruptedException {
+    signal("CONT");
+  }
+
+  private void signal(String name) throws IOException, InterruptedException {
+    int status =
+        new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+    if (status != 0) {
+      throw new IOException("kill -" + name + " ended with " + status);
+    }
+  }
+
+  /** Starts it again over its folder; it must have ended. */
+  void restart() throws IOException {
+    process = launch();
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}

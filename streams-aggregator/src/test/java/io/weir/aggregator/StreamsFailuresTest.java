@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.apache.kafka.common.errors.FencedInstanceIdException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.streams.errors.StreamsException;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
+import org.junit.jupiter.api.Test;
+
+final class StreamsFailuresTest {
+  private final StreamsFailures failures = new StreamsFailures("test");
+
+  @Test
+  void failureOfKafka_replacesTheThread_aBoundedNumberOfTimes() {
+    StreamsException failure = new StreamsException(new TimeoutException("away"));
+    for (int i = 0; i < StreamsFailures.MAX_REPLACEMENTS; i++) {
+      assertEquals(StreamThreadExceptionResponse.REPLACE_THREAD, failures.handle(failure));
+    }
+    assertEquals(StreamThreadExceptionResponse.SHUTDOWN_CLIENT, failures.handle(failure));
+  }
+
+  @Test
+  void takenName_stopsTheApplication_insteadOfTakingItBack() {
+    StreamsException failure = new StreamsException(new FencedInstanceIdException("fenced"));
+
+    assertEquals(StreamThreadExceptionResponse.SHUTDOWN_CLIENT, failures.handle(failure));
+  }
+
+  @Test
+  void brokenInvariant_stopsTheApplication() {
+    assertEquals(
+        StreamThreadExceptionResponse.SHUTDOWN_CLIENT,
+        failures.handle(new StreamsException(new IllegalStateException("negative count"))));
+  }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A reader that never rests: asks instance after instance for client after client, and notes every
+ * answer that is none, and every figure that is smaller than one it was told before by anyone.
+ */
+final class Watch implements AutoCloseable {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private record Answered(long begunNanos, long endedNanos) {}
+
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .connectTimeout(Duration.ofSeconds(2))
+          .build();
+  private final Traffic traffic;
+  private final Map<String, Long> greatest = new ConcurrentHashMap<>();
+  private final Map<String, Deque<Answered>> answered = new ConcurrentHashMap<>();
+  private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
+  private final Queue<String> broken = new ConcurrentLinkedQueue<>();
+  private final AtomicLong answers = new AtomicLong();
+  private final AtomicLong unreached = new AtomicLong();
+  private final Map<Integer, Long> asked = new ConcurrentHashMap<>();
+  private final AtomicLong old = new AtomicLong();
+  private final AtomicLong unready = new AtomicLong();
+  private final Thread thread = new Thread(this::run, "watch");
+  private volatile List<Integer> ports;
+  private volatile boolean onlyReady;
+  private volatile boolean closed;
+
+  Watch(Traffic traffic, List<Integer> ports) {
+    this.traffic = traffic;
+    this.ports = List.copyOf(ports);
+    thread.start();
+  }
+
+  /** From now on others are asked. */
+  void ask(List<Integer> instead) {
+    ports = List.copyOf(instead);
+  }
+
+  /** From now on those that say that they are not ready are passed over, as a balancer does. */
+  void askOnlyReady() {
+    onlyReady = true;
+  }
+
+  /** How often an instance has been asked, the question under way included. */
+  long asked(int port) {
+    return asked.getOrDefault(port, 0L);
+  }
+
+  private void run() {
+    while (!closed) {
+      for (String client : traffic.clients()) {
+        for (int port : ports) {
+          ask(client, port);
+        }
+      }
+    }
+  }
+
+  private void ask(String client, int port) {
+    asked.merge(port, 1L, Long::sum);
+    long begunNanos = System.nanoTime();
+    HttpResponse<String> response;
+    try {
+      if (onlyReady && get(port, "/health/ready").statusCode() != 200) {
+        unready.incrementAndGet();
+        return;
+      }
+      response = get(port, traffic.query(client));
+    } catch (ConnectException unreachable) {
+      unreached.incrementAndGet(); // a balancer would ask the next one
+      return;
+    } catch (IOException cut) {
+      broken.add(port + " " + client + ": " + cut);
+      return;
+    } catch (InterruptedException closing) {
+      return;
+    }
+    try {
+      judge(client, port, response);
+      answered
+          .computeIfAbsent(client, none -> new ConcurrentLinkedDeque<>())
+          .add(new Answered(begunNanos, System.nanoTime()));
+    } catch (IOException noDocument) {
+      wrong.add(port + " " + client + ": " + noDocument);
+    }
+  }
+
+  private void judge(String client, int port, HttpResponse<String> response) throws IOException {
+    answers.incrementAndGet();
+    if (response.statusCode() != 200) {
+      wrong.add(port + " " + client + ": " + response.statusCode() + " " + response.body());
+      return;
+    }
+    JsonNode report = MAPPER.readTree(response.body());
+    long quantity = report.at("/data/0/quantity").asLong();
+    if (!report.at("/completeness/up_to_date").asBoolean()) {
+      old.incrementAndGet(); // it says that it may be behind
+      return;
+    }
+    long before = greatest.merge(client, quantity, Math::max);
+    if (quantity < before) {
+      wrong.add(port + " " + client + ": " + before + " before, now " + response.body());
+    }
+  }
+
+  private HttpResponse<String> get(int port, String path) throws IOException, InterruptedException {
+    return http.send(
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+            .timeout(PATIENCE)
+            .build(),
+        HttpResponse.BodyHandlers.ofString());
+  }
+
+  /** Whether each client was answered by anyone who was asked after a moment. */
+  boolean answeredSince(long nanos) {
+    return traffic.clients().stream().allMatch(client -> first(client, nanos).isPresent());
+  }
+
+  /** From a moment to the first answer that was asked for behind it, of the client worst off. */
+  long longestWaitMillis(long nanos) {
+    return traffic.clients().stream()
+        .mapToLong(client -> first(client, nanos).orElseThrow().endedNanos() - nanos)
+        .map(TimeUnit.NANOSECONDS::toMillis)
+        .max()
+        .orElseThrow();
+  }
+
+  private Optional<Answered> first(String client, long nanos) {
+    return answered.getOrDefault(client, new ConcurrentLinkedDeque<>()).stream()
+        .filter(one -> one.begunNanos() - nanos > 0)
+        .findFirst();
+  }
+
+  /** The least of the clients' figures. */
+  long leastFigure() {
+    return traffic.clients().stream()
+        .mapToLong(client -> greatest.getOrDefault(client, 0L))
+        .min()
+        .orElseThrow();
+  }
+
+  /** Whether an instance tells all that was written. */
+  boolean isExact(int port) throws Exception {
+    for (String client : traffic.clients()) {
+      HttpResponse<String> response = get(port, traffic.query(client));
+      if (MAPPER.readTree(response.body()).at("/data/0/quantity").asLong() != traffic.perClient()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * What was wrong so far. That answers may be old is said when Kafka starves on a busy machine;
+   * when it is said of many, that is wrong, too.
+   */
+  List<String> wrong() {
+    List<String> all = new ArrayList<>(wrong);
+    if (old.get() > 10 + answers.get() / 50) {
+      all.add(old + " of " + answers + " answers may be old");
+    }
+    return all;
+  }
+
+  /** Requests that began and were not answered. */
+  List<String> broken() {
+    return new ArrayList<>(broken);
+  }
+
+  /** How many requests were answered, and how many found nobody. */
+  String summary() {
+    return "answers="
+        + answers
+        + " unreached="
+        + unreached
+        + " unready="
+        + unready
+        + " old="
+        + old
+        + " broken="
+        + broken.size()
+        + " wrong="
+        + wrong.size();
+  }
+
+  long answers() {
+    return answers.get();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    thread.interrupt();
+    try {
+      thread.join();
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

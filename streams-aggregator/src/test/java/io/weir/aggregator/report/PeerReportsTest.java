@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import io.weir.servers.Ports;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Aggregators that answer, refuse, are gone, and stand still: connections without an answer. */
+final class PeerReportsTest {
+  private static final PeerReports.Question QUESTION =
+      new PeerReports.Question(
+          "/v1/usage?client=a%2Fb",
+          Map.of("Accept", Answer.JSON), Duration.ofMillis(100), Duration.ofSeconds(5));
+
+  private final List<HttpServer> servers = new ArrayList<>();
+  private final PeerReports peers = new PeerReports();
+
+  @AfterEach
+  void stop() {
+    servers.forEach(server -> server.stop(0));
+  }
+
+  @Test
+  void whoHasThePartition_isTheAnswer_whateverItIs() throws Exception {
+    assertEquals(504, status(List.of(answering(504, "{}"), answering(200, "{}"))));
+  }
+
+  @Test
+  void whoLacksThePartition_orStarts_isPassedOver() throws Exception {
+    List<Peer> asked =
+        List.of(
+            answering(503, "{\"type\":\"partition-unavailable\"}"),
+            answering(503, "{\"type\":\"not-ready\"}"),
+            answering(503, "<html>stopping</html>"),
+            answering(503, ""),
+            answering(200, "{}"));
+
+    assertEquals(200, status(asked));
+    assertEquals(Optional.empty(), peers.askInTurn(asked.subList(0, 4), QUESTION));
+  }
+
+  @Test
+  void whoIsBusy_saysSo() throws Exception {
+    Peer busy = answering(503, "{\"type\":\"busy\"}");
+    Peer old = answering(503, "{\"type\":\"not-up-to-date\"}");
+
+    assertEquals(503, status(List.of(busy)));
+    assertEquals(503, status(List.of(old)));
+  }
+
+  @Test
+  void whoIsGone_isPassedOver() throws Exception {
+    assertEquals(200, status(List.of(new Peer("127.0.0.1", Ports.free()), answering(200, "{}"))));
+    assertEquals(Optional.empty(), peers.askInTurn(List.of(), QUESTION));
+  }
+
+  @Test
+  void whoStandsStill_isNotWaitedFor() throws Exception {
+    try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
+      Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
+      long begun = System.nanoTime();
+
+      assertEquals(200, status(List.of(stopped, stopped, answering(200, "{}"))));
+
+      Duration took = Duration.ofNanos(System.nanoTime() - begun);
+      assertTrue(took.compareTo(QUESTION.patience()) < 0, took.toString());
+    }
+  }
+
+  @Test
+  void whenAllStandStill_patienceEnds() throws Exception {
+    try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
+      Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
+      PeerReports.Question brief =
+          new PeerReports.Question("/", Map.of(), Duration.ofMillis(20), Duration.ofMillis(200));
+
+      assertEquals(Optional.empty(), peers.askInTurn(List.of(stopped, stopped), brief));
+    }
+  }
+
+  private int status(List<Peer> asked) throws InterruptedException {
+    return peers.askInTurn(asked, QUESTION).orElseThrow().status();
+  }
+
+  private Peer answering(int status, String body) throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 9);
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(status, bytes.length == 0 ? -1 : bytes.length);
+          exchange.getResponseBody().write(bytes);
+          exchange.close();
+        });
+    server.start();
+    servers.add(server);
+    return new Peer("127.0.0.1", server.getAddress().getPort());
+  }
+}

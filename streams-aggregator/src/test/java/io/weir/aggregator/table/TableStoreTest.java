@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.table;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class TableStoreTest {
+  @TempDir Path folder;
+
+  @Test
+  void entriesAndPosition_survive_aRestart() {
+    String id;
+    try (TableStore store = TableStore.open(folder, "topic")) {
+      id = store.id();
+      put(store, 3, "a", "1", 7);
+    }
+    try (TableStore store = TableStore.open(folder, "topic")) {
+      assertArrayEquals(utf8("1"), store.get(3, utf8("a")));
+      assertNull(store.get(2, utf8("a")));
+      assertEquals(Map.of(3, 7L), store.positions());
+      assertEquals(id, store.id());
+    }
+  }
+
+  @Test
+  void scan_visitsAPartitionsRange_withoutItsEnd() {
+    try (TableStore store = TableStore.open(folder, "topic")) {
+      put(store, 1, "a", "1", 1);
+      put(store, 1, "b", "2", 2);
+      put(store, 1, "c", "3", 3);
+      put(store, 2, "b", "other", 1);
+
+      assertEquals(List.of("a=1", "b=2"), scan(store, 1, "a", "c", 9));
+      assertEquals(List.of("a=1"), scan(store, 1, "a", "c", 1));
+      assertEquals(List.of(), scan(store, 0, "a", "z", 9));
+    }
+  }
+
+  @Test
+  void nullValue_removesTheKey() {
+    try (TableStore store = TableStore.open(folder, "topic")) {
+      put(store, 1, "a", "1", 1);
+      try (TableStore.Changes changes = store.changes()) {
+        changes.put(1, utf8("a"), null);
+        changes.write();
+      }
+
+      assertNull(store.get(1, utf8("a")));
+    }
+  }
+
+  @Test
+  void drop_removesThatPartitionAlone() {
+    try (TableStore store = TableStore.open(folder, "topic")) {
+      put(store, 1, "a", "1", 1);
+      put(store, 2, "a", "2", 1);
+      try (TableStore.Changes changes = store.changes()) {
+        changes.drop(1);
+        changes.write();
+      }
+
+      assertNull(store.get(1, utf8("a")));
+      assertArrayEquals(utf8("2"), store.get(2, utf8("a")));
+      assertEquals(Map.of(2, 1L), store.positions());
+    }
+  }
+
+  @Test
+  void tableOfAnotherTopic_isEmptied_andKeepsItsName() {
+    String id;
+    try (TableStore store = TableStore.open(folder, "topic")) {
+      id = store.id();
+      put(store, 1, "a", "1", 1);
+    }
+    try (TableStore store = TableStore.open(folder, "topic made anew")) {
+      assertNull(store.get(1, utf8("a")));
+      assertEquals(Map.of(), store.positions());
+      assertEquals(id, store.id());
+    }
+  }
+
+  @Test
+  void folderInUse_isRefused_andNamed() {
+    try (TableStore store = TableStore.open(folder, "topic")) {
+      TableException refused =
+          assertThrows(TableException.class, () -> TableStore.open(folder, "topic"));
+
+      assertEquals(true, String.valueOf(refused.getMessage()).contains("in use"));
+      assertNotEquals("", store.id());
+    }
+  }
+
+  @Test
+  void closedTable_refusesReading() {
+    TableStore store = TableStore.open(folder, "topic");
+    store.close();
+    store.close();
+
+    assertThrows(IllegalStateException.class, () -> store.get(1, utf8("a")));
+  }
+
+  private static void put(
+      TableStore store, int partition, String key, String value, long position) {
+    try (TableStore.Changes changes = store.changes()) {
+      changes.put(partition, utf8(key), utf8(value));
+      changes.position(partition, position);
+      changes.write();
+    }
+  }
+
+  private static List<String> scan(
+      TableStore store, int partition, String from, String to, int atMost) {
+    List<String> found = new ArrayList<>();
+    store.scan(
+        partition,
+        utf8(from),
+        utf8(to),
+        (key, value) -> {
+          found.add(
+              new String(key, StandardCharsets.UTF_8)
+                  + "="
+                  + new String(value, StandardCharsets.UTF_8));
+          return found.size() < atMost;
+        });
+    return found;
+  }
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}
