@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.weir.e2e.chaos.Await;
+import io.weir.e2e.audit.Await;
 import io.weir.servers.Ports;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The process that holds broker, ingest and aggregator is killed with -9 in the middle of a run,
  * and started again over the same data: what was answered 200 or 429 is in the ledger exactly once.
  */
+@Tag("slow")
 final class RestartIT {
   private static final int KILLS = 3;
   private static final int CALLS_BETWEEN_KILLS = 1_500;

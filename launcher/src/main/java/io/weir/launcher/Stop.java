@@ -4,6 +4,7 @@ package io.weir.launcher;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,6 +17,8 @@ final class Stop {
 
   /**
    * Closes a resource when the process is asked to end, or when the resource has failed by itself.
+   * A process that was asked, and could close it, ends with 0 rather than with the status of a
+   * signal, so that no supervisor takes it for a failure.
    *
    * @param hasFailed asked every second
    * @return the status the process shall end with: 1 after a failure
@@ -23,6 +26,7 @@ final class Stop {
   static int awaitAndClose(AutoCloseable resource, BooleanSupplier hasFailed)
       throws InterruptedException {
     AtomicBoolean asked = new AtomicBoolean();
+    AtomicInteger status = new AtomicInteger();
     CountDownLatch closed = new CountDownLatch(1);
     Runtime.getRuntime()
         .addShutdownHook(
@@ -33,14 +37,17 @@ final class Stop {
                     resource.close();
                   } catch (Exception failed) {
                     LOG.error("could not stop in order", failed);
+                    status.set(1);
                   }
                   closed.countDown();
+                  Runtime.getRuntime().halt(status.get());
                 },
                 "weir-stop"));
     while (!closed.await(1, TimeUnit.SECONDS)) {
       // what is being closed looks as if it had failed, so this is asked last
       if (hasFailed.getAsBoolean() && !asked.get()) {
         LOG.error("a part has stopped for good; the process ends");
+        status.set(1);
         return 1;
       }
     }

@@ -15,10 +15,12 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Two aggregators that keep no copies for each other, and two that have one name. */
+@Tag("slow")
 final class InstancesIT {
   private static final int PARTITIONS = 4;
   private static final HttpClient HTTP = HttpClient.newHttpClient();

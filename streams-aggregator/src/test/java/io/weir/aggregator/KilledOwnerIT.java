@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Of two aggregator processes one is killed, again and again, while calls and questions go on. With
  * {@code -Dweir.kills=N} it measures more than the few kills of a test run.
  */
+@Tag("slow")
 final class KilledOwnerIT {
   private static final int PARTITIONS = 4;
   private static final int KILLS = Integer.getInteger("weir.kills", 2);

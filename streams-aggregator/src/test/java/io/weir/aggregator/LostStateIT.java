@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Two aggregator processes are killed, and started again when the disk of one is lost. With {@code
  * -Dweir.rounds=N} N times, in turn.
  */
+@Tag("slow")
 final class LostStateIT {
   private static final int PARTITIONS = 4;
   private static final int ROUNDS = Integer.getInteger("weir.rounds", 1);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Three aggregator processes are stopped in order and started again, one after the other, while
  * calls and questions go on. With {@code -Dweir.rounds=N} all of them N times.
  */
+@Tag("slow")
 final class RollingRestartIT {
   private static final int PARTITIONS = 6;
   private static final int SIZE = 3;

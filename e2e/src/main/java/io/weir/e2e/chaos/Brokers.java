@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
+import io.weir.e2e.FixedPorts;
 import io.weir.e2e.WeirProcess;
 import io.weir.servers.KafkaNode;
 import java.nio.file.Path;

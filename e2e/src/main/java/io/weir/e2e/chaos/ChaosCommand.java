@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
+import io.weir.e2e.audit.Outcome;
+import io.weir.e2e.audit.Rounds;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -88,7 +90,7 @@ public final class ChaosCommand implements Callable<Integer> {
     out.println("seed " + seed + ", data and logs in " + folder);
     out.flush();
     try {
-      Chaos.Outcome outcome = run(folder, out);
+      Outcome outcome = run(folder, out);
       outcome.details().forEach(out::println);
       outcome.print(out);
       return ended(outcome.isRight(), folder, out);
@@ -98,7 +100,7 @@ public final class ChaosCommand implements Callable<Integer> {
     }
   }
 
-  private Chaos.Outcome run(Path folder, PrintWriter out) throws Chaos.ChaosException {
+  private Outcome run(Path folder, PrintWriter out) throws Chaos.ChaosException {
     try (ProgressBar bar =
         new ProgressBarBuilder()
             .setTaskName("chaos")
@@ -121,7 +123,7 @@ public final class ChaosCommand implements Callable<Integer> {
     return isRight ? 0 : 1;
   }
 
-  private Chaos chaos(Path folder, Chaos.Progress progress) {
+  private Chaos chaos(Path folder, Rounds.Progress progress) {
     try {
       return new Chaos(folder, brokers, only, LONGEST_FAULT, seed, progress);
     } catch (IllegalArgumentException unknown) {
@@ -131,7 +133,7 @@ public final class ChaosCommand implements Callable<Integer> {
   }
 
   /** A bar on the error output, and a line for each round on the output. */
-  private record Bar(ProgressBar bar, PrintWriter out, Instant begun) implements Chaos.Progress {
+  private record Bar(ProgressBar bar, PrintWriter out, Instant begun) implements Rounds.Progress {
     Bar(ProgressBar bar, PrintWriter out) {
       this(bar, out, Instant.now());
     }

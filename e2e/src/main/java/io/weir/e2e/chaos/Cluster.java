@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
+import io.weir.e2e.FixedPorts;
+import io.weir.e2e.WeirProcess;
+import io.weir.e2e.audit.Await;
+import io.weir.e2e.audit.Deployment;
 import io.weir.servers.RedisServer;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
@@ -12,6 +16,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -29,11 +34,11 @@ import org.apache.kafka.clients.admin.ListTopicsOptions;
  * its own, with a relay between any two that talk. Addresses stay the same when a process comes
  * again. One thread at a time may start and end a process.
  */
-public final class Cluster implements AutoCloseable {
+final class Cluster implements Deployment, AutoCloseable {
   /** A window of the ledger; short, so that windows close while faults happen. */
-  static final String WINDOW = "PT5S";
+  private static final String WINDOW = "PT5S";
 
-  static final int PARTITIONS = 4;
+  private static final int PARTITIONS = 4;
   private static final int PAIR = 2;
   private static final int READY_SECONDS = 120;
 
@@ -86,7 +91,7 @@ public final class Cluster implements AutoCloseable {
    * @param folder an empty folder, of this cluster alone
    * @param brokers 1, or 3, of which any two are enough
    */
-  public static Cluster start(Path folder, int brokers) throws Exception {
+  static Cluster start(Path folder, int brokers) throws Exception {
     Cluster cluster = new Cluster(folder, brokers);
     try {
       Member.startAll(cluster.brokers());
@@ -226,24 +231,54 @@ public final class Cluster implements AutoCloseable {
     return numbers.incrementAndGet();
   }
 
-  /** Where calls are checked, one address for each ingest node. */
-  List<String> checkUrls() {
+  @Override
+  public List<String> checkUrls() {
     return List.copyOf(checkUrls);
   }
 
-  /** The same, by a relay. */
+  /** Where calls are checked by a relay, one address for each ingest node. */
   List<String> relayedCheckUrls() {
     return List.copyOf(relayedCheckUrls);
   }
 
-  /** Where reports are answered, one address without a path for each aggregator. */
-  List<String> reportsUrls() {
+  @Override
+  public List<String> reportsUrls() {
     return List.copyOf(reportsUrls);
   }
 
   /** The brokers, past all relays. */
-  String kafka() {
+  @Override
+  public String kafka() {
     return brokers.direct();
+  }
+
+  @Override
+  public int partitions() {
+    return PARTITIONS;
+  }
+
+  @Override
+  public void assertStands() {
+    for (Member member : members()) {
+      if (!member.isRunning()) {
+        throw new IllegalStateException(member.name() + " has ended: " + member.errors());
+      }
+    }
+  }
+
+  @Override
+  public boolean isVerified(Instant from, Instant to) throws IOException, InterruptedException {
+    try (WeirProcess verify =
+        WeirProcess.start(
+            folder,
+            Map.of("WEIR_KAFKA", kafka(), "WEIR_WINDOW", WINDOW),
+            "verify",
+            "--from",
+            from.toString(),
+            "--to",
+            to.toString())) {
+      return verify.awaitExit() == 0 && verify.output().contains("0 differences");
+    }
   }
 
   Path folder() {

@@ -4,6 +4,8 @@ package io.weir.e2e.chaos;
 import static io.weir.e2e.chaos.Ground.INGEST;
 import static io.weir.e2e.chaos.Ground.NETWORK;
 
+import io.weir.e2e.audit.Await;
+import io.weir.e2e.audit.Truth;
 import io.weir.e2e.chaos.Relay.Weather;
 import java.io.IOException;
 import java.io.OutputStream;

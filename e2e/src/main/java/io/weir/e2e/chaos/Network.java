@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
+import io.weir.e2e.FixedPorts;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

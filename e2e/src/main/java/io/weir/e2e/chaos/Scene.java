@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
+import io.weir.e2e.audit.Truth;
 import java.util.random.RandomGenerator;
 
 /**

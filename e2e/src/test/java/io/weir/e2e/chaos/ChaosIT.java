@@ -4,6 +4,8 @@ package io.weir.e2e.chaos;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.e2e.audit.Outcome;
+import io.weir.e2e.audit.Rounds;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -43,14 +45,14 @@ final class ChaosIT {
             Duration.ofSeconds(4),
             20_261_121,
             new Lines());
-    Chaos.Outcome outcome = chaos.run(Duration.ZERO);
+    Outcome outcome = chaos.run(Duration.ZERO);
 
     outcome.print(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
     assertEquals(List.of(), outcome.details().stream().limit(20).toList());
     assertTrue(outcome.isRight());
   }
 
-  private record Lines() implements Chaos.Progress {
+  private record Lines() implements Rounds.Progress {
     @Override
     public void begins(int round, String fault) {
       System.out.println("round " + round + ": " + fault);

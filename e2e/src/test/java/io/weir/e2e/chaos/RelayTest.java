@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.e2e.FixedPorts;
+import io.weir.e2e.audit.Await;
 import io.weir.e2e.chaos.Relay.Weather;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -7,7 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.e2e.healing.Rule.Place;
-import io.weir.servers.RedisServer;
+import io.weir.servers.testing.TestRedis;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -41,7 +42,7 @@ final class FailoverIT {
     long now = System.currentTimeMillis();
     List<Place> bursts =
         IntStream.range(0, CLIENTS).mapToObj(i -> BURST.place("client-" + i, now)).toList();
-    try (Fleet fleet = Fleet.start(folder, RULES, 2);
+    try (Fleet fleet = Fleet.start(folder, RULES, 2, TestRedis.startProcess());
         CallTopic topic = new CallTopic(fleet.kafka());
         Load load =
             Load.on(
@@ -49,11 +50,11 @@ final class FailoverIT {
                 8,
                 CALLS_PER_SECOND,
                 n -> new Load.Call("client-" + n % CLIENTS, "GET /v1/items", 1 + n % 2))) {
-      RedisServer primary = fleet.redis();
+      TestRedis primary = fleet.redis();
       load.start().awaitAnswered((long) (3 * CALLS_PER_SECOND));
 
       for (int i = 0; i < FAILOVERS; i++) {
-        RedisServer replica = replicaOf(primary, i);
+        TestRedis replica = replicaOf(primary);
         Await.pass(MISSED); // the load goes on, and the replica keeps up
         promote(replica);
         Await.pass(MISSED);
@@ -62,7 +63,7 @@ final class FailoverIT {
         try (RedisEye eye = new RedisEye(replica.uri());
             BucketWatch watch = BucketWatch.start(replica.uri(), bursts)) {
           switchedAtMicros = eye.epochMicros();
-          fleet.route().pointTo(replica.port());
+          fleet.route().pointTo(replica.uri());
           primary.kill();
           Await.pass(AFTER_A_FAILOVER);
           seen = watch.stop();
@@ -86,15 +87,14 @@ final class FailoverIT {
     }
   }
 
-  private RedisServer replicaOf(RedisServer primary, int number) throws Exception {
-    RedisServer replica =
-        RedisServer.start(
-            folder.resolve("replica-" + number),
-            0,
+  private static TestRedis replicaOf(TestRedis primary) throws Exception {
+    URI address = URI.create(primary.uri());
+    TestRedis replica =
+        TestRedis.startProcess(
             "--repl-diskless-sync-delay",
             "0",
             "--replicaof",
-            "127.0.0.1 " + primary.port());
+            address.getHost() + " " + address.getPort());
     RedisClient client = RedisClient.create(replica.uri());
     try (StatefulRedisConnection<String, String> connection = client.connect()) {
       Await.until(
@@ -107,7 +107,7 @@ final class FailoverIT {
     return replica;
   }
 
-  private static void promote(RedisServer replica) {
+  private static void promote(TestRedis replica) {
     RedisClient client = RedisClient.create(replica.uri());
     try (StatefulRedisConnection<String, String> connection = client.connect()) {
       connection.sync().replicaofNoOne();

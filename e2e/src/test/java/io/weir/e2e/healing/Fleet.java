@@ -5,8 +5,8 @@ import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
-import io.weir.servers.EmbeddedKafka;
-import io.weir.servers.RedisServer;
+import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.net.URI;
@@ -23,8 +23,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A broker, Redis behind a {@link RedisRoute}, an aggregator and ingest nodes, all real; broker,
- * aggregator and nodes live in this JVM. Not safe for threads.
+ * A broker, Redis behind a {@link RedisRoute}, an aggregator and ingest nodes, all real; aggregator
+ * and nodes live in this JVM. Not safe for threads.
  */
 final class Fleet implements AutoCloseable {
   static final int PARTITIONS = 4;
@@ -39,25 +39,23 @@ final class Fleet implements AutoCloseable {
 
   private final Path folder;
   private final Path policies;
-  private final EmbeddedKafka kafka;
-  private final String[] redisOptions;
+  private final TestKafka kafka;
+  private final TestRedis redis;
   private final RedisRoute route;
   private final Aggregator aggregator;
   private final List<Ingest> nodes = new ArrayList<>();
-  private RedisServer redis;
 
-  private Fleet(Path folder, List<Rule> rules, String... redisOptions) throws Exception {
+  private Fleet(Path folder, List<Rule> rules, TestRedis redis) throws Exception {
     this.folder = folder;
-    this.redisOptions = redisOptions.clone();
+    this.redis = redis;
     this.policies = Files.writeString(folder.resolve("policies.yml"), Rule.yaml(rules));
-    this.kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
+    this.kafka = TestKafka.start();
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(PARTITIONS, Optional.empty());
       Await.until(
           READY_PATIENCE, () -> topics.differences().isEmpty(), () -> "the topics do not appear");
     }
-    this.redis = RedisServer.start(folder.resolve("redis"), 0, redisOptions);
-    this.route = RedisRoute.to(redis.port());
+    this.route = RedisRoute.to(redis.uri());
     this.aggregator = Aggregator.start(AggregatorConfig.of(aggregatorEnvironment()));
     Await.until(READY_PATIENCE, aggregator::ready, () -> "the aggregator does not become ready");
   }
@@ -71,7 +69,12 @@ final class Fleet implements AutoCloseable {
    */
   static Fleet start(Path folder, List<Rule> rules, int nodes, String... redisOptions)
       throws Exception {
-    Fleet fleet = new Fleet(folder, rules, redisOptions);
+    return start(folder, rules, nodes, TestRedis.start(redisOptions));
+  }
+
+  /** Starts all with this Redis, which is closed with the rest. */
+  static Fleet start(Path folder, List<Rule> rules, int nodes, TestRedis redis) throws Exception {
+    Fleet fleet = new Fleet(folder, rules, redis);
     try {
       fleet.startNodes(nodes);
       for (Rule rule : rules) {
@@ -159,14 +162,14 @@ final class Fleet implements AutoCloseable {
     return route;
   }
 
-  RedisServer redis() {
+  TestRedis redis() {
     return redis;
   }
 
   /** Ends Redis with SIGKILL and starts it again on its port, over what it left behind. */
-  void killAndRestartRedis() throws Exception {
+  void killAndRestartRedis() {
     redis.kill();
-    redis = RedisServer.start(folder.resolve("redis"), redis.port(), redisOptions);
+    redis.restart();
   }
 
   @Override

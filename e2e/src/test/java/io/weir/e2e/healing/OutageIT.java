@@ -71,7 +71,7 @@ final class OutageIT {
       Await.pass(OUTAGE);
       List<KeptBucket> seen;
       try (BucketWatch watch = BucketWatch.start(fleet.redis().uri(), watched)) {
-        fleet.route().pointTo(fleet.redis().port());
+        fleet.route().pointTo(fleet.redis().uri());
         Await.pass(Duration.ofSeconds(4));
         load.stop();
         seen = watch.stop();

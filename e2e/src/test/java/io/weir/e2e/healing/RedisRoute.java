@@ -8,8 +8,10 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.URI;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,22 +21,23 @@ import org.slf4j.LoggerFactory;
  */
 final class RedisRoute implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisRoute.class);
-  private static final int NOWHERE = 0;
   private static final int CONNECT_TIMEOUT_MILLIS = 1_000;
   private static final int BUFFER_BYTES = 64 * 1024;
 
   private final ServerSocket listener;
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
-  private volatile int targetPort;
+  private volatile @Nullable InetSocketAddress target;
 
-  private RedisRoute(ServerSocket listener, int targetPort) {
+  private RedisRoute(ServerSocket listener, InetSocketAddress target) {
     this.listener = listener;
-    this.targetPort = targetPort;
+    this.target = target;
   }
 
-  static RedisRoute to(int port) throws IOException {
+  /** A route to a server. */
+  static RedisRoute to(String redisUri) throws IOException {
     RedisRoute route =
-        new RedisRoute(new ServerSocket(0, 64, InetAddress.getLoopbackAddress()), port);
+        new RedisRoute(
+            new ServerSocket(0, 64, InetAddress.getLoopbackAddress()), address(redisUri));
     daemon("redis-route", route::accept);
     return route;
   }
@@ -43,15 +46,21 @@ final class RedisRoute implements AutoCloseable {
     return "redis://127.0.0.1:" + listener.getLocalPort();
   }
 
+  private static InetSocketAddress address(String redisUri) {
+    URI uri = URI.create(redisUri);
+    return new InetSocketAddress(uri.getHost(), uri.getPort());
+  }
+
   /** Cuts every connection; new ones lead to this server. */
-  void pointTo(int port) {
-    targetPort = port;
+  void pointTo(String redisUri) {
+    target = address(redisUri);
     cut();
   }
 
   /** Cuts every connection; new ones are closed at once, until the route leads somewhere again. */
   void pointNowhere() {
-    pointTo(NOWHERE);
+    target = null;
+    cut();
   }
 
   private void cut() {
@@ -69,19 +78,18 @@ final class RedisRoute implements AutoCloseable {
   }
 
   private void forward(Socket caller) {
-    int port = targetPort;
+    InetSocketAddress to = target;
     Socket server = new Socket();
     open.add(caller);
     open.add(server);
     try {
-      if (port == NOWHERE) {
+      if (to == null) {
         throw new IOException("the route leads nowhere");
       }
       caller.setTcpNoDelay(true);
       server.setTcpNoDelay(true);
-      server.connect(
-          new InetSocketAddress(InetAddress.getLoopbackAddress(), port), CONNECT_TIMEOUT_MILLIS);
-      if (port != targetPort) {
+      server.connect(to, CONNECT_TIMEOUT_MILLIS);
+      if (!to.equals(target)) {
         throw new IOException("the route was moved meanwhile");
       }
     } catch (IOException refused) {

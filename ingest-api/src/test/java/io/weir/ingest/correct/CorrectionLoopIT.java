@@ -27,12 +27,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The loop over a real broker; the cache is one in memory that can be made not to answer, but where
  * a test says real.
  */
+@Tag("slow")
 final class CorrectionLoopIT {
   private static final int PARTITIONS = 4;
   private static final int RATE = 20_000;

@@ -19,10 +19,12 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The call log over a real broker and a journal on disk. */
+@Tag("slow")
 final class KafkaCallLogIT {
   private static final int PARTITIONS = 3;
   private static final Duration PATIENCE = Duration.ofSeconds(30);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.servers.testing;
 
+import java.time.Duration;
 import org.testcontainers.DockerClientFactory;
 
 /** Whether servers come as containers. */
 final class Containers {
+  /** A machine that is busy with other tests must not look like a server that does not start. */
+  static final Duration START_PATIENCE = Duration.ofMinutes(3);
+
   private static final String PROPERTY = "weir.test.servers";
 
   private Containers() {}

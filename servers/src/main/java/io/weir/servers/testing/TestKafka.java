@@ -97,7 +97,8 @@ public abstract sealed class TestKafka implements AutoCloseable {
           new FixedHostPortGenericContainer<>(IMAGE)
               .withFixedExposedPort(hostPort, hostPort)
               .withEnv(environment(hostPort))
-              .waitingFor(Wait.forLogMessage(".*Kafka Server started.*", 1));
+              .waitingFor(Wait.forLogMessage(".*Kafka Server started.*", 1))
+              .withStartupTimeout(Containers.START_PATIENCE);
       container.start();
     }
 

@@ -15,6 +15,11 @@ public abstract sealed class TestRedis implements AutoCloseable {
     return Containers.requested() ? new InContainer(options) : new AsProcess(options);
   }
 
+  /** Starts one as a process, for a test that is about two servers that know each other. */
+  public static TestRedis startProcess(String... options) {
+    return new AsProcess(options);
+  }
+
   /** The address, {@code redis://host:port}; the same after {@link #restart}. */
   public abstract String uri();
 
@@ -123,7 +128,8 @@ public abstract sealed class TestRedis implements AutoCloseable {
       container =
           new FixedHostPortGenericContainer<>(IMAGE)
               .withFixedExposedPort(hostPort, PORT)
-              .withCommand(command);
+              .withCommand(command)
+              .withStartupTimeout(Containers.START_PATIENCE);
       container.start();
     }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.e2e.chaos;
+package io.weir.e2e.audit;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.Recorded;
-import io.weir.e2e.WeirProcess;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -30,12 +29,13 @@ import java.util.concurrent.TimeUnit;
 final class Audit {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration CLOSED_PATIENCE = Duration.ofMinutes(3);
+  private static final Duration VERIFY_MARGIN = Duration.ofMinutes(1);
 
-  private final Cluster cluster;
+  private final Deployment deployment;
   private final HttpClient http = HttpClient.newHttpClient();
 
-  Audit(Cluster cluster) {
-    this.cluster = cluster;
+  Audit(Deployment deployment) {
+    this.deployment = deployment;
   }
 
   /**
@@ -45,7 +45,7 @@ final class Audit {
    */
   Findings run(List<Truth> rounds, Instant begun) throws Exception {
     Instant ended = Instant.now();
-    for (String url : cluster.reportsUrls()) {
+    for (String url : deployment.reportsUrls()) {
       awaitClosed(url, ended);
     }
     Map<Truth.Told, Long> recorded = recorded();
@@ -58,7 +58,10 @@ final class Audit {
     for (Truth truth : rounds) {
       found.add(compare(truth, recorded.keySet(), counted, ledger));
     }
-    return new Findings(found, quarantined(), verify(begun, ended));
+    return new Findings(
+        found,
+        quarantined(),
+        deployment.isVerified(begun.minus(VERIFY_MARGIN), ended.plus(VERIFY_MARGIN)));
   }
 
   private Findings.OfRound compare(
@@ -93,7 +96,7 @@ final class Audit {
         doubled += Math.max(0, row.calls() - right.calls());
         misreported += right.calls() == row.calls() ? 1 : 0;
       }
-      for (String url : cluster.reportsUrls()) {
+      for (String url : deployment.reportsUrls()) {
         Sums reported = reported(url, client);
         if (!reported.equals(right)) {
           misreported++;
@@ -117,7 +120,7 @@ final class Audit {
   private Map<Truth.Told, Long> recorded() throws IOException {
     Map<Truth.Told, Long> recorded = new HashMap<>();
     Set<String> batches = new HashSet<>();
-    for (Recorded.Row row : Recorded.all(cluster.kafka(), "weir.calls.v1")) {
+    for (Recorded.Row row : Recorded.all(deployment.kafka(), "weir.calls.v1")) {
       String batch = row.callBatch();
       if (batch != null && batches.add(batch)) {
         for (JsonNode line : row.lines()) {
@@ -135,7 +138,7 @@ final class Audit {
 
   private Map<String, Sums> ledger() throws IOException {
     Map<String, Sums> ledger = new HashMap<>();
-    for (Recorded.Row row : Recorded.all(cluster.kafka(), "weir.usage.ledger.v1")) {
+    for (Recorded.Row row : Recorded.all(deployment.kafka(), "weir.usage.ledger.v1")) {
       for (JsonNode line : row.lines()) {
         if (line.has("client")) {
           ledger
@@ -166,23 +169,7 @@ final class Audit {
   }
 
   private long quarantined() throws IOException {
-    return Recorded.all(cluster.kafka(), "weir.quarantine.v1").size();
-  }
-
-  private int verify(Instant begun, Instant ended) throws IOException, InterruptedException {
-    try (WeirProcess verify =
-        WeirProcess.start(
-            cluster.folder(),
-            Map.of("WEIR_KAFKA", cluster.kafka(), "WEIR_WINDOW", Cluster.WINDOW),
-            "verify",
-            "--from",
-            begun.minusSeconds(60).toString(),
-            "--to",
-            ended.plusSeconds(60).toString())) {
-      int status = verify.awaitExit();
-      boolean agrees = verify.output().contains("0 differences");
-      return status == 0 && agrees ? 0 : 1;
-    }
+    return Recorded.all(deployment.kafka(), "weir.quarantine.v1").size();
   }
 
   private void awaitClosed(String url, Instant time) throws InterruptedException {
@@ -202,7 +189,7 @@ final class Audit {
     throw new IllegalStateException(url + " has not closed " + time + ": " + last);
   }
 
-  private static boolean isClosed(String completeness, Instant time) throws IOException {
+  private boolean isClosed(String completeness, Instant time) throws IOException {
     JsonNode partitions = JSON.readTree(completeness).path("partitions");
     for (JsonNode partition : partitions) {
       JsonNode through = partition.path("closed_through");
@@ -210,7 +197,7 @@ final class Audit {
         return false;
       }
     }
-    return partitions.size() == Cluster.PARTITIONS;
+    return partitions.size() == deployment.partitions();
   }
 
   private String get(String url) throws IOException, InterruptedException {

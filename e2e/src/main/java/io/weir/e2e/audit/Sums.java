@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.e2e.chaos;
+package io.weir.e2e.audit;
 
 /** What a client used. Not safe for threads. */
 final class Sums {

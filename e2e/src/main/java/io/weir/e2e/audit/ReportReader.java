@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.e2e.chaos;
+package io.weir.e2e.audit;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.weir.e2e.chaos.Callers.Round;
+import io.weir.e2e.audit.Callers.Round;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

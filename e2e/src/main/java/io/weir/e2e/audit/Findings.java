@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.e2e.chaos;
+package io.weir.e2e.audit;
 
 import java.util.List;
 import java.util.Map;
@@ -9,10 +9,10 @@ import java.util.Map;
  *
  * @param rounds one for each round audited, in order
  * @param quarantined records that could not be counted; the callers sent none
- * @param verifyDiffers 0 when {@code weir verify} found no difference, else 1
+ * @param isVerified whether {@code weir verify} found no difference
  */
-record Findings(List<OfRound> rounds, long quarantined, int verifyDiffers) {
-  Findings {
+public record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
+  public Findings {
     rounds = List.copyOf(rounds);
   }
 
@@ -29,7 +29,7 @@ record Findings(List<OfRound> rounds, long quarantined, int verifyDiffers) {
    * @param details each difference in words
    * @param notes what is worth knowing, in words
    */
-  record OfRound(
+  public record OfRound(
       long answered,
       long failed,
       Map<String, Long> errors,
@@ -39,7 +39,7 @@ record Findings(List<OfRound> rounds, long quarantined, int verifyDiffers) {
       long misreported,
       List<String> details,
       List<String> notes) {
-    OfRound {
+    public OfRound {
       errors = Map.copyOf(errors);
       details = List.copyOf(details);
       notes = List.copyOf(notes);
@@ -51,6 +51,6 @@ record Findings(List<OfRound> rounds, long quarantined, int verifyDiffers) {
   }
 
   boolean isRight() {
-    return quarantined == 0 && verifyDiffers == 0 && rounds.stream().allMatch(OfRound::isRight);
+    return quarantined == 0 && isVerified && rounds.stream().allMatch(OfRound::isRight);
   }
 }

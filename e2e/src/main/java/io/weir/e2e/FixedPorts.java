@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.e2e.chaos;
+package io.weir.e2e;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -11,7 +11,7 @@ import java.util.concurrent.ThreadLocalRandom;
  * Ports for servers that go and come back: below those that the system gives to outgoing
  * connections, so that none of these takes one meanwhile. Not safe for threads.
  */
-final class FixedPorts {
+public final class FixedPorts {
   private static final int FIRST = 15_000;
   private static final int LAST = 31_000;
 
@@ -19,7 +19,7 @@ final class FixedPorts {
   private int next = ThreadLocalRandom.current().nextInt(FIRST, LAST - 1_000);
 
   /** A port nobody listens on, another one each time. */
-  int next() {
+  public int next() {
     while (next < LAST) {
       int port = next++;
       if (isFree(port)) {

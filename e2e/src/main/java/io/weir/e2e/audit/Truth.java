@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.e2e.chaos;
+package io.weir.e2e.audit;
 
 import java.util.List;
 import java.util.Map;
@@ -12,12 +12,12 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** What the callers of one round were told. Safe for threads. */
-final class Truth {
+public final class Truth {
   /** The error of a call that the journal has no room for. */
-  static final String FULL = "503 journal full";
+  public static final String FULL = "503 journal full";
 
   /** The error of a call that could not be written to the journal. */
-  static final String NOT_WRITTEN = "503 journal not written";
+  public static final String NOT_WRITTEN = "503 journal not written";
 
   private final Set<Told> told = ConcurrentHashMap.newKeySet();
   private final Map<String, LongAdder> tries = new ConcurrentHashMap<>();
@@ -77,12 +77,12 @@ final class Truth {
   }
 
   /** Something was told that is not so. */
-  void wrong(String what) {
+  public void wrong(String what) {
     wrong.add(what);
   }
 
   /** Something worth knowing about this round. */
-  void note(String what) {
+  public void note(String what) {
     notes.add(what);
   }
 
@@ -101,33 +101,33 @@ final class Truth {
   }
 
   /** Tries answered 200 or 429. */
-  long answered() {
+  public long answered() {
     return answered.sum();
   }
 
   /** Those of them that were answered as not recorded. */
-  long droppedCount() {
+  public long droppedCount() {
     return dropped.sum();
   }
 
   /** Tries without a verdict that may be recorded all the same. */
-  long untoldCount() {
+  public long untoldCount() {
     return untold.sum();
   }
 
   /** Calls without a verdict after all their tries. */
-  long failedCount() {
+  public long failedCount() {
     return failed.sum();
   }
 
   /** Tries that ended in this error. */
-  long errors(String error) {
+  public long errors(String error) {
     LongAdder of = errors.get(error);
     return of == null ? 0 : of.sum();
   }
 
   /** Tries without a verdict, by error. */
-  Map<String, Long> errors() {
+  public Map<String, Long> errors() {
     Map<String, Long> counts = new TreeMap<>();
     errors.forEach((error, count) -> counts.put(error, count.sum()));
     return counts;
@@ -143,7 +143,7 @@ final class Truth {
     return List.copyOf(wrong);
   }
 
-  List<String> notes() {
+  public List<String> notes() {
     return List.copyOf(notes);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.e2e.chaos;
+package io.weir.e2e.audit;
 
 import java.util.concurrent.TimeUnit;
 
@@ -26,7 +26,7 @@ public final class Await {
   }
 
   /** Whether it becomes so in time. */
-  static boolean within(int seconds, Condition condition) throws Exception {
+  public static boolean within(int seconds, Condition condition) throws Exception {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     while (!condition.isMet()) {
       if (System.nanoTime() - deadline > 0) {

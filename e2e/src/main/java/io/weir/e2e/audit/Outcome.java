@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.audit;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * How some rounds went.
+ *
+ * @param names of the rounds, in order; several may have the same
+ */
+public record Outcome(List<String> names, Findings findings) {
+  public Outcome {
+    names = List.copyOf(names);
+  }
+
+  /** Whether nothing was lost, doubled or wrongly reported. */
+  public boolean isRight() {
+    return findings.isRight();
+  }
+
+  /** Every difference in words, and what else is worth knowing. */
+  public List<String> details() {
+    List<String> details = new ArrayList<>();
+    for (int i = 0; i < names.size(); i++) {
+      Findings.OfRound of = findings.rounds().get(i);
+      for (String detail : of.details()) {
+        details.add("round " + i + " (" + names.get(i) + of.notes() + "): " + detail);
+      }
+    }
+    return details;
+  }
+
+  /** Prints the table: a row for each name, and the sums. */
+  public void print(PrintWriter out) {
+    FaultTable table = new FaultTable();
+    for (int i = 0; i < names.size(); i++) {
+      table.add(names.get(i), findings.rounds().get(i));
+    }
+    table.print(out);
+    out.printf(
+        Locale.ROOT,
+        "quarantined records: %d; weir verify: %s%n",
+        findings.quarantined(),
+        findings.isVerified() ? "0 differences" : "DIFFERS");
+    out.flush();
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.audit;
+
+import io.weir.e2e.audit.Callers.Round;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A deployment under load, round by round: each round has one thing that goes wrong and clients of
+ * its own. All are audited at the end. Not safe for threads.
+ */
+public final class Rounds implements AutoCloseable {
+  /** Calls that must be answered after a fault before its round ends: Weir works again. */
+  private static final int CALLS_AFTER_FAULT = 300;
+
+  private static final Duration RECOVERY_PATIENCE = Duration.ofMinutes(3);
+
+  private final Deployment deployment;
+  private final Progress progress;
+  private final Instant begun = Instant.now();
+  private final List<Round> rounds = new ArrayList<>();
+  private final List<String> names = new ArrayList<>();
+  private final Callers callers;
+  private final ReportReader reader;
+
+  /** Told of each round, and of how it went. */
+  public interface Progress {
+    void begins(int round, String name);
+
+    /**
+     * A round is over.
+     *
+     * @param answered calls that got their verdict
+     * @param failed calls that got none
+     * @param notes what is worth knowing
+     */
+    void ended(int round, String name, long answered, long failed, List<String> notes);
+  }
+
+  /** Something that goes wrong and is over when it returns. */
+  public interface Disturbance {
+    /**
+     * Happens under load.
+     *
+     * @param truth what callers are told meanwhile
+     */
+    void happen(Truth truth) throws Exception;
+  }
+
+  private Rounds(Deployment deployment, Progress progress) {
+    this.deployment = deployment;
+    this.progress = progress;
+    this.callers = new Callers(next("undisturbed", deployment.checkUrls()));
+    this.reader = new ReportReader(deployment.reportsUrls(), callers::round);
+  }
+
+  /** Begins with an undisturbed round, round 0; calls are answered when this returns. */
+  public static Rounds begin(Deployment deployment, Progress progress) {
+    Rounds rounds = new Rounds(deployment, progress);
+    try {
+      rounds.callers.start();
+      rounds.reader.start();
+      rounds.inWords(() -> rounds.awaitAnswered(CALLS_AFTER_FAULT));
+      return rounds;
+    } catch (Throwable failed) {
+      rounds.close();
+      throw failed;
+    }
+  }
+
+  /**
+   * Runs a round.
+   *
+   * @param checkUrls where its calls go
+   * @return what its callers were told
+   * @throws IllegalStateException when the disturbance failed, or calls are not answered again; the
+   *     message tells the round
+   */
+  public Truth disturb(String name, List<String> checkUrls, Disturbance disturbance) {
+    Round round = next(name, checkUrls);
+    Truth truth = round.truth();
+    callers.begin(round);
+    progress.begins(round.number(), name);
+    inWords(
+        () -> {
+          awaitAnswered(1);
+          disturbance.happen(truth);
+          return awaitAnswered(truth.answered() + CALLS_AFTER_FAULT);
+        });
+    progress.ended(round.number(), name, truth.answered(), truth.failedCount(), truth.notes());
+    return truth;
+  }
+
+  /** Stops the callers, waits until everything is counted, and compares. */
+  public Outcome audit() {
+    return inWords(
+        () -> {
+          callers.stop();
+          reader.stop();
+          progress.begins(rounds.size(), "audit");
+          List<Truth> truths = rounds.stream().map(Round::truth).toList();
+          return new Outcome(names, new Audit(deployment).run(truths, begun));
+        });
+  }
+
+  private Round next(String name, List<String> checkUrls) {
+    Round round = Round.begin(rounds.size(), checkUrls);
+    rounds.add(round);
+    names.add(name);
+    return round;
+  }
+
+  private Round last() {
+    return rounds.get(rounds.size() - 1);
+  }
+
+  private <T> T inWords(Callable<T> work) {
+    try {
+      return work.call();
+    } catch (Exception failed) {
+      int number = last().number();
+      String where = number + " (" + names.get(number) + last().truth().notes() + ")";
+      throw new IllegalStateException("round " + where + ": " + failed, failed);
+    }
+  }
+
+  /** Waits until so many calls of the last round are answered. */
+  private boolean awaitAnswered(long goal) throws InterruptedException {
+    Truth truth = last().truth();
+    long deadline = System.nanoTime() + RECOVERY_PATIENCE.toNanos();
+    while (truth.answered() < goal) {
+      deployment.assertStands();
+      if (System.nanoTime() - deadline > 0) {
+        throw new IllegalStateException(
+            "after " + RECOVERY_PATIENCE + " only " + truth.answered() + " calls answered");
+      }
+      TimeUnit.MILLISECONDS.sleep(20);
+    }
+    return true;
+  }
+
+  @Override
+  public void close() {
+    callers.close();
+    reader.close();
+  }
+}
