@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 final class SimulationTest {
-  private static final int SEEDS = 800;
+  private static final int SEEDS = 2_400;
   private static final int REPEATED_SEEDS = 10;
 
   /** Far more than any mutant needs, see docs/testing.md. */
