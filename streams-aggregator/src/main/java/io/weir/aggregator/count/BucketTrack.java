@@ -30,8 +30,7 @@ final class BucketTrack {
   BucketLimit limit;
   BucketLine line;
 
-  /** The life before, until its last records have come; null when there was none. */
-  @Nullable BucketLine previous;
+  final OlderLives olderLives = new OlderLives();
 
   long cacheFullAtMicros;
   long trueFullAtMicros;
@@ -222,11 +221,11 @@ final class BucketTrack {
 
   /** A record of a life that is over: what that life's counter did not say is owed. */
   private void takeOlderLife(Stamp stamp, long costTokens, long atMillis) {
-    BucketLine before = previous;
+    BucketLine life = olderLives.find(stamp.epoch());
     long owed = costTokens;
-    if (before != null && before.epoch == stamp.epoch()) {
-      before.exactTokens += costTokens;
-      owed = before.acceptOverlap();
+    if (life != null) {
+      life.exactTokens += costTokens;
+      owed = life.acceptOverlap();
     }
     if (owed > 0) {
       owe(owed, atMillis, Cause.OVERLAP);
@@ -238,7 +237,7 @@ final class BucketTrack {
     boolean wasFull = trueFullAtMicros <= stamp.epoch() || !wasUsed;
     boolean right = wasFull && pendingCause == null;
     gapCheck.noteHeadroom(trueFullAtMicros - stamp.epoch());
-    previous = line;
+    olderLives.add(line);
     line = new BucketLine(stamp.epoch(), stamp.charged(), at, costTokens, 0);
     version = stamp.version();
     confirmedVersion = stamp.version();
@@ -319,8 +318,7 @@ final class BucketTrack {
 
   /** Forgets distances when no charge is on its way; says whether it did. */
   private boolean forgetHeadroom() {
-    BucketLine before = previous;
-    if (line.pendingTokens() > 0 || (before != null && before.pendingTokens() > 0)) {
+    if (line.pendingTokens() > 0 || olderLives.pendingTokens() > 0) {
       return false;
     }
     gapCheck.forgetHeadroom();
@@ -355,8 +353,7 @@ final class BucketTrack {
   /** Whether {@link #check} has anything to find, or to note, behind this watermark. */
   boolean needsCheck(long watermarkMillis) {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
-    BucketLine before = previous;
-    return (before != null && before.pendingTokens() > 0 && watermark > before.stampedAtMicros)
+    return !olderLives.due(watermark).isEmpty()
         || (gapCheck.isDue(watermark) && gapCheck.isOpen(line));
   }
 
@@ -368,9 +365,8 @@ final class BucketTrack {
   long check(long watermarkMillis) {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
     long wrongRefusals = 0;
-    BucketLine before = previous;
-    if (before != null && watermark > before.stampedAtMicros) {
-      wrongRefusals += credit(before, before.pendingTokens());
+    for (BucketLine life : olderLives.due(watermark)) {
+      wrongRefusals += credit(life, life.pendingTokens());
     }
     if (gapCheck.isDue(watermark)) {
       wrongRefusals += credit(line, gapCheck.missingTokens());
@@ -394,10 +390,7 @@ final class BucketTrack {
 
   /** The correction that is due, which is the bucket's next version. */
   Correction correct(Cause cause, long nowMillis) {
-    BucketLine before = previous;
-    long onTheWay =
-        Math.max(0, line.pendingTokens())
-            + (before == null ? 0 : Math.max(0, before.pendingTokens()));
+    long onTheWay = Math.max(0, line.pendingTokens()) + olderLives.pendingTokens();
     long pendingSince = pendingCause == null ? nowMillis : disturbedAtMillis;
     version++;
     publishedAtMillis = nowMillis;

@@ -5,6 +5,7 @@ import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.Correction.Cause;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The form in which a bucket's track is stored. Stateless. */
@@ -17,11 +18,9 @@ public final class BucketTrackBytes {
     value.reset().integer(VERSION).text(track.bucket);
     pack(value, track.limit);
     pack(value, track.line);
-    BucketLine previous = track.previous;
-    value.bool(previous != null);
-    if (previous != null) {
-      pack(value, previous);
-    }
+    List<BucketLine> olderLives = track.olderLives.all();
+    value.integer(olderLives.size());
+    olderLives.forEach(life -> pack(value, life));
     Cause cause = track.pendingCause;
     GapCheck check = track.gapCheck;
     value
@@ -53,8 +52,8 @@ public final class BucketTrackBytes {
     String bucket = value.text();
     BucketLimit limit = limit(value);
     BucketTrack track = new BucketTrack(bucket, limit, line(value));
-    if (value.bool()) {
-      track.previous = line(value);
+    for (int left = value.count(); left > 0; left--) {
+      track.olderLives.add(line(value));
     }
     track.cacheFullAtMicros = value.integer();
     track.trueFullAtMicros = value.integer();

@@ -180,6 +180,33 @@ final class BucketBookTest {
     assertEquals(List.of(), memory.corrections);
   }
 
+  /** Found by {@code ./weir sim}, seed 2667. */
+  @Test
+  void gapOfABucketThatWasLostTwiceSince_isCredited() {
+    take(T, charge(EPOCH, 0, 1, 8, T + 8_000));
+    take(T + 100, charge((T + 100) * 1_000, 0, 1, 1, T + 1_100));
+    take(T + 200, charge((T + 200) * 1_000, 0, 1, 1, T + 1_200));
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(Cause.GAP, last.cause());
+    assertEquals((T + 3_000) * 1_000, last.fullAtEpochMicros());
+  }
+
+  @Test
+  void recordOfABucketThatWasLostTwiceSince_isOwedOnce() {
+    take(T, charge(EPOCH, 0, 1, 8, T + 8_000));
+    take(T + 100, charge((T + 100) * 1_000, 0, 1, 1, T + 1_100));
+    take(T + 200, charge((T + 200) * 1_000, 0, 1, 1, T + 1_200));
+    take(T, charge(EPOCH, 0, 7, 7, T + 7_000));
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals((T + 10_000) * 1_000, last.fullAtEpochMicros());
+  }
+
   @Test
   void correctionThatAStampShows_isConfirmed_andStampsAreTrustedAgain() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));

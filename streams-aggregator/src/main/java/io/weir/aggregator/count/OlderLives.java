@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lives of a bucket that are over and have charges on their way. A life without any is not kept:
+ * whatever is recorded of it later is owed in full, known or not. A cache that is lost several times
+ * within the time a record takes leaves several. Not safe for threads.
+ */
+final class OlderLives {
+  /** Most that are kept; more losses than that within a watermark's lag leave their gaps open. */
+  static final int MAX_LIVES = 8;
+
+  private final Deque<BucketLine> newestLast = new ArrayDeque<>();
+
+  /** A life is over. */
+  void add(BucketLine life) {
+    newestLast.removeIf(older -> older.pendingTokens() == 0);
+    if (life.pendingTokens() == 0) {
+      return;
+    }
+    if (newestLast.size() == MAX_LIVES) {
+      newestLast.removeFirst();
+    }
+    newestLast.addLast(life);
+  }
+
+  /** The life of this name; null when nothing of it is on its way. */
+  @Nullable BucketLine find(long epoch) {
+    for (BucketLine life : newestLast) {
+      if (life.epoch == epoch) {
+        return life;
+      }
+    }
+    return null;
+  }
+
+  /** Charged in all of them, and not seen in a record yet. */
+  long pendingTokens() {
+    long pending = 0;
+    for (BucketLine life : newestLast) {
+      pending += life.pendingTokens();
+    }
+    return pending;
+  }
+
+  /** Those of which every call is known, and some charges are missing. */
+  List<BucketLine> due(long watermarkMicros) {
+    List<BucketLine> due = new ArrayList<>();
+    for (BucketLine life : newestLast) {
+      if (life.pendingTokens() > 0 && watermarkMicros > life.stampedAtMicros) {
+        due.add(life);
+      }
+    }
+    return due;
+  }
+
+  /** All, the newest last. */
+  List<BucketLine> all() {
+    return List.copyOf(newestLast);
+  }
+}
