@@ -16,7 +16,7 @@ import java.util.Map;
  * docker}. Not safe for threads.
  */
 final class ComposeProject implements AutoCloseable {
-  private static final String TAG = "WEIR_TAG";
+  private static final List<String> DOCKER = List.of("docker");
 
   private final String name;
   private final String image;
@@ -30,12 +30,12 @@ final class ComposeProject implements AutoCloseable {
       throws IOException, InterruptedException {
     Map<String, String> all = new HashMap<>(variables);
     all.put("COMPOSE_PROJECT_NAME", name);
-    all.put(TAG, name);
+    all.put("WEIR_TAG", name);
     this.name = name;
     this.image = "weir:" + name;
     this.logs = logs;
     this.cli = new Cli(root, all);
-    if (cli.end(List.of("docker", "info")).status() != 0) {
+    if (cli.end(command(DOCKER, "info")).status() != 0) {
       throw new IllegalStateException("no Docker engine answers (docker info)");
     }
     this.compose = composeCommand();
@@ -73,15 +73,17 @@ final class ComposeProject implements AutoCloseable {
   }
 
   private String compose(String... arguments) throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>(compose);
-    command.addAll(List.of(arguments));
-    return cli.run(command);
+    return cli.run(command(compose, arguments));
   }
 
   private String docker(String... arguments) throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>(List.of("docker"));
+    return cli.run(command(DOCKER, arguments));
+  }
+
+  private static List<String> command(List<String> begun, String... arguments) {
+    List<String> command = new ArrayList<>(begun);
     command.addAll(List.of(arguments));
-    return cli.run(command);
+    return command;
   }
 
   /** The id of a service's container, whether it runs or not. */
@@ -141,15 +143,14 @@ final class ComposeProject implements AutoCloseable {
   /** What a service has logged since. */
   String logs(String service, Instant since) throws IOException, InterruptedException {
     Cli.Ended ended =
-        cli.end(List.of("docker", "logs", "--since", since.toString(), container(service)));
+        cli.end(command(DOCKER, "logs", "--since", since.toString(), container(service)));
     return ended.output() + ended.errors();
   }
 
   /** Runs a command in a new container of a service, however it ends. */
   Cli.Ended run(String service, Map<String, String> variables, List<String> arguments)
       throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>(compose);
-    command.addAll(List.of("run", "--rm", "--no-deps", "-T"));
+    List<String> command = command(compose, "run", "--rm", "--no-deps", "-T");
     variables.forEach((variable, value) -> command.addAll(List.of("-e", variable + "=" + value)));
     command.add(service);
     command.addAll(arguments);
@@ -167,9 +168,9 @@ final class ComposeProject implements AutoCloseable {
   }
 
   private void down() throws IOException, InterruptedException {
-    compose("kill");
+    cli.end(command(compose, "kill")); // which may find nothing to kill
     compose("down", "--volumes", "--remove-orphans");
-    cli.end(List.of("docker", "image", "rm", image));
+    cli.end(command(DOCKER, "image", "rm", image));
   }
 
   /**
