@@ -101,12 +101,8 @@ final class OpenLoop {
       while (!due.isEmpty() && !idle.isEmpty()) {
         send(usable(idle.remove()), due.remove());
       }
-      boolean soon = !due.isEmpty() || (!closed && nextNanos - now < 1e6);
-      if (soon) {
-        selector.selectNow();
-      } else {
-        selector.select(1);
-      }
+      // a millisecond late at most, and counted; to spin would take a core from the node
+      selector.select(1);
       answers();
       now = System.nanoTime();
     }

@@ -32,7 +32,7 @@ final class OpenOverload {
   private static final int ROUNDS = 2;
   private static final int CLOSED_CONNECTIONS = 64;
   private static final int OPEN_CONNECTIONS = 4_000;
-  private static final int WARM_UP_SECONDS = 5;
+  private static final int WARM_UP_SECONDS = 3;
   private static final Pattern SERVED = Pattern.compile("served_per_s=(\\d+)");
 
   private final Duration length;
