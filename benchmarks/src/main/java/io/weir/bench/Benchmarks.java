@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 
 /**
  * Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}, {@code heal}, {@code
- * overload}; all without a name.
+ * overload}, {@code open-overload}; all without a name.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
@@ -25,7 +25,7 @@ public final class Benchmarks {
   public static void main(String[] arguments) throws Exception {
     List<String> names =
         arguments.length == 0
-            ? List.of("cache", "check", "meter", "heal", "overload")
+            ? List.of("cache", "check", "meter", "heal", "overload", "open-overload")
             : List.of(arguments);
     PrintStream out = System.out;
     out.printf(
@@ -46,9 +46,12 @@ public final class Benchmarks {
             new HealingDelay(out).run(folder);
           }
           case "overload" -> new OverloadBenchmark(WARM_UP, LENGTH, out).run(folder);
+          case "open-overload" -> new OpenOverload(LENGTH, out).run(folder);
           default ->
               throw new IllegalArgumentException(
-                  "no benchmark '" + name + "'; there are cache, check, meter, heal, overload");
+                  "no benchmark '"
+                      + name
+                      + "'; there are cache, check, meter, heal, overload, open-overload");
         }
       } finally {
         delete(folder);

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 /** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
 public final class WeirProcess implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofMinutes(3);
+  private static final String COMMANDS = "io.weir.launcher.WeirCommand";
 
   private final Process process;
   private final Path errors;
@@ -39,7 +40,19 @@ public final class WeirProcess implements AutoCloseable {
    */
   public static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
       throws IOException {
-    return startMain(folder, environment, "io.weir.launcher.WeirCommand", arguments);
+    return startMain(folder, environment, COMMANDS, arguments);
+  }
+
+  /** Starts a command in a JVM of so much heap, as {@code -Xmx} says it. */
+  public static WeirProcess startSmall(
+      Path folder, Map<String, String> environment, String heap, String... arguments)
+      throws IOException {
+    return startMain(
+        folder,
+        environment,
+        List.of("-Xmx" + heap, "-XX:+ExitOnOutOfMemoryError"),
+        COMMANDS,
+        arguments);
   }
 
   /**
@@ -51,12 +64,28 @@ public final class WeirProcess implements AutoCloseable {
   public static WeirProcess startMain(
       Path folder, Map<String, String> environment, String mainClass, String... arguments)
       throws IOException {
+    return startMain(folder, environment, List.of(), mainClass, arguments);
+  }
+
+  /**
+   * The same with options of the JVM.
+   *
+   * @param jvmOptions stand behind the usual ones, so that theirs count
+   */
+  public static WeirProcess startMain(
+      Path folder,
+      Map<String, String> environment,
+      List<String> jvmOptions,
+      String mainClass,
+      String... arguments)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx768m");
     if (Runtime.version().feature() >= 21) {
       command.add("--enable-native-access=ALL-UNNAMED");
     }
+    command.addAll(jvmOptions);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), mainClass));
     command.addAll(List.of(arguments));
     String shortName = mainClass.substring(mainClass.lastIndexOf('.') + 1);

@@ -16,6 +16,7 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.settle.Settler;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -55,6 +56,7 @@ public final class CheckApi implements AutoCloseable {
       Supplier<Corrections.Health> corrections,
       Supplier<String> metrics,
       HttpSettings settings,
+      @Nullable Executor callThreads,
       HttpStatistics statistics) {
     this.gate = gate;
     this.settle = new SettleRoute(settler);
@@ -68,7 +70,7 @@ public final class CheckApi implements AutoCloseable {
     this.javalin =
         Javalin.create(
             config -> {
-              HttpServerSetup.apply(config, settings, admission, bodies, statistics);
+              HttpServerSetup.apply(config, settings, callThreads, admission, bodies, statistics);
               routes(config);
             });
     this.slowSenders = new SlowSenders(javalin.jettyServer().server(), bodies, statistics);
@@ -90,8 +92,23 @@ public final class CheckApi implements AutoCloseable {
       Supplier<String> metrics,
       HttpSettings settings,
       HttpStatistics statistics) {
+    return start(gate, settler, cache, log, corrections, metrics, settings, null, statistics);
+  }
+
+  /** The same with threads of one's own for the calls; null for those of the server. */
+  static CheckApi start(
+      CheckGate gate,
+      Settler settler,
+      DecisionCache cache,
+      CallLog log,
+      Supplier<Corrections.Health> corrections,
+      Supplier<String> metrics,
+      HttpSettings settings,
+      @Nullable Executor callThreads,
+      HttpStatistics statistics) {
     CheckApi api =
-        new CheckApi(gate, settler, cache, log, corrections, metrics, settings, statistics);
+        new CheckApi(
+            gate, settler, cache, log, corrections, metrics, settings, callThreads, statistics);
     api.javalin.start();
     api.slowSenders.start();
     return api;

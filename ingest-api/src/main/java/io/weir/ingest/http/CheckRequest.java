@@ -54,6 +54,10 @@ final class CheckRequest {
 
   /** Reads a body that is one object. */
   static <T> T readObject(byte[] body, Members<T> members) throws Invalid {
+    if (!Utf8.isText(body)) {
+      throw new Invalid(
+          Problem.badBody("the body must be JSON in UTF-8: it holds bytes that are no UTF-8 text"));
+    }
     try (JsonParser json = JSON.createParser(body)) {
       if (json.nextToken() != JsonToken.START_OBJECT) {
         throw new Invalid(Problem.badBody("the body must be a JSON object"));

@@ -13,6 +13,7 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.VirtualThreads;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
+import org.jspecify.annotations.Nullable;
 
 /** How the server under the routes is set up: its connector, its bounds, its front door. */
 final class HttpServerSetup {
@@ -38,14 +39,21 @@ final class HttpServerSetup {
 
   private HttpServerSetup() {}
 
+  /**
+   * Sets a server up.
+   *
+   * @param callThreads give calls their threads; null for those of the server
+   */
   static void apply(
       JavalinConfig config,
       HttpSettings settings,
+      @Nullable Executor callThreads,
       Admission admission,
       IncompleteBodies bodies,
       HttpStatistics statistics) {
     config.startup.showJavalinBanner = false;
-    Executor threads = threads(config, settings);
+    Executor serverThreads = threads(config, settings);
+    Executor threads = callThreads == null ? serverThreads : callThreads;
     config.http.maxRequestSize = RequestBody.MAX_BYTES;
     config.http.generateEtags = false;
     config.http.compressionStrategy = CompressionStrategy.NONE;

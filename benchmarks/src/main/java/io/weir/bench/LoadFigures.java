@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import org.HdrHistogram.Histogram;
+
+/** What a load saw: answers by status, their latencies, and how many came in good time. */
+final class LoadFigures {
+  /** An answer later than this is of no use to the caller. */
+  private static final long GOOD_NANOS = 100_000_000;
+
+  private static final long HIGHEST_MICROS = 120_000_000;
+  private static final int SERVED = 200;
+  private static final int SHED = 503;
+
+  private final Histogram servedMicros = new Histogram(HIGHEST_MICROS, 3);
+  private final Histogram shedMicros = new Histogram(HIGHEST_MICROS, 3);
+  private final double seconds;
+  private long served;
+  private long good;
+  private long others;
+
+  LoadFigures(long lengthNanos) {
+    this.seconds = lengthNanos / 1e9;
+  }
+
+  void answered(int status, long nanos) {
+    long micros = Math.min(nanos / 1_000, HIGHEST_MICROS);
+    if (status == SERVED) {
+      served++;
+      servedMicros.recordValue(micros);
+      good += nanos <= GOOD_NANOS ? 1 : 0;
+    } else if (status == SHED) {
+      shedMicros.recordValue(micros);
+    } else {
+      others++;
+    }
+  }
+
+  /** Nobody answered in so long; told among the latencies, not among those served. */
+  void unanswered(long nanos) {
+    others++;
+    servedMicros.recordValue(Math.min(nanos / 1_000, HIGHEST_MICROS));
+  }
+
+  double servedPerSecond() {
+    return served / seconds;
+  }
+
+  String toLine() {
+    return String.format(
+        "served_per_s=%.0f good_per_s=%.0f p50_ms=%.1f p99_ms=%.1f p999_ms=%.1f"
+            + " shed_per_s=%.0f shed_p50_ms=%.1f shed_p99_ms=%.1f others_or_none=%d",
+        servedPerSecond(),
+        good / seconds,
+        servedMicros.getValueAtPercentile(50) / 1e3,
+        servedMicros.getValueAtPercentile(99) / 1e3,
+        servedMicros.getValueAtPercentile(99.9) / 1e3,
+        shedMicros.getTotalCount() / seconds,
+        shedMicros.getValueAtPercentile(50) / 1e3,
+        shedMicros.getValueAtPercentile(99) / 1e3,
+        others);
+  }
+}

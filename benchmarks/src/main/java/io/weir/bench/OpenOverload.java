@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import io.weir.ingest.Ingest;
+import io.weir.ingest.IngestConfig;
+import io.weir.servers.EmbeddedKafka;
+import io.weir.servers.RedisServer;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * {@code POST /v1/check} from callers that do not wait for one another, at shares of what a closed
+ * loop reached and at more: without admission, with the bound on calls under way alone, and with
+ * shedding by queue delay, too. The load is a process of its own, see {@link OpenLoop}.
+ */
+final class OpenOverload {
+  private static final List<Double> LOADS = List.of(0.7, 1.5, 2.0);
+  private static final int ROUNDS = 2;
+  private static final int CLOSED_CONNECTIONS = 64;
+  private static final int OPEN_CONNECTIONS = 4_000;
+  private static final int WARM_UP_SECONDS = 3;
+  private static final Pattern SERVED = Pattern.compile("served_per_s=(\\d+)");
+
+  private final Duration length;
+  private final PrintStream out;
+
+  OpenOverload(Duration length, PrintStream out) {
+    this.length = length;
+    this.out = out;
+  }
+
+  private static Map<String, Map<String, String>> ways() {
+    Map<String, Map<String, String>> ways = new LinkedHashMap<>();
+    ways.put(
+        "none", Map.of("WEIR_MAX_CALLS_UNDER_WAY", "100000", "WEIR_QUEUE_DELAY_TARGET", "PT0S"));
+    ways.put("bound", Map.of("WEIR_QUEUE_DELAY_TARGET", "PT0S"));
+    ways.put("bound+delay", Map.of("WEIR_QUEUE_DELAY_TARGET", "PT0.01S"));
+    return ways;
+  }
+
+  void run(Path folder) throws IOException, InterruptedException, TopicAdminException {
+    Path policies = folder.resolve("policies.yml");
+    Files.writeString(
+        policies,
+        """
+        policies:
+          - name: burst
+            limit: {algorithm: token-bucket, capacity: 100000, refill_tokens: 100000, refill_period: PT1S}
+        """);
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
+        RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
+      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+        topics.createMissing(4, Optional.empty());
+      }
+      Map<String, String> environment = new HashMap<>();
+      environment.put("WEIR_KAFKA", kafka.bootstrapServers());
+      environment.put("WEIR_REDIS", redis.uri());
+      environment.put("WEIR_HTTP_HOST", "127.0.0.1");
+      environment.put("WEIR_HTTP_PORT", "0");
+      environment.put("WEIR_POLICIES", policies.toString());
+      double capacity = 0;
+      for (int round = 1; round <= ROUNDS; round++) {
+        for (var way : ways().entrySet()) {
+          String name = way.getKey().replace('+', '-') + "-" + round;
+          capacity = measure(folder, name, way, environment, capacity);
+        }
+      }
+    }
+  }
+
+  /** Measures one way; gives the capacity, which the first way of all tells. */
+  private double measure(
+      Path folder,
+      String name,
+      Map.Entry<String, Map<String, String>> way,
+      Map<String, String> environment,
+      double known)
+      throws IOException, InterruptedException {
+    Map<String, String> all = new HashMap<>(environment);
+    all.put("WEIR_NODE", name);
+    all.put("WEIR_DATA", folder.resolve(name).toString());
+    all.putAll(way.getValue());
+    double capacity = known;
+    try (Ingest ingest = Ingest.start(IngestConfig.of(all))) {
+      if (capacity == 0) {
+        load(ingest.httpPort(), 0, CLOSED_CONNECTIONS);
+        load(ingest.httpPort(), 0, CLOSED_CONNECTIONS);
+      }
+      String closed = load(ingest.httpPort(), 0, CLOSED_CONNECTIONS);
+      print(way.getKey(), "closed loop", closed);
+      if (capacity == 0) {
+        capacity = served(closed);
+      }
+      for (double load : LOADS) {
+        print(
+            way.getKey(),
+            String.format("%.1f x %,.0f/s", load, capacity),
+            load(ingest.httpPort(), load * capacity, OPEN_CONNECTIONS));
+      }
+    }
+    return capacity;
+  }
+
+  private void print(String way, String load, String figures) {
+    out.printf(
+        "%-12s %-16s %s load_average=%.1f%n",
+        way, load, figures, ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
+    out.flush();
+  }
+
+  private static double served(String figures) {
+    Matcher matcher = SERVED.matcher(figures);
+    if (!matcher.find()) {
+      throw new IllegalStateException("the load said: " + figures);
+    }
+    return Double.parseDouble(matcher.group(1));
+  }
+
+  private String load(int port, double callsPerSecond, int connections)
+      throws IOException, InterruptedException {
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx512m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                OpenLoop.class.getName(),
+                Integer.toString(port),
+                Double.toString(callsPerSecond),
+                Integer.toString(WARM_UP_SECONDS),
+                Long.toString(length.toSeconds()),
+                Integer.toString(connections))
+            .redirectErrorStream(true)
+            .start();
+    String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    process.waitFor();
+    return text.strip();
+  }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.limits;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.e2e.WeirProcess;
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.TopicAdmin;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A client that calls another endpoint with another id each time, in processes of 256 MiB of heap:
+ * they live, every sum is exact, and another client is answered. 200,000 through the aggregator and
+ * 20,000 through ingest; 10,000,000 and 500,000 with {@code -Dweir.e2e.long=true}.
+ */
+@Timeout(value = 60, unit = TimeUnit.MINUTES)
+final class DistinctNamesIT {
+  private static final boolean LONG = Boolean.getBoolean("weir.e2e.long");
+  private static final int CALLS =
+      Integer.getInteger("weir.e2e.names", LONG ? 10_000_000 : 200_000);
+  private static final int CHECKS = LONG ? 500_000 : 20_000;
+  private static final Duration PATIENCE = Duration.ofMinutes(LONG ? 40 : 5);
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @TempDir private Path folder;
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  @Test
+  void aggregator_endpointsAndIdsWithoutEnd_livesAndCountsExactly() throws Exception {
+    int batches = CALLS / InventedCalls.LINES_A_BATCH;
+    long decidedAt = System.currentTimeMillis() - Duration.ofHours(2).toMillis();
+    try (TestKafka kafka = TestKafka.start();
+        TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      topics.createMissing(1, Optional.empty());
+      new InventedCalls(decidedAt).write(kafka.bootstrapServers(), batches);
+      Path data = folder.resolve("aggregator");
+      long begun = System.nanoTime();
+      try (WeirProcess aggregator =
+              WeirProcess.startSmall(folder, environment(kafka, data), "256m", "aggregate");
+          LedgerSums ledger = new LedgerSums(kafka.bootstrapServers())) {
+        String reports =
+            "http://127.0.0.1:" + aggregator.awaitLine("aggregator is up, reports on port ");
+        long end = System.nanoTime() + PATIENCE.toNanos();
+        while (!ledger.isClosedThrough(decidedAt)) {
+          assertTrue(aggregator.isAlive(), aggregator::errors);
+          assertTrue(System.nanoTime() < end, () -> "not within " + PATIENCE);
+        }
+        System.out.printf(
+            "%,d calls of as many endpoints and ids counted and closed in %d s; heap in use %,.0f"
+                + " MB, files of the aggregator %,d MB%n",
+            CALLS,
+            Duration.ofNanos(System.nanoTime() - begun).toSeconds(),
+            heapMegabytes(reports),
+            sizeMegabytes(data));
+
+        assertEquals(CALLS - batches, ledger.inventorRows());
+        assertEquals(CALLS - batches, ledger.inventorQuantity());
+        assertEquals(batches, ledger.otherQuantity());
+        assertEquals(batches, total(reports, InventedCalls.OTHER));
+        assertEquals(CALLS - batches, total(reports, InventedCalls.INVENTOR));
+        assertByEndpointIsAnsweredOrRefused(reports);
+        assertEquals(batches, total(reports, InventedCalls.OTHER));
+        assertTrue(aggregator.isAlive(), aggregator::errors);
+      }
+    }
+  }
+
+  private static Map<String, String> environment(TestKafka kafka, Path data) {
+    return Map.of(
+        "WEIR_KAFKA",
+        kafka.bootstrapServers(),
+        "WEIR_DATA",
+        data.toString(),
+        "WEIR_REPORTS_PORT",
+        "0",
+        "WEIR_GRACE",
+        "PT0S");
+  }
+
+  private HttpResponse<String> report(String reports, String query) throws Exception {
+    return http.send(
+        HttpRequest.newBuilder(URI.create(reports + "/v1/usage?" + query)).build(),
+        HttpResponse.BodyHandlers.ofString());
+  }
+
+  private long total(String reports, String client) throws Exception {
+    HttpResponse<String> answer = report(reports, "window=total&status=any&client=" + client);
+    assertEquals(200, answer.statusCode(), answer.body());
+    return JSON.readTree(answer.body()).path("data").path(0).path("quantity").asLong();
+  }
+
+  /** A page, or a problem that says what to do; never the end of the process. */
+  private void assertByEndpointIsAnsweredOrRefused(String reports) throws Exception {
+    HttpResponse<String> answer =
+        report(
+            reports,
+            "window=total&status=any&group_by=endpoint&limit=1000&client="
+                + InventedCalls.INVENTOR);
+    System.out.printf("by endpoint: %d %s%n", answer.statusCode(), begin(answer.body()));
+    if (answer.statusCode() == 200) {
+      assertEquals(1_000, JSON.readTree(answer.body()).path("data").size());
+    } else {
+      JsonNode problem = JSON.readTree(answer.body());
+      assertTrue(answer.statusCode() < 500, answer::body);
+      assertTrue(problem.path("detail").asText().length() > 10, answer::body);
+    }
+  }
+
+  private static String begin(String text) {
+    return text.substring(0, Math.min(200, text.length()));
+  }
+
+  private double heapMegabytes(String reports) throws Exception {
+    return http.send(
+                HttpRequest.newBuilder(URI.create(reports + "/metrics")).build(),
+                HttpResponse.BodyHandlers.ofString())
+            .body()
+            .lines()
+            .filter(line -> line.startsWith("jvm_memory_used_bytes{area=\"heap\""))
+            .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+            .sum()
+        / 1e6;
+  }
+
+  private static long sizeMegabytes(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      return files.filter(Files::isRegularFile).mapToLong(file -> file.toFile().length()).sum()
+          / 1_000_000;
+    }
+  }
+
+  @Test
+  void ingest_endpointsAndIdsWithoutEnd_livesAndAnswersOthers() throws Exception {
+    String policies =
+        """
+        policies:
+          - name: each
+            key: [client, endpoint]
+            limit: {algorithm: token-bucket, capacity: 5, refill_tokens: 5, refill_period: PT1S}
+        """;
+    try (SmallNode node = new SmallNode(folder, "256m", policies, Map.of())) {
+      long begun = System.nanoTime();
+      List<Inventor> inventors = new ArrayList<>();
+      for (int i = 0; i < Inventor.THREADS; i++) {
+        inventors.add(Inventor.start(node.port(), i, CHECKS / Inventor.THREADS));
+      }
+      for (Inventor inventor : inventors) {
+        inventor.join();
+        assertEquals(200, node.check("{\"client\":\"other\"}").statusCode());
+      }
+      double heap = node.heapMegabytes();
+      double lines = node.metric("jvm_threads_live_threads");
+      System.out.printf(
+          "%,d checks of as many endpoints and ids in %d s; heap in use %,.0f MB, %.0f threads%n",
+          CHECKS, Duration.ofNanos(System.nanoTime() - begun).toSeconds(), heap, lines);
+      assertEquals(CHECKS + Inventor.THREADS, node.metric("weir_log_appended_calls_total"));
+      assertTrue(node.isAlive(), node::errors);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.decision.PolicyMatcher;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.ingest.correct.Corrections;
+import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.record.CallsTopicReader;
+import io.weir.ingest.record.DecisionClock;
+import io.weir.ingest.record.KafkaCallLog;
+import io.weir.ingest.record.RecordConfig;
+import io.weir.ingest.settle.CallFinder;
+import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.Settler;
+import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.PolicySet;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The check API over a real Redis, a real broker and a journal on disk, with few threads for calls:
+ * while Redis keeps them waiting, calls queue, as they do in front of a processor that is too slow.
+ */
+final class FewThreadsNode implements AutoCloseable {
+  static final int THREADS = 4;
+  private static final int PARTITIONS = 2;
+
+  final HttpStatistics statistics = new HttpStatistics();
+  private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+  private final TestKafka kafka = TestKafka.start();
+  private final TestRedis redis = TestRedis.start();
+  private final RedisDecisionCache cache;
+  private final KafkaCallLog log;
+  private final CheckApi api;
+
+  FewThreadsNode(Path folder, Duration decisionDeadline, Duration queueDelayTarget)
+      throws Exception {
+    CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
+    cache =
+        RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()).withDeadline(decisionDeadline));
+    log =
+        KafkaCallLog.open(
+            RecordConfig.builder("n1", kafka.bootstrapServers(), folder).build(),
+            DecisionClock.ofSystem());
+    AtomicLong ids = new AtomicLong();
+    api =
+        CheckApi.start(
+            new CheckGate(
+                PolicyMatcher.of(policies()),
+                cache,
+                new LocalDecider(1, () -> 1),
+                log,
+                () -> "own-" + ids.incrementAndGet()),
+            new Settler(new NothingFound(), log),
+            cache,
+            log,
+            () -> new Corrections.Health(true, ""),
+            () -> "",
+            new HttpSettings(
+                "127.0.0.1",
+                0,
+                Runtime.version().feature() >= 21,
+                HttpSettings.DEFAULT_CALLS_UNDER_WAY,
+                queueDelayTarget,
+                HttpSettings.DEFAULT_CONNECTIONS),
+            threads,
+            statistics);
+  }
+
+  private static PolicySet policies() {
+    return ((PolicyFile.Content.Valid)
+            PolicyFile.parse(
+                """
+                policies:
+                  - name: wide
+                    limit: {algorithm: token-bucket, capacity: 1000000, refill_tokens: 1, refill_period: PT1H}
+                    on_cache_failure: open
+                """))
+        .policies();
+  }
+
+  private static final class NothingFound implements CallFinder {
+    @Override
+    public Finding find(CallQuery query) {
+      return new NotFound(0, 1);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  RawHttp connect() throws IOException {
+    return RawHttp.connect(api.port());
+  }
+
+  TestRedis redis() {
+    return redis;
+  }
+
+  /** Decisions of Redis so far. */
+  long decided() {
+    return cache.statistics().allowed();
+  }
+
+  /** Connections to Redis given up since it did not answer. */
+  long stalls() {
+    return cache.statistics().stalls();
+  }
+
+  /** Stops taking calls, and gives every line that is in Kafka then. */
+  List<String> stopAndReadLines() throws Exception {
+    api.close();
+    log.close();
+    List<String> lines = new ArrayList<>();
+    for (CallsTopicReader.Batch batch :
+        CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS)) {
+      lines.addAll(batch.lines());
+    }
+    return lines;
+  }
+
+  @Override
+  public void close() {
+    redis.resume();
+    api.close();
+    log.close();
+    cache.close();
+    threads.shutdownNow();
+    redis.close();
+    kafka.close();
+  }
+}
