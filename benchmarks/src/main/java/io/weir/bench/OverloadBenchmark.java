@@ -30,7 +30,7 @@ import org.HdrHistogram.Histogram;
  * {@code POST /v1/check} offered far more than it can serve: wrk's connections call again the
  * moment they are answered, shed or not. Beside them a bystander calls at a steady pace, from
  * connections of its own; its latencies are those of a caller that behaves. Without and with the
- * admission of calls, in one run.
+ * admission of calls, by queue delay too, in one run.
  */
 final class OverloadBenchmark {
   private static final List<Integer> CONNECTIONS = List.of(64, 500, 4_000);
@@ -40,6 +40,7 @@ final class OverloadBenchmark {
   private static final int SHED = 503;
   private static final Map<String, String> WITHOUT =
       Map.of("WEIR_MAX_CALLS_UNDER_WAY", "100000", "WEIR_QUEUE_DELAY_TARGET", "PT0S");
+  private static final Map<String, String> WITH = Map.of("WEIR_QUEUE_DELAY_TARGET", "PT0.01S");
 
   private final Duration warmUp;
   private final Duration length;
@@ -74,7 +75,7 @@ final class OverloadBenchmark {
       environment.put("WEIR_HTTP_PORT", "0");
       environment.put("WEIR_POLICIES", policies.toString());
       measure(folder, "without", environment, WITHOUT);
-      measure(folder, "with", environment, Map.of());
+      measure(folder, "with", environment, WITH);
     }
   }
 

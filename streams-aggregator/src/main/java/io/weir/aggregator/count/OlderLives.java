@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lives of a bucket that are over and have charges on their way. A life without any is not kept:
- * whatever is recorded of it later is owed in full, known or not. A cache that is lost several times
- * within the time a record takes leaves several. Not safe for threads.
+ * whatever is recorded of it later is owed in full, known or not. A cache that is lost several
+ * times within the time a record takes leaves several. Not safe for threads.
  */
 final class OlderLives {
   /** Most that are kept; more losses than that within a watermark's lag leave their gaps open. */
