@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * they live, every sum is exact, and another client is answered. 200,000 through the aggregator and
  * 20,000 through ingest; 10,000,000 and 500,000 with {@code -Dweir.e2e.long=true}.
  */
+@Tag("slow")
 @Timeout(value = 60, unit = TimeUnit.MINUTES)
 final class DistinctNamesIT {
   private static final boolean LONG = Boolean.getBoolean("weir.e2e.long");

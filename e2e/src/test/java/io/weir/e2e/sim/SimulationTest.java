@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -27,6 +28,7 @@ final class SimulationTest {
   }
 
   @Test
+  @Tag("slow")
   void manySeeds_breakNoInvariant() {
     List<Simulation.Outcome> broken =
         LongStream.rangeClosed(1, SEEDS)
