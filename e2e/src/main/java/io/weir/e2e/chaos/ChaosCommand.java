@@ -34,7 +34,7 @@ import picocli.CommandLine.Spec;
       "Exit 0 when nothing was lost, doubled or wrongly reported, else 1 and every difference."
     })
 public final class ChaosCommand implements Callable<Integer> {
-  private static final Duration LONGEST_FAULT = Duration.ofSeconds(15);
+  private static final Duration LEAST_LONGEST = Duration.ofSeconds(3);
 
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
@@ -66,6 +66,12 @@ public final class ChaosCommand implements Callable<Integer> {
       description = "1 or 3 (${DEFAULT-VALUE}); with 1 the faults that need more are left out")
   private int brokers;
 
+  @Option(
+      names = "--longest",
+      paramLabel = "D",
+      description = "longest that a fault lasts, PT3S at least (${DEFAULT-VALUE})")
+  private Duration longest = Duration.ofSeconds(15);
+
   @Option(names = "--faults", description = "list the faults and end")
   private boolean list;
 
@@ -85,6 +91,10 @@ public final class ChaosCommand implements Callable<Integer> {
     }
     if (minutes < 0) {
       throw new ParameterException(spec.commandLine(), "--minutes must not be negative");
+    }
+    if (longest.compareTo(LEAST_LONGEST) < 0) {
+      throw new ParameterException(
+          spec.commandLine(), "--longest must be " + LEAST_LONGEST + " at least");
     }
     Path folder = folder();
     out.println("seed " + seed + ", data and logs in " + folder);
@@ -125,7 +135,7 @@ public final class ChaosCommand implements Callable<Integer> {
 
   private Chaos chaos(Path folder, Rounds.Progress progress) {
     try {
-      return new Chaos(folder, brokers, only, LONGEST_FAULT, seed, progress);
+      return new Chaos(folder, brokers, only, longest, seed, progress);
     } catch (IllegalArgumentException unknown) {
       throw new ParameterException(
           spec.commandLine(), String.valueOf(unknown.getMessage()), unknown);
