@@ -3,22 +3,16 @@ package io.weir.bench;
 
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
-import io.weir.servers.EmbeddedKafka;
-import io.weir.servers.RedisServer;
-import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -53,30 +47,12 @@ final class OpenOverload {
   }
 
   void run(Path folder) throws IOException, InterruptedException, TopicAdminException {
-    Path policies = folder.resolve("policies.yml");
-    Files.writeString(
-        policies,
-        """
-        policies:
-          - name: burst
-            limit: {algorithm: token-bucket, capacity: 100000, refill_tokens: 100000, refill_period: PT1S}
-        """);
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
-        RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
-        topics.createMissing(4, Optional.empty());
-      }
-      Map<String, String> environment = new HashMap<>();
-      environment.put("WEIR_KAFKA", kafka.bootstrapServers());
-      environment.put("WEIR_REDIS", redis.uri());
-      environment.put("WEIR_HTTP_HOST", "127.0.0.1");
-      environment.put("WEIR_HTTP_PORT", "0");
-      environment.put("WEIR_POLICIES", policies.toString());
+    try (OverloadGround ground = OverloadGround.prepare(folder)) {
       double capacity = 0;
       for (int round = 1; round <= ROUNDS; round++) {
         for (var way : ways().entrySet()) {
           String name = way.getKey().replace('+', '-') + "-" + round;
-          capacity = measure(folder, name, way, environment, capacity);
+          capacity = measure(ground, name, way, capacity);
         }
       }
     }
@@ -84,18 +60,10 @@ final class OpenOverload {
 
   /** Measures one way; gives the capacity, which the first way of all tells. */
   private double measure(
-      Path folder,
-      String name,
-      Map.Entry<String, Map<String, String>> way,
-      Map<String, String> environment,
-      double known)
+      OverloadGround ground, String name, Map.Entry<String, Map<String, String>> way, double known)
       throws IOException, InterruptedException {
-    Map<String, String> all = new HashMap<>(environment);
-    all.put("WEIR_NODE", name);
-    all.put("WEIR_DATA", folder.resolve(name).toString());
-    all.putAll(way.getValue());
     double capacity = known;
-    try (Ingest ingest = Ingest.start(IngestConfig.of(all))) {
+    try (Ingest ingest = Ingest.start(IngestConfig.of(ground.node(name, way.getValue())))) {
       if (capacity == 0) {
         load(ingest.httpPort(), 0, CLOSED_CONNECTIONS);
         load(ingest.httpPort(), 0, CLOSED_CONNECTIONS);

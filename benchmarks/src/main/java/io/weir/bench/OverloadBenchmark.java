@@ -3,9 +3,6 @@ package io.weir.bench;
 
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
-import io.weir.servers.EmbeddedKafka;
-import io.weir.servers.RedisServer;
-import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -17,10 +14,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.HdrHistogram.ConcurrentHistogram;
@@ -55,38 +50,16 @@ final class OverloadBenchmark {
   }
 
   void run(Path folder) throws IOException, InterruptedException, TopicAdminException {
-    Path policies = folder.resolve("policies.yml");
-    Files.writeString(
-        policies,
-        """
-        policies:
-          - name: burst
-            limit: {algorithm: token-bucket, capacity: 100000, refill_tokens: 100000, refill_period: PT1S}
-        """);
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
-        RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
-        topics.createMissing(4, Optional.empty());
-      }
-      Map<String, String> environment = new HashMap<>();
-      environment.put("WEIR_KAFKA", kafka.bootstrapServers());
-      environment.put("WEIR_REDIS", redis.uri());
-      environment.put("WEIR_HTTP_HOST", "127.0.0.1");
-      environment.put("WEIR_HTTP_PORT", "0");
-      environment.put("WEIR_POLICIES", policies.toString());
-      measure(folder, "without", environment, WITHOUT);
-      measure(folder, "with", environment, WITH);
+    try (OverloadGround ground = OverloadGround.prepare(folder)) {
+      measure(folder, ground, "without", WITHOUT);
+      measure(folder, ground, "with", WITH);
     }
   }
 
   private void measure(
-      Path folder, String name, Map<String, String> environment, Map<String, String> settings)
+      Path folder, OverloadGround ground, String name, Map<String, String> settings)
       throws IOException, InterruptedException {
-    Map<String, String> all = new HashMap<>(environment);
-    all.put("WEIR_NODE", name);
-    all.put("WEIR_DATA", folder.resolve(name).toString());
-    all.putAll(settings);
-    try (Ingest ingest = Ingest.start(IngestConfig.of(all))) {
+    try (Ingest ingest = Ingest.start(IngestConfig.of(ground.node(name, settings)))) {
       String url = "http://127.0.0.1:" + ingest.httpPort();
       load(folder, url, CONNECTIONS.get(0), warmUp);
       for (int connections : CONNECTIONS) {

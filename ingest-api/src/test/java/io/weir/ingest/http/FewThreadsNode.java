@@ -12,8 +12,6 @@ import io.weir.ingest.record.CallsTopicReader;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
-import io.weir.ingest.settle.CallFinder;
-import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.Settler;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
@@ -87,16 +85,6 @@ final class FewThreadsNode implements AutoCloseable {
                     on_cache_failure: open
                 """))
         .policies();
-  }
-
-  private static final class NothingFound implements CallFinder {
-    @Override
-    public Finding find(CallQuery query) {
-      return new NotFound(0, 1);
-    }
-
-    @Override
-    public void close() {}
   }
 
   RawHttp connect() throws IOException {

@@ -6,8 +6,6 @@ import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
-import io.weir.ingest.settle.CallFinder;
-import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.Settler;
 import io.weir.topics.model.PolicySet;
 import java.io.IOException;
@@ -51,16 +49,6 @@ final class HeldNode implements AutoCloseable {
                 queueDelayTarget,
                 maxConnections),
             statistics);
-  }
-
-  private static final class NothingFound implements CallFinder {
-    @Override
-    public Finding find(CallQuery query) {
-      return new NotFound(0, 1);
-    }
-
-    @Override
-    public void close() {}
   }
 
   RawHttp connect() throws IOException {
