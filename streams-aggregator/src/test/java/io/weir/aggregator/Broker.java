@@ -3,18 +3,16 @@ package io.weir.aggregator;
 
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutionException;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.NewTopic;
+import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -28,13 +26,9 @@ final class Broker implements AutoCloseable {
   private final TestKafka kafka = TestKafka.start();
   private final KafkaProducer<byte[], byte[]> producer;
 
-  Broker(int partitions) throws ExecutionException, InterruptedException {
-    try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {
-      Collection<NewTopic> topics = new ArrayList<>();
-      for (Topic topic : Topics.all()) {
-        topics.add(new NewTopic(topic.name(), partitions, (short) 1).configs(topic.configs()));
-      }
-      admin.createTopics(topics).all().get();
+  Broker(int partitions) throws TopicAdmin.TopicAdminException {
+    try (TopicAdmin admin = TopicAdmin.connect(bootstrapServers())) {
+      admin.createMissing(partitions, Optional.empty());
     }
     producer =
         new KafkaProducer<>(

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.aggregator.Calls;
 import io.weir.aggregator.count.BucketStanding;
 import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.TokenBucketLimit;
@@ -15,11 +16,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -49,7 +49,7 @@ final class StreamsBucketTracksIT {
   @Test
   void ofClient_tellsTheTracksOfThatClientAlone() throws Exception {
     try (TestKafka kafka = TestKafka.start()) {
-      createTopic(kafka);
+      createTopics(kafka);
       try (KafkaStreams application = new KafkaStreams(topology(), properties(kafka));
           KafkaProducer<byte[], byte[]> producer =
               new KafkaProducer<>(
@@ -87,12 +87,9 @@ final class StreamsBucketTracksIT {
     }
   }
 
-  private static void createTopic(TestKafka kafka) throws Exception {
-    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
-      admin
-          .createTopics(List.of(new NewTopic(Topics.CALLS.name(), PARTITIONS, (short) 1)))
-          .all()
-          .get();
+  private static void createTopics(TestKafka kafka) throws Exception {
+    try (TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers())) {
+      admin.createMissing(PARTITIONS, Optional.empty());
     }
   }
 

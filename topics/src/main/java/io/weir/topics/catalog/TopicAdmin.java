@@ -17,7 +17,9 @@ import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.jspecify.annotations.Nullable;
@@ -57,7 +59,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Creates the topics that are missing; those that are there are left as they are.
+   * Creates the topics that are missing; those that are there are left as they are. Returns when
+   * the leader of every new partition answers, so that they can be written to.
    *
    * @param partitions of each new topic; once calls are counted it must not change any more
    * @param replicationFactor of each new topic; empty takes the cluster's default
@@ -77,6 +80,7 @@ public final class TopicAdmin implements AutoCloseable {
       }
     }
     awaitKnown(created);
+    awaitLeaders(created, partitions);
     return created;
   }
 
@@ -91,6 +95,21 @@ public final class TopicAdmin implements AutoCloseable {
       }
       LockSupport.parkNanos(KNOWN_PAUSE_NANOS);
     }
+  }
+
+  /**
+   * A broker is known as the leader of a partition a moment before it acts as one. In that moment
+   * it can refuse a producer's first batch and take the next, after which it never takes the first:
+   * of a producer without records it accepts any sequence to begin with.
+   */
+  private void awaitLeaders(List<String> created, int partitions) throws TopicAdminException {
+    Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
+    for (String topic : created) {
+      for (int partition = 0; partition < partitions; partition++) {
+        ends.put(new TopicPartition(topic, partition), OffsetSpec.latest());
+      }
+    }
+    call("read the end of new topics", admin.listOffsets(ends).all()::get);
   }
 
   private void create(NewTopic topic) throws TopicAdminException {
