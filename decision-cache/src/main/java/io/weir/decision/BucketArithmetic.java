@@ -53,7 +53,12 @@ public sealed interface BucketArithmetic permits TokenBucket, QuotaBucket {
    * @param levelUnits more than capacity − 2^53, at most the capacity
    */
   BucketState atLevel(
-      long levelUnits, long nowEpochMicros, long epoch, long version, long chargedTokens);
+      long levelUnits,
+      long nowEpochMicros,
+      long epoch,
+      long correctedEpoch,
+      long version,
+      long chargedTokens);
 
   /** The bucket as it stands now; full and without an epoch when nothing is kept. */
   BucketState refill(@Nullable BucketState kept, long nowEpochMicros);

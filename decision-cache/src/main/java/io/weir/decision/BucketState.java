@@ -16,15 +16,18 @@ import io.weir.topics.model.TokenBucketLimit;
  *     cache's clock; advances by whole ticks, so that the part of a tick is carried. Of a quota
  *     when its state was begun
  * @param epoch this life of the bucket: microseconds since 1970 by the cache's clock when it was
- *     first charged; 0 for a bucket that never was
- * @param version of the last correction applied in this epoch; 0 when none was
- * @param chargedTokens tokens taken in this epoch; 0 when a correction has made the bucket anew
+ *     first charged, or made anew by a correction; 0 for a bucket that never was
+ * @param correctedEpoch the life that the last correction applied spoke of: this one, or the one
+ *     before when that correction began this one; 0 when none was applied
+ * @param version of that correction; 0 when none was applied
+ * @param chargedTokens tokens taken in this epoch
  */
 public record BucketState(
     long units,
     long unitsPerToken,
     long lastEpochMicros,
     long epoch,
+    long correctedEpoch,
     long version,
     long chargedTokens) {
   public BucketState {
@@ -32,8 +35,14 @@ public record BucketState(
     requireRange("unitsPerToken", unitsPerToken, 0);
     requireRange("lastEpochMicros", lastEpochMicros, 0);
     requireRange("epoch", epoch, 0);
+    requireRange("correctedEpoch", correctedEpoch, 0);
     requireRange("version", version, 0);
     requireRange("chargedTokens", chargedTokens, 0);
+  }
+
+  /** Version of the last correction that spoke of this life; 0 when none has. */
+  public long versionOfThisEpoch() {
+    return correctedEpoch == epoch ? version : 0;
   }
 
   /** True for the state of a quota, whose units are minus the tokens used. */
@@ -51,6 +60,7 @@ public record BucketState(
         unitsPerToken,
         lastAfterEpochMicros,
         newEpoch ? Math.max(nowEpochMicros, epoch + 1) : epoch,
+        newEpoch ? 0 : correctedEpoch,
         newEpoch ? 0 : version,
         newEpoch ? costTokens : chargedAfterTokens);
   }

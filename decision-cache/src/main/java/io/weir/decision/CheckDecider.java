@@ -91,7 +91,7 @@ public final class CheckDecider {
               view.arithmetic.resetMicros(after, nowEpochMicros),
               view.arithmetic.retryAfterMicros(view.state, check.cost(), nowEpochMicros),
               after.epoch(),
-              after.version(),
+              after.versionOfThisEpoch(),
               after.chargedTokens(),
               charged));
       if (charged) {

@@ -44,21 +44,33 @@ final class QuotaBucket implements BucketArithmetic {
 
   @Override
   public BucketState atLevel(
-      long levelUnits, long nowEpochMicros, long epoch, long version, long chargedTokens) {
+      long levelUnits,
+      long nowEpochMicros,
+      long epoch,
+      long correctedEpoch,
+      long version,
+      long chargedTokens) {
     return new BucketState(
-        levelUnits - capacityTokens, 0, nowEpochMicros, epoch, version, chargedTokens);
+        levelUnits - capacityTokens,
+        0,
+        nowEpochMicros,
+        epoch,
+        correctedEpoch,
+        version,
+        chargedTokens);
   }
 
   @Override
   public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
     if (kept == null || !kept.isOfQuota()) {
-      return atLevel(capacityTokens, nowEpochMicros, 0, 0, 0);
+      return atLevel(capacityTokens, nowEpochMicros, 0, 0, 0, 0);
     }
     return new BucketState(
         Math.min(kept.units(), 0),
         0,
         kept.lastEpochMicros(),
         kept.epoch(),
+        kept.correctedEpoch(),
         kept.version(),
         kept.chargedTokens());
   }

@@ -61,9 +61,20 @@ public final class TokenBucket implements BucketArithmetic {
 
   @Override
   public BucketState atLevel(
-      long levelUnits, long nowEpochMicros, long epoch, long version, long chargedTokens) {
+      long levelUnits,
+      long nowEpochMicros,
+      long epoch,
+      long correctedEpoch,
+      long version,
+      long chargedTokens) {
     return new BucketState(
-        levelUnits, scale.unitsPerToken(), nowEpochMicros, epoch, version, chargedTokens);
+        levelUnits,
+        scale.unitsPerToken(),
+        nowEpochMicros,
+        epoch,
+        correctedEpoch,
+        version,
+        chargedTokens);
   }
 
   /**
@@ -81,7 +92,7 @@ public final class TokenBucket implements BucketArithmetic {
   @Override
   public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
     if (kept == null || kept.isOfQuota()) {
-      return atLevel(scale.capacityUnits(), nowEpochMicros, 0, 0, 0);
+      return atLevel(scale.capacityUnits(), nowEpochMicros, 0, 0, 0, 0);
     }
     long units = inThisScale(kept);
     long last = kept.lastEpochMicros();
@@ -93,7 +104,13 @@ public final class TokenBucket implements BucketArithmetic {
       units = full ? scale.capacityUnits() : units + ticks * scale.unitsPerTick();
       last += ticks * scale.tickMicros();
     }
-    return atLevel(units, last, kept.epoch(), kept.version(), kept.chargedTokens());
+    return atLevel(
+        units,
+        last,
+        kept.epoch(),
+        kept.correctedEpoch(),
+        kept.version(),
+        kept.chargedTokens());
   }
 
   private long inThisScale(BucketState kept) {

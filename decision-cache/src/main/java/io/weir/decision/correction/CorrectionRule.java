@@ -75,21 +75,20 @@ public final class CorrectionRule {
     BucketState before = arithmetic.refill(kept, nowEpochMicros);
     long epoch = epoch(correction);
     long version = bounded(correction.version());
-    if (epoch < before.epoch() || (epoch == before.epoch() && version <= before.version())) {
+    if (isStale(before, epoch, version)) {
       return Result.unchanged(Kind.STALE);
     }
     boolean gone = before.epoch() == 0;
     if (gone && isFullByNow(correction, nowEpochMicros)) {
       return Result.unchanged(Kind.FULL);
     }
-    long charged = bounded(correction.chargedTokens());
-    boolean sameLife = epoch == before.epoch();
-    long sinceTokens = sameLife ? Math.max(0, before.chargedTokens() - charged) : 0;
+    long sinceTokens = chargedSince(before, epoch, bounded(correction.chargedTokens()));
+    boolean begins = sinceTokens < 0;
     long missingUnits =
         Math.max(
             0,
             missingUnits(correction, nowEpochMicros)
-                + product(sinceTokens, arithmetic.unitsPerToken()));
+                + product(Math.max(0, sinceTokens), arithmetic.unitsPerToken()));
     long mostUnits =
         Math.min(
             TokenBucketLimit.EXACT_BELOW - 1,
@@ -100,14 +99,36 @@ public final class CorrectionRule {
         arithmetic.atLevel(
             levelUnits,
             nowEpochMicros,
+            begins ? Math.max(nowEpochMicros, Math.max(epoch, before.epoch()) + 1) : before.epoch(),
             epoch,
             version,
-            sameLife ? before.chargedTokens() : charged);
+            begins ? 0 : before.chargedTokens());
     long changeTokens = (levelUnits - arithmetic.levelUnits(before)) / arithmetic.unitsPerToken();
     return new Result(
         new Outcome(gone ? Kind.CREATED : Kind.APPLIED, changeTokens, missingUnits > mostUnits),
         after,
         arithmetic.ttlMillis(after, nowEpochMicros));
+  }
+
+  /**
+   * Whether a correction tells nothing new: this one or a newer one was applied, or it speaks of a
+   * life before one that was begun by a charge.
+   */
+  private static boolean isStale(BucketState kept, long epoch, long version) {
+    return epoch < kept.correctedEpoch()
+        || (epoch == kept.correctedEpoch() && version <= kept.version())
+        || (epoch < kept.epoch() && kept.correctedEpoch() == 0);
+  }
+
+  /**
+   * What the bucket has charged that a correction does not know of; negative when the bucket does
+   * not know of all that the correction does.
+   */
+  private static long chargedSince(BucketState kept, long epoch, long chargedTokens) {
+    if (kept.epoch() > epoch) {
+      return kept.chargedTokens();
+    }
+    return kept.epoch() == epoch ? kept.chargedTokens() - chargedTokens : -1;
   }
 
   private static boolean isFullByNow(Correction correction, long nowEpochMicros) {

@@ -200,8 +200,9 @@ final class BucketWitness implements CacheWitness {
       return;
     }
     boolean newer =
-        after.epoch() > before.epoch()
-            || (after.epoch() == before.epoch() && after.version() > before.version());
+        after.correctedEpoch() > before.correctedEpoch()
+            || (after.correctedEpoch() == before.correctedEpoch()
+                && after.version() > before.version());
     if (!newer) {
       throw broken(correction, before, after, "not newer");
     }

@@ -208,6 +208,7 @@ enum Mutant implements Edges {
                   kept.unitsPerToken(),
                   kept.lastEpochMicros(),
                   state.epoch(),
+                  state.correctedEpoch(),
                   state.version(),
                   state.chargedTokens()),
               result.ttlMillis());
@@ -232,6 +233,7 @@ enum Mutant implements Edges {
               state.unitsPerToken(),
               state.lastEpochMicros(),
               state.epoch(),
+              state.correctedEpoch(),
               state.version(),
               state.chargedTokens()),
           result.ttlMillis());
@@ -290,6 +292,7 @@ enum Mutant implements Edges {
         state.unitsPerToken(),
         state.lastEpochMicros(),
         state.epoch(),
+        state.correctedEpoch(),
         version,
         chargedTokens);
   }
