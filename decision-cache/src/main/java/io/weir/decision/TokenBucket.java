@@ -105,12 +105,7 @@ public final class TokenBucket implements BucketArithmetic {
       last += ticks * scale.tickMicros();
     }
     return atLevel(
-        units,
-        last,
-        kept.epoch(),
-        kept.correctedEpoch(),
-        kept.version(),
-        kept.chargedTokens());
+        units, last, kept.epoch(), kept.correctedEpoch(), kept.version(), kept.chargedTokens());
   }
 
   private long inThisScale(BucketState kept) {

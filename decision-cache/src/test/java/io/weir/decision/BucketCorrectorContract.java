@@ -128,15 +128,43 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_bucketGone_isMadeAnewAndGoesOnCounting() throws Exception {
+  void apply_bucketGone_isMadeAnewInANewLife() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;
 
     assertEquals(Kind.CREATED, apply(of(HOURLY, epoch, 7, 42, 6)).kind());
     BucketReply reply = take(HOURLY, 1);
-    assertEquals(epoch, reply.epoch());
-    assertEquals(7, reply.version());
-    assertEquals(43, reply.chargedTokens());
+    assertTrue(reply.epoch() > epoch);
+    assertEquals(0, reply.version());
+    assertEquals(1, reply.chargedTokens());
     assertEquals(3, reply.remainingTokens());
+  }
+
+  /** Sim seed 103808: a greater counter of the life before must not hide what was charged since. */
+  @Test
+  void apply_knowsOfMoreThanTheBucketMadeAnew_chargesSinceCount() throws Exception {
+    long epoch = nowEpochMicros() - HOUR_MICROS;
+    apply(of(HOURLY, epoch, 7, 42, 2));
+    take(HOURLY, 3);
+
+    assertEquals(new Outcome(Kind.APPLIED, -1, false), apply(of(HOURLY, epoch, 8, 45, 3)));
+    BucketReply reply = take(HOURLY, 1);
+    assertEquals(3, reply.remainingTokens());
+    assertEquals(0, reply.version());
+  }
+
+  @Test
+  void apply_counterWentBack_chargesSinceCount() throws Exception {
+    BucketReply stamp = take(HOURLY, 1);
+    apply(of(HOURLY, stamp.epoch(), 1, 42, 2));
+    BucketReply begun = take(HOURLY, 3);
+
+    assertTrue(begun.epoch() > stamp.epoch());
+    assertEquals(3, begun.chargedTokens());
+    assertEquals(new Outcome(Kind.APPLIED, -1, false), apply(of(HOURLY, stamp.epoch(), 2, 45, 3)));
+    assertEquals(Kind.APPLIED, apply(of(HOURLY, begun.epoch(), 1, 3, 5)).kind());
+    BucketReply reply = take(HOURLY, 1);
+    assertEquals(4, reply.remainingTokens());
+    assertEquals(1, reply.version());
   }
 
   @Test
@@ -177,7 +205,7 @@ public abstract class BucketCorrectorContract {
     assertEquals(new Outcome(Kind.CREATED, -70, false), apply(of(quota, epoch, 3, 65, 70)));
     BucketReply reply = take(quota, 1);
     assertEquals(29, reply.remainingTokens());
-    assertEquals(66, reply.chargedTokens());
+    assertEquals(1, reply.chargedTokens());
   }
 
   @Test

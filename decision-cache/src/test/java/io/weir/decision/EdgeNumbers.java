@@ -84,7 +84,7 @@ public final class EdgeNumbers {
   /** A correction of a bucket of which this is kept; mostly one that is applied. */
   public Correction correction(
       String bucket, BucketLimit limit, @Nullable BucketState kept, long nowEpochMicros) {
-    long epoch = kept == null ? nowEpochMicros : kept.epoch();
+    long epoch = kept == null ? nowEpochMicros : eitherEpoch(kept);
     long version = kept == null ? 1 : kept.version();
     long charged = kept == null ? upTo(100) : kept.chargedTokens();
     long capacity = limit.capacityTokens();
@@ -100,6 +100,11 @@ public final class EdgeNumbers {
         Correction.Cause.GAP,
         1,
         2);
+  }
+
+  private long eitherEpoch(BucketState kept) {
+    boolean corrected = kept.correctedEpoch() > 0 && random.nextBoolean();
+    return corrected ? kept.correctedEpoch() : kept.epoch();
   }
 
   private long near(long number, long least) {
@@ -133,11 +138,13 @@ public final class EdgeNumbers {
     long last = Math.max(1, nowEpochMicros + stepMicros(limit()));
     long units = upTo(TokenBucketLimit.EXACT_BELOW) - 1;
     boolean quota = random.nextInt(3) == 0;
+    long epoch = upTo(nowEpochMicros);
     return new BucketState(
         quota || random.nextInt(2) == 0 ? -units : units,
         quota ? 0 : upTo(TokenBucketLimit.EXACT_BELOW - 1),
         Math.min(last, TokenBucketLimit.EXACT_BELOW - 1),
-        upTo(nowEpochMicros),
+        epoch,
+        random.nextBoolean() ? epoch : upTo(epoch),
         upTo(TokenBucketLimit.EXACT_BELOW) - 1,
         upTo(TokenBucketLimit.EXACT_BELOW) - 1);
   }

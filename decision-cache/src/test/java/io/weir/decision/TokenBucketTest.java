@@ -25,14 +25,14 @@ class TokenBucketTest {
 
   /** A bucket of TEN_PER_SECOND with so many tokens at T0. */
   private static BucketState holding(long tokens) {
-    return new BucketState(tokens * 100_000, 100_000, T0, T0, 0, 99);
+    return new BucketState(tokens * 100_000, 100_000, T0, T0, 0, 0, 99);
   }
 
   @Test
   void refill_nothingKept_isFullWithoutEpoch() {
     BucketState full = bucket.refill(null, T0);
 
-    assertEquals(new BucketState(1_000_000, 100_000, T0, 0, 0, 0), full);
+    assertEquals(new BucketState(1_000_000, 100_000, T0, 0, 0, 0, 0), full);
     assertEquals(10, bucket.remainingTokens(full));
     assertEquals(0, bucket.resetMicros(full, T0));
   }
@@ -51,7 +51,7 @@ class TokenBucketTest {
   void charge_exactFit_leavesNothing() {
     BucketState after = bucket.charge(holding(4), 4, T0);
 
-    assertEquals(new BucketState(0, 100_000, T0, T0, 0, 103), after);
+    assertEquals(new BucketState(0, 100_000, T0, T0, 0, 0, 103), after);
     assertEquals(SECOND, bucket.resetMicros(after, T0));
   }
 
@@ -67,13 +67,13 @@ class TokenBucketTest {
   void charge_firstOfALife_stampsTheEpoch() {
     BucketState after = bucket.charge(bucket.refill(null, T0), 3, T0);
 
-    assertEquals(new BucketState(700_000, 100_000, T0, T0, 0, 3), after);
+    assertEquals(new BucketState(700_000, 100_000, T0, T0, 0, 0, 3), after);
   }
 
   @Test
   void charge_cumulativeChargeReaches2To53_beginsANewEpoch() {
     long most = TokenBucketLimit.EXACT_BELOW - 1;
-    BucketState before = new BucketState(1_000_000, 100_000, T0, T0, 0, most - 2);
+    BucketState before = new BucketState(1_000_000, 100_000, T0, T0, 0, 0, most - 2);
 
     BucketState last = bucket.charge(before, 2, T0);
     assertEquals(most, last.chargedTokens());
@@ -121,7 +121,7 @@ class TokenBucketTest {
   @Test
   void charge_bucketNearlyFullWithinATick_doesNotKeepTheTickItCannotHold() {
     TokenBucket coarse = TokenBucket.of(COARSE);
-    BucketState full = new BucketState(COARSE.scale().capacityUnits(), 86_400_000, T0, T0, 0, 1);
+    BucketState full = new BucketState(COARSE.scale().capacityUnits(), 86_400_000, T0, T0, 0, 0, 1);
 
     BucketState after = coarse.charge(coarse.refill(full, T0 + 999), 1, T0 + 999);
     assertEquals(T0 + 999, after.lastEpochMicros());
@@ -189,7 +189,7 @@ class TokenBucketTest {
   @Test
   void refill_speedHasChanged_carriesWholeTokens() {
     TokenBucket slower = TokenBucket.of(new TokenBucketLimit(20, 7, 86_400 * SECOND));
-    BucketState kept = new BucketState(999_999, 100_000, T0, T0, 0, 5);
+    BucketState kept = new BucketState(999_999, 100_000, T0, T0, 0, 0, 5);
 
     BucketState refilled = slower.refill(kept, T0);
     assertEquals(9, slower.remainingTokens(refilled));
@@ -200,7 +200,7 @@ class TokenBucketTest {
   @Test
   void refill_speedHasChangedAndKeptIsHuge_isFullWithoutOverflow() {
     TokenBucket slower = TokenBucket.of(new TokenBucketLimit(20, 7, 86_400 * SECOND));
-    BucketState kept = new BucketState(TokenBucketLimit.EXACT_BELOW - 1, 1, T0, T0, 0, 5);
+    BucketState kept = new BucketState(TokenBucketLimit.EXACT_BELOW - 1, 1, T0, T0, 0, 0, 5);
 
     assertEquals(20, slower.remainingTokens(slower.refill(kept, T0)));
   }
@@ -231,7 +231,7 @@ class TokenBucketTest {
   void state_numberOutOfRange_isRefusedWithValueAndRule() {
     IllegalArgumentException refusal =
         assertThrows(
-            IllegalArgumentException.class, () -> new BucketState(1L << 53, 1, T0, T0, 0, 1));
+            IllegalArgumentException.class, () -> new BucketState(1L << 53, 1, T0, T0, 0, 0, 1));
 
     assertEquals(
         "units must be -9007199254740991 to 2^53 − 1, is 9007199254740992", refusal.getMessage());

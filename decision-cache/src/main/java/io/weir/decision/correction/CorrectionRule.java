@@ -13,9 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a correction does to a bucket: the reference that every corrector answers to (decision
- * record 0005). It is applied when its (epoch, version) is greater than what is kept; then the
- * bucket is as the records say, less what the cache has charged in that epoch since. The counter
- * stays the cache's own: raised here, the raise would pass for charges in a later correction.
+ * record 0005). It is applied when its (epoch, version) is greater than that of the last one
+ * applied; then the bucket is as the records say, less what the cache has charged since. A bucket
+ * that is gone, or whose counter has gone back behind what the correction knows of, begins a new
+ * life with it: in the life before, charges to come would hide behind the greater counter.
  *
  * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
  * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens.
@@ -79,7 +80,7 @@ public final class CorrectionRule {
       return Result.unchanged(Kind.STALE);
     }
     boolean gone = before.epoch() == 0;
-    if (gone && isFullByNow(correction, nowEpochMicros)) {
+    if (gone && isFullBy(nowEpochMicros, correction)) {
       return Result.unchanged(Kind.FULL);
     }
     long sinceTokens = chargedSince(before, epoch, bounded(correction.chargedTokens()));
@@ -89,6 +90,11 @@ public final class CorrectionRule {
             0,
             missingUnits(correction, nowEpochMicros)
                 + product(Math.max(0, sinceTokens), arithmetic.unitsPerToken()));
+    if (before.epoch() > epoch && isFullBy(before.epoch(), correction)) {
+      // it began full, so that only a credit can be news; when it was full since is not known
+      missingUnits =
+          Math.min(missingUnits, arithmetic.capacityUnits() - arithmetic.levelUnits(before));
+    }
     long mostUnits =
         Math.min(
             TokenBucketLimit.EXACT_BELOW - 1,
@@ -99,7 +105,7 @@ public final class CorrectionRule {
         arithmetic.atLevel(
             levelUnits,
             nowEpochMicros,
-            begins ? Math.max(nowEpochMicros, Math.max(epoch, before.epoch()) + 1) : before.epoch(),
+            begins ? Math.max(nowEpochMicros, epoch + 1) : before.epoch(),
             epoch,
             version,
             begins ? 0 : before.chargedTokens());
@@ -112,7 +118,7 @@ public final class CorrectionRule {
 
   /**
    * Whether a correction tells nothing new: this one or a newer one was applied, or it speaks of a
-   * life before one that was begun by a charge.
+   * life before one that a charge began, which heals by its own corrections.
    */
   private static boolean isStale(BucketState kept, long epoch, long version) {
     return epoch < kept.correctedEpoch()
@@ -131,10 +137,10 @@ public final class CorrectionRule {
     return kept.epoch() == epoch ? kept.chargedTokens() - chargedTokens : -1;
   }
 
-  private static boolean isFullByNow(Correction correction, long nowEpochMicros) {
+  private static boolean isFullBy(long epochMicros, Correction correction) {
     return correction.limit() instanceof QuotaLimit quota
-        ? quota.endsAtEpochMicros() <= nowEpochMicros
-        : truth(correction) <= nowEpochMicros;
+        ? quota.endsAtEpochMicros() <= epochMicros
+        : truth(correction) <= epochMicros;
   }
 
   /**

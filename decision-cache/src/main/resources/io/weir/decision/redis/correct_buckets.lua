@@ -13,18 +13,22 @@ local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
 
 local function correct(view, debt_cap, epoch, version, charged, truth)
   refill(view)
-  if epoch < view.epoch or epoch == view.epoch and version <= view.version then return STALE, 0, 0 end
-  local quota, gone = view.per_tick == 0, view.epoch == 0
-  if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
-  local same_life = epoch == view.epoch
-  local since = same_life and max(view.charged - charged, 0) or 0
+  local quota, gone, younger = view.per_tick == 0, view.epoch == 0, view.epoch > epoch
+  local full_at = quota and view.tick or truth
+  if epoch < view.corrected or epoch == view.corrected and version <= view.version
+    or younger and view.corrected == 0 then return STALE, 0, 0 end
+  if gone and full_at <= now then return FULL, 0, 0 end
+  local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
+  if since < 0 then -- the cache has gone back behind what the correction knows of
+    since, view.epoch, view.charged = 0, max(now, epoch + 1), 0
+  end
   local missing = quota and truth or ceil(max(truth - now, 0) / view.tick) * view.per_tick
   missing = max(missing + since * view.per_token, 0)
+  if younger and full_at <= view.epoch then missing = min(missing, view.capacity - view.units) end
   local most = min(view.capacity + debt_cap * view.per_token, EXACT - 1)
   local units = view.capacity - min(missing, most)
   local change = (units - view.units) / view.per_token
-  view.units, view.last, view.epoch, view.version = units, now, epoch, version
-  view.charged = same_life and view.charged or charged
+  view.units, view.last, view.corrected, view.version = units, now, epoch, version
   view.reset = time_to_full(view)
   store(view)
   return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)

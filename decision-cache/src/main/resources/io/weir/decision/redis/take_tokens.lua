@@ -21,7 +21,8 @@ local function charge(view, cost)
   view.units = view.units - cost * view.per_token
   view.charged = view.charged + cost
   if view.epoch == 0 or view.charged >= EXACT then
-    view.epoch, view.version, view.charged = view.epoch < now and now or view.epoch + 1, 0, cost
+    view.epoch, view.charged = view.epoch < now and now or view.epoch + 1, cost
+    view.corrected, view.version = 0, 0
   end
   charged_views[view.key] = view
 end
@@ -63,7 +64,7 @@ for n = 2, #ARGV do
       end
       view.reset = time_to_full(view)
       replies[#replies + 1] = pack(REPLY, flags, max(floor(view.units / view.per_token), 0), view.reset,
-        view.retry, view.epoch, view.version, view.charged)
+        view.retry, view.epoch, view.corrected == view.epoch and view.version or 0, view.charged)
     end
   end
 end

@@ -44,7 +44,15 @@ class CorrectionRuleTest {
 
   private static BucketState holding(BucketLimit limit, long tokens, long version, long charged) {
     BucketArithmetic arithmetic = BucketArithmetic.of(limit);
-    return arithmetic.atLevel(tokens * arithmetic.unitsPerToken(), T0, E, version, charged);
+    return arithmetic.atLevel(
+        tokens * arithmetic.unitsPerToken(), T0, E, version == 0 ? 0 : E, version, charged);
+  }
+
+  /** A life that a correction of E has begun. */
+  private static BucketState begun(
+      BucketLimit limit, long epoch, long tokens, long version, long charged) {
+    BucketArithmetic arithmetic = BucketArithmetic.of(limit);
+    return arithmetic.atLevel(tokens * arithmetic.unitsPerToken(), T0, epoch, E, version, charged);
   }
 
   private static CorrectionRule.Result apply(Correction correction, @Nullable BucketState kept) {
@@ -74,21 +82,71 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_counterWentBack_staysWhereItIs() {
+  void apply_counterWentBack_beginsANewLife() {
     assertApplied(
         new Outcome(Kind.APPLIED, -3, false),
-        holding(LIMIT, 6, 1, 2),
+        begun(LIMIT, T0, 6, 1, 0),
         apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 2)));
   }
 
   @Test
-  void apply_newerEpoch_forgetsTheKeptCounter() {
-    BucketState after =
-        Objects.requireNonNull(apply(bucket(E + 1, 1, 3, 4), holding(LIMIT, 9, 8, 90)).state());
+  void apply_newerEpoch_beginsANewLife() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, -3, false),
+        BucketArithmetic.of(LIMIT).atLevel(6_000_000, T0, T0, E + 1, 1, 0),
+        apply(bucket(E + 1, 1, 3, 4), holding(LIMIT, 9, 8, 90)));
+  }
 
-    assertEquals(holding(LIMIT, 6, 1, 3).units(), after.units());
-    assertEquals(E + 1, after.epoch());
-    assertEquals(3, after.chargedTokens());
+  @Test
+  void apply_epochAheadOfTheClock_newLifeIsLaterStill() {
+    Correction ahead = correction(LIMIT, T0 + 5, 1, 3, T0 + 4 * SECOND, 0);
+
+    assertEquals(
+        T0 + 6, Objects.requireNonNull(apply(ahead, holding(LIMIT, 9, 8, 90)).state()).epoch());
+  }
+
+  @Test
+  void apply_lifeBegunByACorrection_takesTheNextOfTheLifeBefore() {
+    long begunAt = T0 - SECOND;
+
+    assertApplied(
+        new Outcome(Kind.APPLIED, -5, false),
+        begun(LIMIT, begunAt, 2, 2, 3),
+        apply(bucket(E, 2, 90, 5), begun(LIMIT, begunAt, 7, 1, 3)));
+    assertApplied(
+        new Outcome(Kind.APPLIED, -27, false),
+        begun(QUOTA, begunAt, 37, 2, 3),
+        apply(quota(E, 2, 90, 60), begun(QUOTA, begunAt, 64, 1, 3)));
+  }
+
+  @Test
+  void apply_lifeBegunByACorrection_sameOrOlder_isStale() {
+    BucketState kept = begun(LIMIT, T0, 7, 2, 3);
+
+    assertEquals(Kind.STALE, apply(bucket(E, 2, 90, 5), kept).outcome().kind());
+    assertEquals(Kind.STALE, apply(bucket(E, 1, 90, 5), kept).outcome().kind());
+    assertEquals(Kind.STALE, apply(bucket(E - 1, 9, 90, 5), kept).outcome().kind());
+  }
+
+  /** What was charged since may have been refilled at the brim meanwhile. */
+  @Test
+  void apply_lifeBegunByACorrectionWasFull_givesButDoesNotTake() {
+    long begunAt = T0 - 30 * SECOND;
+
+    assertApplied(
+        new Outcome(Kind.APPLIED, 0, false),
+        begun(LIMIT, begunAt, 8, 2, 30),
+        apply(bucket(E, 2, 90, -30), begun(LIMIT, begunAt, 8, 1, 30)));
+    assertApplied(
+        new Outcome(Kind.APPLIED, 4, false),
+        begun(LIMIT, begunAt, 7, 2, 3),
+        apply(bucket(E, 2, 90, -30), begun(LIMIT, begunAt, 3, 1, 3)));
+  }
+
+  @Test
+  void versionOfThisEpoch_lifeBegunByACorrection_isNone() {
+    assertEquals(0, begun(LIMIT, T0, 7, 2, 3).versionOfThisEpoch());
+    assertEquals(2, holding(LIMIT, 7, 2, 3).versionOfThisEpoch());
   }
 
   @Test
@@ -98,8 +156,9 @@ class CorrectionRuleTest {
       assertEquals(new Outcome(Kind.STALE, 0, false), result.outcome());
       assertNull(result.state());
     }
-    CorrectionRule.Result older = apply(bucket(E - 1, 99, 7, 4), holding(LIMIT, 9, 5, 7));
-    assertEquals(Kind.STALE, older.outcome().kind());
+    Correction older = bucket(E - 1, 99, 7, 4);
+    assertEquals(Kind.STALE, apply(older, holding(LIMIT, 9, 5, 7)).outcome().kind());
+    assertEquals(Kind.STALE, apply(older, holding(LIMIT, 9, 0, 7)).outcome().kind());
   }
 
   @Test
@@ -135,8 +194,8 @@ class CorrectionRuleTest {
   void apply_bucketGone_isMadeAnew() {
     assertApplied(
         new Outcome(Kind.CREATED, -4, false),
-        holding(LIMIT, 6, 3, 0),
-        apply(bucket(E, 3, 0, 4), null));
+        begun(LIMIT, T0, 6, 3, 0),
+        apply(bucket(E, 3, 9, 4), null));
   }
 
   @Test
@@ -158,7 +217,7 @@ class CorrectionRuleTest {
         apply(quota(E, 1, 50, 60), holding(QUOTA, 50, 0, 60)));
     assertApplied(
         new Outcome(Kind.CREATED, -60, false),
-        holding(QUOTA, 40, 1, 50),
+        begun(QUOTA, T0, 40, 1, 0),
         apply(quota(E, 1, 50, 60), null));
     assertApplied(
         new Outcome(Kind.APPLIED, -60, true),
@@ -184,7 +243,7 @@ class CorrectionRuleTest {
     TokenBucketLimit slow =
         new TokenBucketLimit(100_000_000, 1, TokenBucketLimit.MAX_PERIOD_MICROS);
     long most = Long.MAX_VALUE;
-    BucketState kept = new BucketState(0, 1, T0, E, 0, TokenBucketLimit.EXACT_BELOW - 1);
+    BucketState kept = new BucketState(0, 1, T0, E, 0, 0, TokenBucketLimit.EXACT_BELOW - 1);
 
     for (long charged : new long[] {0, most}) {
       CorrectionRule.Result result =

@@ -164,7 +164,7 @@ class PeerBugsIT {
         new BucketReply(true, 1, TokenBucket.MAX_WAIT_MICROS, 0, T0, 0, most - 1, true),
         decision.buckets().get(0));
     assertEquals(T0, decision.decidedAtEpochMicros());
-    assertEquals(new BucketState(1, 1, T0, T0, 0, most - 1), runner.state("a"));
+    assertEquals(new BucketState(1, 1, T0, T0, 0, 0, most - 1), runner.state("a"));
   }
 
   @Test
@@ -188,7 +188,7 @@ class PeerBugsIT {
   @Test
   void incrbyOverflowFailsOpen_cumulativeChargeAtItsEnd_beginsANewEpoch() {
     long most = TokenBucketLimit.EXACT_BELOW - 1;
-    runner.put("a", new BucketState(1_000_000, 100_000, T0, T0, 0, most));
+    runner.put("a", new BucketState(1_000_000, 100_000, T0, T0, 0, 0, most));
 
     BucketReply reply = allowed(check(4, bucket("a", TEN_PER_SECOND))).buckets().get(0);
     assertEquals(T0 + 1, reply.epoch());
@@ -245,7 +245,7 @@ class PeerBugsIT {
   void pipelineErrorsUnseen_oneValueIsNotOurs_onlyItsCheckIsCorrupt() {
     runner.redis().set(ScriptRunner.bytes("text"), ScriptRunner.bytes("not a bucket"));
     runner.redis().lpush(ScriptRunner.bytes("list"), ScriptRunner.bytes("x"));
-    BucketState healthy = new BucketState(500_000, 100_000, T0, T0, 0, 5);
+    BucketState healthy = new BucketState(500_000, 100_000, T0, T0, 0, 0, 5);
     runner.put("other-version", healthy);
     runner.redis().setrange(ScriptRunner.bytes("other-version"), 0, new byte[] {9});
     runner.put("negative", healthy);

@@ -29,8 +29,8 @@ final class ScriptRunner implements AutoCloseable {
   private static final String TEST_CLOCK_LINE =
       "local time = { redis.call('GET', 'clock-seconds'), redis.call('GET', 'clock-micros') }";
   private static final byte[] LIFE = bytes("life");
-  private static final byte FORM = 2;
-  private static final int STATE_BYTES = 49;
+  private static final byte FORM = 3;
+  private static final int STATE_BYTES = 57;
 
   private final RedisClient client;
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -141,6 +141,7 @@ final class ScriptRunner implements AutoCloseable {
         buffer.getLong(),
         buffer.getLong(),
         buffer.getLong(),
+        buffer.getLong(),
         buffer.getLong());
   }
 
@@ -154,6 +155,7 @@ final class ScriptRunner implements AutoCloseable {
             .putLong(state.unitsPerToken())
             .putLong(state.lastEpochMicros())
             .putLong(state.epoch())
+            .putLong(state.correctedEpoch())
             .putLong(state.version())
             .putLong(state.chargedTokens())
             .array();

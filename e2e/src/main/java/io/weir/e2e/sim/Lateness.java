@@ -4,6 +4,8 @@ package io.weir.e2e.sim;
 import io.weir.e2e.sim.InvariantBroken.Invariant;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsageRow;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
  * Why a call may come after its window was closed as complete. There are three reasons: a clock was
@@ -50,12 +52,16 @@ final class Lateness {
     long firstMillis = row.window().startEpochMillis() - Plan.GRACE_MILLIS;
     long lastMillis = row.window().endEpochMillis() + Plan.GRACE_MILLIS;
     boolean known = false;
+    Set<Long> batches = new HashSet<>();
     for (SimulatedLog.Entry entry : log.all()) {
       BatchHeader header = LogLines.header(entry);
       if (header == null
           || !header.node().equals(late.node())
           || header.nodeEpoch() != late.nodeEpoch()) {
         continue;
+      }
+      if (!header.isHeartbeat() && !batches.add(header.batchSequence())) {
+        continue; // a batch that comes again tells nothing of its node
       }
       if (entry.appendEpochMillis() < firstMillis) {
         known = !header.departing();

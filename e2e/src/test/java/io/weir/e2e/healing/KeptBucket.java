@@ -25,7 +25,7 @@ record KeptBucket(
     long chargedTokens,
     double levelTokens) {
   /** Form of the state that is read here, see {@code bucket.lua}. */
-  private static final int FORM = 2;
+  private static final int FORM = 3;
 
   static KeptBucket of(Place place, long atEpochMicros, byte @Nullable [] state) {
     double capacity = (double) place.limit().capacityTokens();
@@ -41,6 +41,7 @@ record KeptBucket(
     double unitsPerToken = (double) fields.getLong();
     long lastEpochMicros = fields.getLong();
     long epoch = fields.getLong();
+    fields.getLong(); // the life that the last correction spoke of
     long version = fields.getLong();
     long charged = fields.getLong();
     // a quota keeps what was used, as a negative number; a bucket what it held when last written

@@ -369,7 +369,10 @@ final class BucketTrack {
       wrongRefusals += credit(life, life.pendingTokens());
     }
     if (gapCheck.isDue(watermark)) {
-      wrongRefusals += credit(line, gapCheck.missingTokens());
+      // no more than is on its way: what was charged since may have come, and be hidden by a
+      // counter
+      // that went back
+      wrongRefusals += credit(line, Math.min(gapCheck.missingTokens(), line.pendingTokens()));
       gapCheck.beginNext(line);
     }
     return wrongRefusals;

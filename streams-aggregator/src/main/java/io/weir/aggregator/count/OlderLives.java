@@ -20,8 +20,8 @@ final class OlderLives {
 
   /** A life is over. */
   void add(BucketLine life) {
-    newestLast.removeIf(older -> older.pendingTokens() == 0);
-    if (life.pendingTokens() == 0) {
+    newestLast.removeIf(older -> older.pendingTokens() <= 0);
+    if (life.pendingTokens() <= 0) {
       return;
     }
     if (newestLast.size() == MAX_LIVES) {
@@ -44,7 +44,7 @@ final class OlderLives {
   long pendingTokens() {
     long pending = 0;
     for (BucketLine life : newestLast) {
-      pending += life.pendingTokens();
+      pending += Math.max(0, life.pendingTokens());
     }
     return pending;
   }
