@@ -246,7 +246,9 @@ final class BucketTrack {
       totalTokens = costTokens;
       trueFullAtMicros = stamp.fullAtEpochMicros();
     } else {
-      fillUp(stamp.charged(), stamp.epoch());
+      // a correction may have begun the life long before this charge
+      fillUp(stamp.charged() - costTokens, stamp.epoch());
+      fillUp(costTokens, at);
       disturb(Cause.FRESH_EPOCH, lostTokens(), at / MICROS_PER_MILLI);
     }
     noteHeadroom(costTokens, at);

@@ -194,6 +194,16 @@ final class BucketBookTest {
     assertEquals(List.of(), memory.corrections);
   }
 
+  /** Found by {@code ./weir sim}, seed 301575. */
+  @Test
+  void lifeThatACorrectionBegan_firstChargedWhenFullAgain_isChargedThen() {
+    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
+    take(T + 20_000, charge((T + 1_000) * 1_000, 0, 1, 1, T + 21_000));
+
+    assertEquals(Cause.FRESH_EPOCH, only().cause());
+    assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
+  }
+
   /** Found by {@code ./weir sim}, seed 2667. */
   @Test
   void gapOfABucketThatWasLostTwiceSince_isCredited() {

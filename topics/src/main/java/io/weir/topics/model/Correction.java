@@ -13,7 +13,8 @@ import java.util.Locale;
  *
  * @param bucket the bucket's key in the decision cache
  * @param limit the bucket's limit as the newest record tells it
- * @param epoch the life of the bucket that is spoken of; a bucket that is gone is made anew in it
+ * @param epoch the life of the bucket that is spoken of; a bucket that is gone, or has gone back
+ *     behind that, begins a new life with the correction
  * @param version counts the corrections of the bucket, from 1; greater ones replace lesser ones
  * @param chargedTokens the cache's counter up to which records are included
  * @param fullAtEpochMicros when the bucket will be full if nothing more is taken: for a token
