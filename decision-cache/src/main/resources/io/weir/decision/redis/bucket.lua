@@ -4,8 +4,8 @@
 -- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota is one with unitsPerTick 0
 --          (it never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
 -- State    57 bytes, little-endian: form u8 = 3; units, unitsPerToken, lastEpochMicros, epoch,
---          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens used:
---          so a changed capacity comes right. Units are negative in debt.
+--          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens
+--          used: so a changed capacity comes right. Units are negative in debt.
 -- Clock    this server's TIME, read once.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8i8', 57, 3

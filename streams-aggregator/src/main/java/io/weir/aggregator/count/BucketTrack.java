@@ -371,9 +371,7 @@ final class BucketTrack {
       wrongRefusals += credit(life, life.pendingTokens());
     }
     if (gapCheck.isDue(watermark)) {
-      // no more than is on its way: what was charged since may have come, and be hidden by a
-      // counter
-      // that went back
+      // no more than is on its way: some may have come, hidden by a counter that went back
       wrongRefusals += credit(line, Math.min(gapCheck.missingTokens(), line.pendingTokens()));
       gapCheck.beginNext(line);
     }
