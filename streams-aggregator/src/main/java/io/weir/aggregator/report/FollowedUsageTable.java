@@ -16,16 +16,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /** The table as it is followed out of the state topic. */
 final class FollowedUsageTable implements UsageTable {
-  /** Behind every digit a window's start begins with, and every end of an endpoint's keys. */
-  private static final String BEHIND_STARTS = ":";
-
   private final TableStore store;
   private final TableFollower follower;
 
@@ -90,7 +85,7 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   private <T> Optional<T> get(int partition, String key, Decoder<T> decoder) {
-    byte[] value = store.get(partition, key(key));
+    byte[] value = store.get(partition, key.getBytes(StandardCharsets.UTF_8));
     requireWasHere(partition);
     return value == null ? Optional.empty() : Optional.of(decoded(decoder, value));
   }
@@ -110,44 +105,18 @@ final class FollowedUsageTable implements UsageTable {
       long fromEpochMillis,
       long toEpochMillis,
       Consumer<UsageState> into) {
-    String ofMeter = prefixOfMeter(anyEndpoint);
-    String ofEndpoint = firstEndpoint(partition, ofMeter, ofMeter);
-    while (ofEndpoint != null) {
-      store.scan(
-          partition,
-          key(ofEndpoint + UsageStateCodec.start(fromEpochMillis)),
-          key(ofEndpoint + UsageStateCodec.start(toEpochMillis)),
-          (key, value) -> {
-            into.accept(decoded(UsageStateCodec::decode, value));
-            return true;
-          });
-      ofEndpoint = firstEndpoint(partition, ofEndpoint + BEHIND_STARTS, ofMeter);
-    }
+    WindowScan scan =
+        new WindowScan(
+            prefixOfMeter(anyEndpoint),
+            fromEpochMillis,
+            toEpochMillis,
+            value -> into.accept(decoded(UsageStateCodec::decode, value)));
+    store.scan(partition, scan.from(), scan.to(), scan);
     requireWasHere(partition);
-  }
-
-  /** The prefix of the first endpoint's keys at or behind a place; null when there is none. */
-  private @Nullable String firstEndpoint(int partition, String from, String ofMeter) {
-    String behindMeter = ofMeter.substring(0, ofMeter.length() - 1) + '0'; // '0' follows '/'
-    AtomicReference<@Nullable String> first = new AtomicReference<>();
-    store.scan(
-        partition,
-        key(from),
-        key(behindMeter),
-        (key, value) -> {
-          first.set(new String(key, StandardCharsets.UTF_8));
-          return false;
-        });
-    String found = first.get();
-    return found == null ? null : found.substring(0, found.indexOf('/', ofMeter.length()) + 1);
   }
 
   private static String prefixOfMeter(UsageKey key) {
     String withEndpoint = UsageStateCodec.prefix(new UsageKey(key.client(), key.meter(), "-"));
     return withEndpoint.substring(0, withEndpoint.length() - "-/".length());
-  }
-
-  private static byte[] key(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
   }
 }

@@ -128,7 +128,7 @@ public final class TableStore implements AutoCloseable {
         new byte[] {RECORD},
         (key, value) -> {
           positions.put(ByteBuffer.wrap(key, 1, Integer.BYTES).getInt(), number(value));
-          return true;
+          return null;
         });
     return positions;
   }
@@ -148,8 +148,8 @@ public final class TableStore implements AutoCloseable {
 
   /** Takes entries in the order of their keys. */
   public interface Visitor {
-    /** Takes one; false ends the scan. */
-    boolean visit(byte[] key, byte[] value);
+    /** Takes one; gives the key at or behind which to go on, null to go on with the next. */
+    byte @Nullable [] visit(byte[] key, byte[] value);
   }
 
   /** Visits the entries of a partition with keys in {@code [from, to)}, as they are at once. */
@@ -157,7 +157,10 @@ public final class TableStore implements AutoCloseable {
     scan(
         recordKey(partition, from),
         recordKey(partition, to),
-        (key, value) -> visitor.visit(Arrays.copyOfRange(key, PREFIX_BYTES, key.length), value));
+        (key, value) -> {
+          byte[] next = visitor.visit(Arrays.copyOfRange(key, PREFIX_BYTES, key.length), value);
+          return next == null ? null : recordKey(partition, next);
+        });
   }
 
   private void scan(byte[] from, byte[] to, Visitor visitor) {
@@ -168,8 +171,13 @@ public final class TableStore implements AutoCloseable {
           ReadOptions bounded = new ReadOptions().setIterateUpperBound(end);
           RocksIterator entries = db.newIterator(bounded)) {
         entries.seek(from);
-        while (entries.isValid() && visitor.visit(entries.key(), entries.value())) {
-          entries.next();
+        while (entries.isValid()) {
+          byte[] next = visitor.visit(entries.key(), entries.value());
+          if (next == null) {
+            entries.next();
+          } else {
+            entries.seek(next);
+          }
         }
         entries.status();
       }

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,9 +42,10 @@ final class TableStoreTest {
       put(store, 1, "c", "3", 3);
       put(store, 2, "b", "other", 1);
 
-      assertEquals(List.of("a=1", "b=2"), scan(store, 1, "a", "c", 9));
-      assertEquals(List.of("a=1"), scan(store, 1, "a", "c", 1));
-      assertEquals(List.of(), scan(store, 0, "a", "z", 9));
+      assertEquals(List.of("a=1", "b=2"), scan(store, 1, "a", "c", null));
+      assertEquals(List.of("a=1", "c=3"), scan(store, 1, "a", "d", "bb"));
+      assertEquals(List.of("a=1"), scan(store, 1, "a", "d", "d"));
+      assertEquals(List.of(), scan(store, 0, "a", "z", null));
     }
   }
 
@@ -120,7 +122,7 @@ final class TableStoreTest {
   }
 
   private static List<String> scan(
-      TableStore store, int partition, String from, String to, int atMost) {
+      TableStore store, int partition, String from, String to, @Nullable String firstLeap) {
     List<String> found = new ArrayList<>();
     store.scan(
         partition,
@@ -131,7 +133,7 @@ final class TableStoreTest {
               new String(key, StandardCharsets.UTF_8)
                   + "="
                   + new String(value, StandardCharsets.UTF_8));
-          return found.size() < atMost;
+          return found.size() > 1 || firstLeap == null ? null : utf8(firstLeap);
         });
     return found;
   }

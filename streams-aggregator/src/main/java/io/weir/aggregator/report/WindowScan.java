@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.aggregator.table.TableStore;
+import io.weir.topics.wire.UsageStateCodec;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the windows of a time out of the table, endpoint by endpoint, in one pass over the keys:
+ * from window to window, with a leap over those of each endpoint that are too old or too new. A
+ * client with millions of endpoints costs no leap for each. Not safe for threads.
+ */
+final class WindowScan implements TableStore.Visitor {
+  /** Behind every digit a window's start begins with, and so behind an endpoint's keys. */
+  private static final String BEHIND_STARTS = ":";
+
+  private final String ofMeter;
+  private final String fromStart;
+  private final String toStart;
+  private final Consumer<byte[]> into;
+
+  /**
+   * Begins one.
+   *
+   * @param ofMeter what the keys of all endpoints of the client and the meter begin with; ends in a
+   *     slash
+   * @param fromEpochMillis least start of a window
+   * @param toEpochMillis exclusive end of the starts
+   * @param into takes the values
+   */
+  WindowScan(String ofMeter, long fromEpochMillis, long toEpochMillis, Consumer<byte[]> into) {
+    this.ofMeter = ofMeter;
+    this.fromStart = UsageStateCodec.start(fromEpochMillis);
+    this.toStart = UsageStateCodec.start(toEpochMillis);
+    this.into = into;
+  }
+
+  /** The first key to visit. */
+  byte[] from() {
+    return key(ofMeter);
+  }
+
+  /** Behind the last key to visit. */
+  byte[] to() {
+    return key(ofMeter.substring(0, ofMeter.length() - 1) + '0'); // '0' follows '/'
+  }
+
+  @Override
+  public byte @Nullable [] visit(byte[] key, byte[] value) {
+    String text = new String(key, StandardCharsets.UTF_8);
+    int startAt = text.indexOf('/', ofMeter.length()) + 1;
+    String start = text.substring(startAt);
+    if (start.compareTo(fromStart) < 0) {
+      return key(text.substring(0, startAt) + fromStart);
+    }
+    if (start.compareTo(toStart) >= 0) {
+      return key(text.substring(0, startAt) + BEHIND_STARTS);
+    }
+    into.accept(value);
+    return null;
+  }
+
+  private static byte[] key(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}
