@@ -79,6 +79,9 @@ record UsageQuery(
     Instant to = page == null ? parameters.moment("to", now, zone) : page.to();
     Instant first = page == null ? floor(from, atom) : page.from();
     Instant behind = floor(to.plus(atom).minusNanos(1), atom);
+    if (page == null && !given.containsKey("from") && !given.containsKey("window")) {
+      first = later(first, behind.minus(atom.multipliedBy(Buckets.MAX_BUCKETS)));
+    }
     if (!first.isBefore(behind)) {
       throw Parameters.bad("to", "must be after from");
     }
@@ -109,6 +112,10 @@ record UsageQuery(
         choice(parameters, "fill", "none", "zero"),
         parameters.count("limit", DEFAULT_LIMIT, MAX_LIMIT),
         page);
+  }
+
+  private static Instant later(Instant one, Instant other) {
+    return one.isAfter(other) ? one : other;
   }
 
   private static ZoneId zone(String text) {
