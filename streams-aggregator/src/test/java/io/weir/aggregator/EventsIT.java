@@ -111,7 +111,7 @@ final class EventsIT {
     List<String> told = new ArrayList<>();
     String page = "";
     do {
-      String path = "/v1/usage/" + client + "/events?limit=2" + page;
+      String path = "/v1/usage/" + client + "/events?limit=2&from=" + time(at - 60_000) + page;
       JsonNode document = Reports.document(told.size() % 4 == 0 ? reports.one : reports.two, path);
       document.path("data").forEach(event -> told.add(event.path("id").asText()));
       page =
@@ -136,7 +136,9 @@ final class EventsIT {
                 aggregator,
                 "/v1/usage/"
                     + encoded
-                    + "/events?to="
+                    + "/events?from="
+                    + time(now() - 60_000)
+                    + "&to="
                     + time(now() + 60_000).replace("Z", "%2B00:00"));
         assertEquals(client, events.path("client").asText());
         assertEquals(1, events.path("data").size(), events.toString());

@@ -38,7 +38,7 @@ final class InstancesIT {
             Reports.document(second, "/health/ready").path("answered_elsewhere").path(0).asInt();
         String client = Calls.clientOf("acme", partition, PARTITIONS);
         String position = send(broker, partition, client);
-        String path = "/v1/usage?window=total&client=" + client;
+        String path = Reports.TOTAL + client;
 
         JsonNode passedOn =
             Reports.MAPPER.readTree(get(second, path, "Usage-Position", position).body());
@@ -87,7 +87,7 @@ final class InstancesIT {
       String client = Calls.clientOf("acme", 0, 1);
       String position = send(broker, 0, client);
       HttpResponse<String> report =
-          get(first, "/v1/usage?window=total&client=" + client, "Usage-Position", position);
+          get(first, Reports.TOTAL + client, "Usage-Position", position);
       assertEquals(200, report.statusCode(), report.body());
     }
   }
@@ -98,7 +98,7 @@ final class InstancesIT {
         Aggregator only = Aggregator.start(config(broker, "only", "only"))) {
       Await.until("ready", only::ready);
       String client = Calls.clientOf("acme", 0, 1);
-      String path = "/v1/usage?window=total&client=" + client;
+      String path = Reports.TOTAL + client;
       String position = send(broker, 0, client);
       HttpResponse<String> before = get(only, path, "Usage-Position", position);
       assertTrue(upToDate(before), before.body());

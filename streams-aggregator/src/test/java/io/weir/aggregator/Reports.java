@@ -17,6 +17,9 @@ final class Reports implements AutoCloseable {
 
   private static final HttpClient HTTP = HttpClient.newHttpClient();
 
+  /** The query, up to the client's name, of all that was ever called; not of today only. */
+  static final String TOTAL = "/v1/usage?window=total&from=2026-01-01&client=";
+
   final Aggregator one;
   final Aggregator two;
   private final int partitions;

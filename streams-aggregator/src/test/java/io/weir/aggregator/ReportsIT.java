@@ -72,7 +72,7 @@ final class ReportsIT {
       String position = send(partition, client, 3, 1);
       for (Aggregator aggregator : List.of(one, two)) {
         HttpResponse<String> response =
-            get(aggregator, "/v1/usage?window=total&client=" + client, "Usage-Position", position);
+            get(aggregator, Reports.TOTAL + client, "Usage-Position", position);
 
         assertEquals(200, response.statusCode(), response.body());
         JsonNode report = MAPPER.readTree(response.body());
@@ -134,7 +134,7 @@ final class ReportsIT {
       calls.add(Calls.call("p" + i, false, client, "e" + i, i + 1, true, now));
     }
     String position = send(2, calls);
-    String base = "/v1/usage?client=" + client + "&window=total&group_by=endpoint&limit=2";
+    String base = Reports.TOTAL + client + "&group_by=endpoint&limit=2";
 
     List<String> endpoints = new ArrayList<>();
     String page = "";
