@@ -48,17 +48,11 @@ public sealed interface BucketArithmetic permits TokenBucket, QuotaBucket {
   long levelUnits(BucketState refilled);
 
   /**
-   * The state of a bucket whose level is known.
+   * A bucket, in the life it is in, at a level that is known.
    *
    * @param levelUnits more than capacity − 2^53, at most the capacity
    */
-  BucketState atLevel(
-      long levelUnits,
-      long nowEpochMicros,
-      long epoch,
-      long correctedEpoch,
-      long version,
-      long chargedTokens);
+  BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros);
 
   /** The bucket as it stands now; full and without an epoch when nothing is kept. */
   BucketState refill(@Nullable BucketState kept, long nowEpochMicros);

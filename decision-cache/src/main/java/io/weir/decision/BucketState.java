@@ -30,6 +30,9 @@ public record BucketState(
     long correctedEpoch,
     long version,
     long chargedTokens) {
+  /** Of a bucket that never was. */
+  static final BucketState NONE = new BucketState(0, 0, 0, 0, 0, 0, 0);
+
   public BucketState {
     requireRange("units", units, 1 - TokenBucketLimit.EXACT_BELOW);
     requireRange("unitsPerToken", unitsPerToken, 0);
@@ -48,6 +51,30 @@ public record BucketState(
   /** True for the state of a quota, whose units are minus the tokens used. */
   boolean isOfQuota() {
     return unitsPerToken == 0;
+  }
+
+  /** The same life with another content. */
+  BucketState withContent(long newUnits, long newUnitsPerToken, long newLastEpochMicros) {
+    return new BucketState(
+        newUnits,
+        newUnitsPerToken,
+        newLastEpochMicros,
+        epoch,
+        correctedEpoch,
+        version,
+        chargedTokens);
+  }
+
+  /** The same content in another life, in which nothing was taken, begun by a correction. */
+  public BucketState begun(long newEpoch) {
+    return new BucketState(
+        units, unitsPerToken, lastEpochMicros, newEpoch, correctedEpoch, version, 0);
+  }
+
+  /** The same bucket, after a correction of a life was applied. */
+  public BucketState corrected(long lifeEpoch, long correctionVersion) {
+    return new BucketState(
+        units, unitsPerToken, lastEpochMicros, epoch, lifeEpoch, correctionVersion, chargedTokens);
   }
 
   /** The state after a charge; counts it, in a new epoch when this is the first or one too many. */

@@ -43,36 +43,16 @@ final class QuotaBucket implements BucketArithmetic {
   }
 
   @Override
-  public BucketState atLevel(
-      long levelUnits,
-      long nowEpochMicros,
-      long epoch,
-      long correctedEpoch,
-      long version,
-      long chargedTokens) {
-    return new BucketState(
-        levelUnits - capacityTokens,
-        0,
-        nowEpochMicros,
-        epoch,
-        correctedEpoch,
-        version,
-        chargedTokens);
+  public BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros) {
+    return kept.withContent(levelUnits - capacityTokens, 0, nowEpochMicros);
   }
 
   @Override
   public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
     if (kept == null || !kept.isOfQuota()) {
-      return atLevel(capacityTokens, nowEpochMicros, 0, 0, 0, 0);
+      return atLevel(BucketState.NONE, capacityTokens, nowEpochMicros);
     }
-    return new BucketState(
-        Math.min(kept.units(), 0),
-        0,
-        kept.lastEpochMicros(),
-        kept.epoch(),
-        kept.correctedEpoch(),
-        kept.version(),
-        kept.chargedTokens());
+    return kept.withContent(Math.min(kept.units(), 0), 0, kept.lastEpochMicros());
   }
 
   @Override

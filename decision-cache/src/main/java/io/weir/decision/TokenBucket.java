@@ -60,21 +60,8 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   @Override
-  public BucketState atLevel(
-      long levelUnits,
-      long nowEpochMicros,
-      long epoch,
-      long correctedEpoch,
-      long version,
-      long chargedTokens) {
-    return new BucketState(
-        levelUnits,
-        scale.unitsPerToken(),
-        nowEpochMicros,
-        epoch,
-        correctedEpoch,
-        version,
-        chargedTokens);
+  public BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros) {
+    return kept.withContent(levelUnits, scale.unitsPerToken(), nowEpochMicros);
   }
 
   /**
@@ -92,7 +79,7 @@ public final class TokenBucket implements BucketArithmetic {
   @Override
   public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
     if (kept == null || kept.isOfQuota()) {
-      return atLevel(scale.capacityUnits(), nowEpochMicros, 0, 0, 0, 0);
+      return atLevel(BucketState.NONE, scale.capacityUnits(), nowEpochMicros);
     }
     long units = inThisScale(kept);
     long last = kept.lastEpochMicros();
@@ -104,8 +91,7 @@ public final class TokenBucket implements BucketArithmetic {
       units = full ? scale.capacityUnits() : units + ticks * scale.unitsPerTick();
       last += ticks * scale.tickMicros();
     }
-    return atLevel(
-        units, last, kept.epoch(), kept.correctedEpoch(), kept.version(), kept.chargedTokens());
+    return kept.withContent(units, scale.unitsPerToken(), last);
   }
 
   private long inThisScale(BucketState kept) {

@@ -85,7 +85,7 @@ class QuotaBucketTest {
   @Test
   void refill_stateOfTheOtherKind_countsAsNothingKept() {
     TokenBucketLimit limit = new TokenBucketLimit(10, 1, HOUR);
-    BucketState ofBucket = TokenBucket.of(limit).atLevel(3, T0, T0, T0, 5, 7);
+    BucketState ofBucket = new BucketState(3, 1, T0, T0, T0, 5, 7);
 
     assertEquals(0, quota(10).refill(ofBucket, T0).epoch());
     assertEquals(10, quota(10).remainingTokens(quota(10).refill(ofBucket, T0)));

@@ -44,7 +44,7 @@ class TokenBucketModelTest {
       if (numbers.random().nextInt(10) == 0) {
         // a correction leaves any level, in debt too
         long levelUnits = limit.scale().capacityUnits() - numbers.upTo(EXACT_BELOW) + 1;
-        kept = bucket.atLevel(levelUnits, now, now, 0, 0, 1);
+        kept = bucket.atLevel(BucketState.NONE.begun(now), levelUnits, now);
         ideal.set(levelUnits, now);
       }
       BucketState refilled = bucket.refill(kept, now);

@@ -84,7 +84,6 @@ public final class CorrectionRule {
       return Result.unchanged(Kind.FULL);
     }
     long sinceTokens = chargedSince(before, epoch, bounded(correction.chargedTokens()));
-    boolean begins = sinceTokens < 0;
     long missingUnits =
         Math.max(
             0,
@@ -95,20 +94,12 @@ public final class CorrectionRule {
       missingUnits =
           Math.min(missingUnits, arithmetic.capacityUnits() - arithmetic.levelUnits(before));
     }
-    long mostUnits =
-        Math.min(
-            TokenBucketLimit.EXACT_BELOW - 1,
-            arithmetic.capacityUnits()
-                + product(bounded(bounded.debtCapTokens()), arithmetic.unitsPerToken()));
+    long mostUnits = mostMissingUnits(arithmetic, bounded);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
+    boolean isBehind = sinceTokens < 0;
+    BucketState life = isBehind ? before.begun(Math.max(nowEpochMicros, epoch + 1)) : before;
     BucketState after =
-        arithmetic.atLevel(
-            levelUnits,
-            nowEpochMicros,
-            begins ? Math.max(nowEpochMicros, epoch + 1) : before.epoch(),
-            epoch,
-            version,
-            begins ? 0 : before.chargedTokens());
+        arithmetic.atLevel(life.corrected(epoch, version), levelUnits, nowEpochMicros);
     long changeTokens = (levelUnits - arithmetic.levelUnits(before)) / arithmetic.unitsPerToken();
     return new Result(
         new Outcome(gone ? Kind.CREATED : Kind.APPLIED, changeTokens, missingUnits > mostUnits),
@@ -155,6 +146,14 @@ public final class CorrectionRule {
       return product(ticks, scale.unitsPerTick());
     }
     return truth;
+  }
+
+  /** What a bucket may lack at most after a correction: its capacity and the policy's debt. */
+  private static long mostMissingUnits(BucketArithmetic arithmetic, Bounded bounded) {
+    return Math.min(
+        TokenBucketLimit.EXACT_BELOW - 1,
+        arithmetic.capacityUnits()
+            + product(bounded(bounded.debtCapTokens()), arithmetic.unitsPerToken()));
   }
 
   /** The product of two numbers ≥ 0, or 2^53 when it is larger: more than any bucket may lack. */

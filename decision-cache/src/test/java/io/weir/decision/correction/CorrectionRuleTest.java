@@ -43,16 +43,20 @@ class CorrectionRuleTest {
   }
 
   private static BucketState holding(BucketLimit limit, long tokens, long version, long charged) {
-    BucketArithmetic arithmetic = BucketArithmetic.of(limit);
-    return arithmetic.atLevel(
-        tokens * arithmetic.unitsPerToken(), T0, E, version == 0 ? 0 : E, version, charged);
+    return kept(limit, tokens, E, version == 0 ? 0 : E, version, charged);
   }
 
   /** A life that a correction of E has begun. */
   private static BucketState begun(
       BucketLimit limit, long epoch, long tokens, long version, long charged) {
+    return kept(limit, tokens, epoch, E, version, charged);
+  }
+
+  private static BucketState kept(
+      BucketLimit limit, long tokens, long epoch, long corrected, long version, long charged) {
     BucketArithmetic arithmetic = BucketArithmetic.of(limit);
-    return arithmetic.atLevel(tokens * arithmetic.unitsPerToken(), T0, epoch, E, version, charged);
+    BucketState life = new BucketState(0, 0, 0, epoch, corrected, version, charged);
+    return arithmetic.atLevel(life, tokens * arithmetic.unitsPerToken(), T0);
   }
 
   private static CorrectionRule.Result apply(Correction correction, @Nullable BucketState kept) {
@@ -93,7 +97,7 @@ class CorrectionRuleTest {
   void apply_newerEpoch_beginsANewLife() {
     assertApplied(
         new Outcome(Kind.APPLIED, -3, false),
-        BucketArithmetic.of(LIMIT).atLevel(6_000_000, T0, T0, E + 1, 1, 0),
+        kept(LIMIT, 6, T0, E + 1, 1, 0),
         apply(bucket(E + 1, 1, 3, 4), holding(LIMIT, 9, 8, 90)));
   }
 
