@@ -102,7 +102,7 @@ public final class Ingest implements AutoCloseable {
       HttpStatistics turnedAway = new HttpStatistics();
       IngestMetrics metrics =
           new IngestMetrics(
-              gate.statistics(), cache, log.statistics(), settler.statistics(), turnedAway);
+              gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
       healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
       HttpSettings http =
           new HttpSettings(

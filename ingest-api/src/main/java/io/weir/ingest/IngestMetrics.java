@@ -15,6 +15,7 @@ import io.weir.decision.redis.CacheStatistics;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.gate.GateStatistics;
+import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.http.HttpStatistics;
 import io.weir.ingest.record.RecordStatistics;
@@ -31,12 +32,14 @@ final class IngestMetrics {
 
   IngestMetrics(
       GateStatistics gate,
+      LocalDecider local,
       RedisDecisionCache cache,
       RecordStatistics log,
       SettleStatistics settled,
       HttpStatistics turnedAway) {
     bindJvm(registry);
     bindGate(gate);
+    bindLocal(local);
     bindCache(cache, cache.statistics());
     bindLog(log);
     bindHttp(turnedAway);
@@ -85,6 +88,15 @@ final class IngestMetrics {
         .tag("decided_by", by.wireName())
         .tag("verdict", verdict)
         .register(registry);
+  }
+
+  private void bindLocal(LocalDecider local) {
+    gauge("weir.local.buckets", "buckets of local decisions", local, LocalDecider::bucketCount);
+    counter(
+        "weir.local.buckets.forgotten",
+        "buckets of local decisions that began full again for want of room",
+        local,
+        LocalDecider::forgottenBuckets);
   }
 
   private void bindCache(RedisDecisionCache cache, CacheStatistics statistics) {

@@ -3,6 +3,8 @@ package io.weir.decision.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.BucketRequest;
@@ -72,5 +74,60 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
 
     // a bucket lives for 10.1 s here, in which 101 clients come; the sweep waits for 1,024
     assertTrue(cache.bucketCount() <= 1_025, () -> cache.bucketCount() + " buckets");
+  }
+
+  @Test
+  void take_moreClientsThanItKeeps_forgetsThoseFullSoonest() {
+    MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 8);
+    for (int i = 1; i <= 9; i++) {
+      bounded.take(check("{" + i + "}", i));
+    }
+
+    assertEquals(6, bounded.bucketCount());
+    assertEquals(3, bounded.forgottenBuckets());
+    for (int i = 1; i <= 9; i++) {
+      assertEquals(i <= 3, bounded.state("{" + i + "}") == null, "client " + i);
+    }
+  }
+
+  @Test
+  void take_oneClientHasMost_forgetsOfItsBucketsAlone() {
+    MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 8);
+    bounded.take(check("{a}1", 1));
+    bounded.take(check("{b}1", 1));
+    bounded.take(check("{b}2", 1));
+    for (int i = 1; i <= 6; i++) {
+      bounded.take(check("{c}" + i, 9));
+    }
+
+    assertEquals(6, bounded.bucketCount());
+    for (String kept : List.of("{a}1", "{b}1", "{b}2")) {
+      assertNotNull(bounded.state(kept), kept);
+    }
+  }
+
+  @Test
+  void take_allAlike_forgetsNoMoreThanItMust() {
+    MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 4);
+    for (int i = 1; i <= 5; i++) {
+      bounded.take(check("{" + i + "}", 1));
+    }
+
+    assertEquals(3, bounded.bucketCount());
+  }
+
+  @Test
+  void fairShare_ofDemands_isMaxMinFair() {
+    assertEquals(10, MemoryDecisionCache.fairShare(List.of(), 10));
+    assertEquals(10, MemoryDecisionCache.fairShare(List.of(4, 6), 10));
+    assertEquals(4, MemoryDecisionCache.fairShare(List.of(2, 9, 9), 10));
+    assertEquals(3, MemoryDecisionCache.fairShare(List.of(5, 5, 5), 10));
+    assertEquals(0, MemoryDecisionCache.fairShare(List.of(1, 1, 1), 2));
+  }
+
+  @Test
+  void new_boundTooSmall_isRefused() {
+    assertThrows(
+        IllegalArgumentException.class, () -> new MemoryDecisionCache(nowEpochMicros::get, 3));
   }
 }

@@ -12,16 +12,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Decides on this node alone, by its share of each limit, while the decision cache cannot. Safe for
  * threads.
  *
- * <p>The buckets are in memory and begin full: each time an outage begins, when the node starts,
- * and when there are more than {@value #MAX_BUCKETS} (then all begin anew). They are forgotten when
- * nothing was decided here for {@value #FORGET_AFTER_MILLIS} ms. So an outage admits, on each node
- * and for each bucket, at most the share of the capacity and what it refills; a quota its share.
+ * <p>The buckets are in memory and begin full each time an outage begins and when the node starts.
+ * They are forgotten when nothing was decided here for {@value #FORGET_AFTER_MILLIS} ms. So an
+ * outage admits, on each node and for each bucket, at most the share of the capacity and what it
+ * refills; a quota its share. Of more than {@value #MAX_BUCKETS} buckets some are forgotten sooner
+ * and begin full again, those of the clients with most of them first.
  *
  * <p>A cost above the share, though not above the limit, is refused until the cache is back: the
  * bound goes before the large call.
@@ -46,9 +46,9 @@ public final class LocalDecider {
   private static final int MAX_SHARES = 4_096;
 
   private final int nodes;
-  private final LongSupplier clockEpochMicros;
   private final Map<BucketLimit, BucketLimit> shares = new ConcurrentHashMap<>();
-  private volatile @Nullable MemoryDecisionCache memory;
+  private final MemoryDecisionCache memory;
+  private volatile boolean used;
   private volatile long lastUsedEpochMillis;
 
   /**
@@ -62,7 +62,7 @@ public final class LocalDecider {
       throw new IllegalArgumentException("nodes must be 1 to " + MAX_NODES + ", is " + nodes);
     }
     this.nodes = nodes;
-    this.clockEpochMicros = clockEpochMicros;
+    memory = new MemoryDecisionCache(clockEpochMicros, MAX_BUCKETS);
   }
 
   /**
@@ -78,9 +78,10 @@ public final class LocalDecider {
     for (BucketRequest bucket : buckets) {
       asked.add(new BucketRequest(bucket.bucket(), share(bucket.limit()), true));
     }
-    MemoryDecisionCache cache = memory(nowEpochMillis);
+    lastUsedEpochMillis = nowEpochMillis;
+    used = true;
     Check check = new Check(asked, costTokens);
-    Decision decision = peek ? cache.peek(check) : cache.take(check);
+    Decision decision = peek ? memory.peek(check) : memory.take(check);
     if (decision instanceof Decision.Denied denied && denied.costExceedsCapacity()) {
       return aboveAShare(buckets, costTokens, denied);
     }
@@ -136,32 +137,21 @@ public final class LocalDecider {
     return share;
   }
 
-  private MemoryDecisionCache memory(long nowEpochMillis) {
-    lastUsedEpochMillis = nowEpochMillis;
-    MemoryDecisionCache kept = memory;
-    if (kept != null && kept.bucketCount() <= MAX_BUCKETS) {
-      return kept;
-    }
-    synchronized (this) {
-      MemoryDecisionCache current = memory;
-      if (current == null || current.bucketCount() > MAX_BUCKETS) {
-        current = new MemoryDecisionCache(clockEpochMicros);
-        memory = current;
-      }
-      return current;
-    }
-  }
-
   /** Takes note that the cache decides; forgets the buckets when it has done so for a while. */
   void cacheDecided(long nowEpochMillis) {
-    if (memory != null && nowEpochMillis - lastUsedEpochMillis >= FORGET_AFTER_MILLIS) {
-      memory = null;
+    if (used && nowEpochMillis - lastUsedEpochMillis >= FORGET_AFTER_MILLIS) {
+      used = false;
+      memory.clear();
     }
   }
 
   /** Buckets kept; 0 when they are forgotten. */
-  int bucketCount() {
-    MemoryDecisionCache kept = memory;
-    return kept == null ? 0 : kept.bucketCount();
+  public int bucketCount() {
+    return memory.bucketCount();
+  }
+
+  /** Buckets that began full again for want of room. */
+  public long forgottenBuckets() {
+    return memory.forgottenBuckets();
   }
 }

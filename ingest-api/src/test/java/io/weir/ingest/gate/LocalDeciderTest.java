@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.BucketRequest;
 import io.weir.decision.Decision;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -65,17 +66,20 @@ final class LocalDeciderTest {
   }
 
   @Test
-  void decide_moreBucketsThanItKeeps_beginsAnew() {
+  void decide_aClientInventsEndpoints_forgetsItsOwnBuckets() {
     LocalDecider local = decider(1);
-    for (int i = 0; i <= LocalDecider.MAX_BUCKETS; i++) {
-      local.decide(
-          List.of(new BucketRequest("client-" + i, HUNDRED, true)), 1, false, nowEpochMillis);
+    BucketRequest others = new BucketRequest(BucketKeys.ofClient("p", "other"), HUNDRED, true);
+    local.decide(List.of(others), 100, false, nowEpochMillis);
+    int invented = 2 * LocalDecider.MAX_BUCKETS;
+    for (int i = 0; i < invented; i++) {
+      String bucket = BucketKeys.ofClientAndEndpoint("p", "inventor", "GET /" + i);
+      local.decide(List.of(new BucketRequest(bucket, HUNDRED, true)), 1, false, nowEpochMillis);
     }
-    assertEquals(LocalDecider.MAX_BUCKETS + 1, local.bucketCount());
 
-    take(local, 1, HUNDRED);
-
-    assertEquals(1, local.bucketCount());
+    assertTrue(local.bucketCount() <= LocalDecider.MAX_BUCKETS);
+    assertEquals(invented + 1, local.bucketCount() + local.forgottenBuckets());
+    assertInstanceOf(
+        Decision.Denied.class, local.decide(List.of(others), 1, false, nowEpochMillis));
   }
 
   @Test
