@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
+import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.correct.Applier;
 import io.weir.ingest.correct.Backlog;
-import io.weir.ingest.correct.Clocks;
 import io.weir.ingest.correct.CorrectionReader;
 import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.correct.DebtCaps;
@@ -29,13 +29,13 @@ final class CorrectionFeed {
   private final TreeMap<Integer, Long> readTo = new TreeMap<>();
 
   CorrectionFeed(
-      World world, Node node, CacheLink cache, CorrectionStatistics statistics, Clocks clocks) {
+      World world, Node node, CacheLink cache, CorrectionStatistics statistics, LocalClock clock) {
     this.world = world;
     this.node = node;
     this.group = world.correctionGroup();
     this.applier =
-        new Applier(cache.corrector(), cache, MAX_PER_SECOND, statistics, new Trouble(), clocks);
-    this.reader = new CorrectionReader(new DebtCaps(world.plan()::policies), statistics, clocks);
+        new Applier(cache.corrector(), cache, MAX_PER_SECOND, statistics, new Trouble(), clock);
+    this.reader = new CorrectionReader(new DebtCaps(world.plan()::policies), statistics, clock);
     group.join(node.name());
   }
 

@@ -2,8 +2,8 @@
 package io.weir.e2e.sim;
 
 import io.weir.decision.PolicyMatcher;
+import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.correct.CacheWatch;
-import io.weir.ingest.correct.Clocks;
 import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallLog;
@@ -15,7 +15,6 @@ import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.EngineThreads;
 import io.weir.ingest.record.JournalException;
-import io.weir.ingest.record.LocalClock;
 import io.weir.ingest.record.Outlet;
 import io.weir.ingest.record.RecordConfig;
 import io.weir.ingest.record.RecordingEngine;
@@ -90,7 +89,7 @@ final class IngestProcess {
     this.gate =
         new CheckGate(PolicyMatcher.of(world.plan().policies()), cache, local, log, world::nextId);
     this.settler = new Settler(new LogSearch(world, node.name()), log);
-    Clocks clocks = new Clocks(localClock.nanos(), clock::epochMillis);
+    LocalClock clocks = new LocalClock(localClock.nanos(), clock::epochMillis);
     CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
     this.watch = new CacheWatch(cache, world.announcer(node), statistics, clocks);
     this.feed = new CorrectionFeed(world, node, cache, statistics, clocks);

@@ -7,6 +7,7 @@ import io.weir.decision.correction.BucketCorrector.Kind;
 import io.weir.decision.correction.BucketCorrector.Outcome;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.ingest.clock.LocalClock;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -31,7 +32,7 @@ public final class Applier {
   private final Pace pace;
   private final CorrectionStatistics statistics;
   private final Trouble trouble;
-  private final Clocks clocks;
+  private final LocalClock clock;
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private long notBeforeNanos;
 
@@ -42,19 +43,19 @@ public final class Applier {
       int maxPerSecond,
       CorrectionStatistics statistics,
       Trouble trouble,
-      Clocks clocks) {
+      LocalClock clock) {
     this.corrector = corrector;
     this.life = life;
-    this.pace = new Pace(maxPerSecond, clocks.nowNanos());
+    this.pace = new Pace(maxPerSecond, clock.nowNanos());
     this.statistics = statistics;
     this.trouble = trouble;
-    this.clocks = clocks;
-    this.notBeforeNanos = clocks.nowNanos();
+    this.clock = clock;
+    this.notBeforeNanos = clock.nowNanos();
   }
 
   /** How long to wait before the next step; 0 or less when it may be done now. */
   public long waitNanos() {
-    long nowNanos = clocks.nowNanos();
+    long nowNanos = clock.nowNanos();
     return Math.max(notBeforeNanos - nowNanos, pace.waitNanos(nowNanos));
   }
 
@@ -78,7 +79,7 @@ public final class Applier {
     } catch (CacheUnavailableException unavailable) {
       statistics.retried();
       trouble.is(Trouble.Kind.CACHE, String.valueOf(unavailable.getMessage()));
-      notBeforeNanos = clocks.nowNanos() + TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
+      notBeforeNanos = clock.nowNanos() + TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
     }
     statistics.nowWaiting(backlog.size());
   }
@@ -90,13 +91,13 @@ public final class Applier {
   }
 
   private void apply(List<Bounded> fixes) throws CacheUnavailableException {
-    pace.sent(fixes.size(), clocks.nowNanos());
+    pace.sent(fixes.size(), clock.nowNanos());
     List<Outcome> outcomes = corrector.apply(fixes);
     if (outcomes.size() != fixes.size()) {
       throw new IllegalStateException(
           fixes.size() + " corrections have " + outcomes.size() + " outcomes");
     }
-    long nowEpochMillis = clocks.nowEpochMillis();
+    long nowEpochMillis = clock.nowEpochMillis();
     for (int i = 0; i < outcomes.size(); i++) {
       Outcome outcome = outcomes.get(i);
       statistics.answered(fixes.get(i).correction(), outcome, nowEpochMillis);

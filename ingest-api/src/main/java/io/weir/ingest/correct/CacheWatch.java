@@ -4,6 +4,7 @@ package io.weir.ingest.correct;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.ingest.clock.LocalClock;
 import io.weir.topics.model.CacheLoss;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -34,7 +35,7 @@ public final class CacheWatch implements AutoCloseable {
   private final CacheLife life;
   private final LossAnnouncer announcer;
   private final CorrectionStatistics statistics;
-  private final Clocks clocks;
+  private final LocalClock clock;
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
@@ -50,11 +51,11 @@ public final class CacheWatch implements AutoCloseable {
 
   /** A watch that has not looked yet. */
   public CacheWatch(
-      CacheLife life, LossAnnouncer announcer, CorrectionStatistics statistics, Clocks clocks) {
+      CacheLife life, LossAnnouncer announcer, CorrectionStatistics statistics, LocalClock clock) {
     this.life = life;
     this.announcer = announcer;
     this.statistics = statistics;
-    this.clocks = clocks;
+    this.clock = clock;
     this.thread = new Thread(this::run, "weir-cache-watch");
     this.thread.setDaemon(true);
   }
@@ -106,7 +107,7 @@ public final class CacheWatch implements AutoCloseable {
     Long since = coldSinceNanos;
     if (since != null) {
       LOG.info(
-          "cache_warm_again cold_ms={}", TimeUnit.NANOSECONDS.toMillis(clocks.nowNanos() - since));
+          "cache_warm_again cold_ms={}", TimeUnit.NANOSECONDS.toMillis(clock.nowNanos() - since));
       coldSinceNanos = null;
     }
     if (announced != null) {
@@ -118,7 +119,7 @@ public final class CacheWatch implements AutoCloseable {
 
   private long cold() throws CacheUnavailableException {
     if (coldSinceNanos == null) {
-      coldSinceNanos = clocks.nowNanos();
+      coldSinceNanos = clock.nowNanos();
       LOG.warn("cache_cold; it has lost its state, or may have; it is restored from the records");
     }
     if (toAbandon != null) {
@@ -129,7 +130,7 @@ public final class CacheWatch implements AutoCloseable {
       return MIN_PAUSE_MILLIS;
     }
     try {
-      announcer.announce(new CacheLoss(generation, clocks.nowEpochMillis()));
+      announcer.announce(new CacheLoss(generation, clock.nowEpochMillis()));
       announced = generation;
       statistics.restorationBegun();
       backoff.reset();

@@ -3,6 +3,7 @@ package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
+import io.weir.ingest.clock.LocalClock;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -45,7 +46,7 @@ final class CorrectionLoop implements AutoCloseable {
   private final CorrectionReader reader;
   private final CorrectionStatistics statistics;
   private final Trouble trouble;
-  private final Clocks clocks;
+  private final LocalClock clock;
   private final Backlog backlog = new Backlog();
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private final CountDownLatch stop = new CountDownLatch(1);
@@ -60,14 +61,14 @@ final class CorrectionLoop implements AutoCloseable {
       DebtCaps debtCaps,
       CorrectionStatistics statistics,
       Trouble trouble,
-      Clocks clocks) {
+      LocalClock clock) {
     this.settings = settings;
     this.applier =
-        new Applier(corrector, life, settings.maxPerSecond(), statistics, trouble, clocks);
-    this.reader = new CorrectionReader(debtCaps, statistics, clocks);
+        new Applier(corrector, life, settings.maxPerSecond(), statistics, trouble, clock);
+    this.reader = new CorrectionReader(debtCaps, statistics, clock);
     this.statistics = statistics;
     this.trouble = trouble;
-    this.clocks = clocks;
+    this.clock = clock;
     this.thread = new Thread(this::run, "weir-corrections");
     this.thread.setDaemon(true);
   }
@@ -108,7 +109,7 @@ final class CorrectionLoop implements AutoCloseable {
   /** Uses a consumer until it fails or the loop is stopped. */
   private void useOneConsumer() {
     KafkaConsumer<byte[], byte[]> opened = CorrectionConsumer.open(settings);
-    ReadPositions positions = new ReadPositions(opened, backlog, statistics, clocks);
+    ReadPositions positions = new ReadPositions(opened, backlog, statistics, clock);
     consumer = opened;
     try {
       awaitTopic(opened);
@@ -141,7 +142,7 @@ final class CorrectionLoop implements AutoCloseable {
     }
     trouble.over(Trouble.Kind.STARTING);
     trouble.over(Trouble.Kind.TOPIC_MISSING);
-    lagNanos = clocks.nowNanos();
+    lagNanos = clock.nowNanos();
   }
 
   private void turn(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
@@ -171,7 +172,7 @@ final class CorrectionLoop implements AutoCloseable {
   }
 
   private void lagNowAndThen(KafkaConsumer<byte[], byte[]> opened) {
-    if (clocks.nowNanos() - lagNanos < LAG_INTERVAL_NANOS) {
+    if (clock.nowNanos() - lagNanos < LAG_INTERVAL_NANOS) {
       return;
     }
     try {
@@ -188,7 +189,7 @@ final class CorrectionLoop implements AutoCloseable {
     } catch (TimeoutException silent) {
       trouble.is(Trouble.Kind.KAFKA, silent.toString());
     }
-    lagNanos = clocks.nowNanos();
+    lagNanos = clock.nowNanos();
   }
 
   /**

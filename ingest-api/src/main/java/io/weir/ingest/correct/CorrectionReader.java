@@ -2,6 +2,7 @@
 package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.ingest.clock.LocalClock;
 import io.weir.topics.model.Correction;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
@@ -25,15 +26,15 @@ public final class CorrectionReader {
 
   private final DebtCaps debtCaps;
   private final CorrectionStatistics statistics;
-  private final Clocks clocks;
+  private final LocalClock clock;
   private long loggedNanos;
 
   /** A reader that has read nothing yet. */
-  public CorrectionReader(DebtCaps debtCaps, CorrectionStatistics statistics, Clocks clocks) {
+  public CorrectionReader(DebtCaps debtCaps, CorrectionStatistics statistics, LocalClock clock) {
     this.debtCaps = debtCaps;
     this.statistics = statistics;
-    this.clocks = clocks;
-    this.loggedNanos = clocks.nowNanos() - LOG_NANOS;
+    this.clock = clock;
+    this.loggedNanos = clock.nowNanos() - LOG_NANOS;
   }
 
   /** Adds what a record says to the backlog. */
@@ -87,7 +88,7 @@ public final class CorrectionReader {
   }
 
   private void log(ConsumerRecord<byte[], byte[]> record, MalformedRecordException malformed) {
-    long nowNanos = clocks.nowNanos();
+    long nowNanos = clock.nowNanos();
     if (nowNanos - loggedNanos >= LOG_NANOS) {
       loggedNanos = nowNanos;
       LOG.warn(

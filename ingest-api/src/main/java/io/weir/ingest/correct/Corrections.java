@@ -3,6 +3,7 @@ package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
+import io.weir.ingest.clock.LocalClock;
 import io.weir.topics.model.PolicySet;
 import java.util.function.Supplier;
 
@@ -47,12 +48,12 @@ public final class Corrections implements AutoCloseable {
       CacheLife life,
       Supplier<PolicySet> policies,
       CorrectionStatistics statistics) {
-    Clocks clocks = Clocks.ofSystem();
+    LocalClock clock = LocalClock.ofSystem();
     Trouble trouble = new Trouble();
     CorrectionLoop loop =
         new CorrectionLoop(
-            settings, corrector, life, new DebtCaps(policies), statistics, trouble, clocks);
-    CacheWatch watch = new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clocks);
+            settings, corrector, life, new DebtCaps(policies), statistics, trouble, clock);
+    CacheWatch watch = new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clock);
     return new Corrections(loop, watch, trouble, statistics);
   }
 

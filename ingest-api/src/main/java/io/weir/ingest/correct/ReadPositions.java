@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.ingest.clock.LocalClock;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -31,7 +32,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
   private final Consumer<byte[], byte[]> consumer;
   private final Backlog backlog;
   private final CorrectionStatistics statistics;
-  private final Clocks clocks;
+  private final LocalClock clock;
   private final Map<TopicPartition, Long> readTo = new HashMap<>();
   private final Map<TopicPartition, Long> committed = new HashMap<>();
   private long committedNanos;
@@ -40,12 +41,12 @@ final class ReadPositions implements ConsumerRebalanceListener {
       Consumer<byte[], byte[]> consumer,
       Backlog backlog,
       CorrectionStatistics statistics,
-      Clocks clocks) {
+      LocalClock clock) {
     this.consumer = consumer;
     this.backlog = backlog;
     this.statistics = statistics;
-    this.clocks = clocks;
-    this.committedNanos = clocks.nowNanos();
+    this.clock = clock;
+    this.committedNanos = clock.nowNanos();
   }
 
   /** Takes note that records of partitions were read. */
@@ -57,7 +58,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
 
   /** Commits what is answered, when the last commit is long enough ago. */
   void commitNowAndThen() {
-    if (clocks.nowNanos() - committedNanos >= COMMIT_INTERVAL_NANOS) {
+    if (clock.nowNanos() - committedNanos >= COMMIT_INTERVAL_NANOS) {
       commit();
     }
   }
@@ -75,7 +76,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
     if (offsets.isEmpty()) {
       return;
     }
-    committedNanos = clocks.nowNanos();
+    committedNanos = clock.nowNanos();
     try {
       try {
         consumer.commitSync(offsets, COMMIT_TIMEOUT);

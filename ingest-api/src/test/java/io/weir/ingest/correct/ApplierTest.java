@@ -26,7 +26,7 @@ final class ApplierTest {
   private final Applier applier = applier(1_000);
 
   private Applier applier(int perSecond) {
-    return new Applier(corrector, life, perSecond, statistics, trouble, clock.clocks());
+    return new Applier(corrector, life, perSecond, statistics, trouble, clock.clock());
   }
 
   @Test
@@ -117,7 +117,7 @@ final class ApplierTest {
 
   @Test
   void step_outcomes_areCounted_andAgesOfChangesToldOnce() {
-    long nowMillis = clock.clocks().nowEpochMillis();
+    long nowMillis = clock.clock().nowEpochMillis();
     Correction gap = TestCorrections.correction("a", 1, 1, nowMillis - 900, nowMillis - 50);
     backlog.add(new Backlog.Fix(0, 0, new Bounded(gap, 100)));
     applier.step(backlog);

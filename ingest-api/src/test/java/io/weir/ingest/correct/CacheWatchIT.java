@@ -12,6 +12,7 @@ import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisCacheLife;
 import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.record.Await;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
@@ -65,7 +66,7 @@ final class CacheWatchIT {
   private void watch(String node, CorrectionStatistics statistics, CacheLife life) {
     CorrectionSettings settings = new CorrectionSettings(node, kafka.bootstrapServers(), 1);
     CacheWatch watch =
-        new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, Clocks.ofSystem());
+        new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, LocalClock.ofSystem());
     watch.start();
     watches.add(watch);
   }

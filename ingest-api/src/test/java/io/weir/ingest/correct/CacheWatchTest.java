@@ -17,7 +17,7 @@ final class CacheWatchTest {
   private final List<CacheLoss> announced = new ArrayList<>();
   private boolean kafkaAnswers = true;
   private final CorrectionStatistics statistics = new CorrectionStatistics(new CollectedAges());
-  private final CacheWatch watch = new CacheWatch(life, this::announce, statistics, clock.clocks());
+  private final CacheWatch watch = new CacheWatch(life, this::announce, statistics, clock.clock());
 
   private void announce(CacheLoss loss) throws LossAnnouncer.FailedException {
     if (!kafkaAnswers) {
@@ -48,7 +48,7 @@ final class CacheWatchTest {
     assertTrue(watch.look() > 0);
     assertTrue(watch.look() > 0);
 
-    assertEquals(List.of(new CacheLoss("g1", clock.clocks().nowEpochMillis())), announced);
+    assertEquals(List.of(new CacheLoss("g1", clock.clock().nowEpochMillis())), announced);
     assertEquals(1, statistics.restorationsBegun());
     assertEquals(0, statistics.restorationsCompleted());
     life.set(Warmth.WARM);
@@ -85,7 +85,7 @@ final class CacheWatchTest {
               throw new LossAnnouncer.FailedException("away", new IllegalStateException());
             },
             statistics,
-            clock.clocks());
+            clock.clock());
     life.set(Warmth.COLD);
     unlucky.look();
     assertEquals(List.of(), life.abandoned());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.ingest.clock.LocalClock;
 import java.util.concurrent.TimeUnit;
 
 /** Clocks that stand still until they are moved. */
@@ -8,8 +9,8 @@ final class HandClock {
   private long nanos = 1_000_000_000_000L;
   private long epochMillis = 1_800_000_000_000L;
 
-  Clocks clocks() {
-    return new Clocks(() -> nanos, () -> epochMillis);
+  LocalClock clock() {
+    return new LocalClock(() -> nanos, () -> epochMillis);
   }
 
   long nanos() {

@@ -3,6 +3,7 @@ package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.ingest.clock.LocalClock;
 import io.weir.topics.model.PolicySet;
 
 /** One applier over a real broker and a cache in memory. */
@@ -21,7 +22,7 @@ final class LoopNode implements AutoCloseable {
             new DebtCaps(() -> PolicySet.EMPTY),
             statistics,
             trouble,
-            Clocks.ofSystem());
+            LocalClock.ofSystem());
     loop.start();
   }
 
