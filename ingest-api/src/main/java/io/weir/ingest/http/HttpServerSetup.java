@@ -5,10 +5,8 @@ import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
 import java.time.Duration;
 import java.util.concurrent.Executor;
-import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
-import org.eclipse.jetty.server.NetworkConnectionLimit;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.VirtualThreads;
@@ -62,13 +60,16 @@ final class HttpServerSetup {
         server -> {
           server.insertHandler(new FrontDoor(threads, admission, bodies, statistics));
           server.setErrorHandler(new ProblemWriter());
-          NetworkConnectionLimit limit =
-              new NetworkConnectionLimit(settings.maxConnections(), server);
-          limit.setEndPointIdleTimeout(IDLE_KEPT_AT_THE_LIMIT.toMillis());
-          server.addBean(limit);
-          statistics.watchConnections(limit::getNetworkConnectionCount);
         });
-    config.jetty.addConnector((server, http) -> connector(server, http, settings));
+    config.jetty.addConnector(
+        (server, http) -> {
+          ServerConnector connector = connector(server, http, settings);
+          ConnectionLimit limit =
+              new ConnectionLimit(settings.maxConnections(), IDLE_KEPT_AT_THE_LIMIT, connector);
+          connector.addBean(limit);
+          statistics.watchConnections(limit::getNetworkConnectionCount);
+          return connector;
+        });
     statistics.watch(admission, bodies);
   }
 
@@ -93,7 +94,8 @@ final class HttpServerSetup {
     http.setIdleTimeout(STALLED.toMillis());
   }
 
-  private static Connector connector(Server server, HttpConfiguration http, HttpSettings settings) {
+  private static ServerConnector connector(
+      Server server, HttpConfiguration http, HttpSettings settings) {
     ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
     connector.setHost(settings.host());
     connector.setPort(settings.port());
