@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
  * They are forgotten when nothing was decided here for {@value #FORGET_AFTER_MILLIS} ms. So an
  * outage admits, on each node and for each bucket, at most the share of the capacity and what it
  * refills; a quota its share. Of more than {@value #MAX_BUCKETS} buckets some are forgotten sooner
- * and begin full again, those of the clients with most of them first.
+ * and begin full again, those of clients with most of them first.
  *
  * <p>A cost above the share, though not above the limit, is refused until the cache is back: the
  * bound goes before the large call.
@@ -30,7 +30,7 @@ public final class LocalDecider {
   /** Most nodes that may share the traffic. */
   public static final int MAX_NODES = 1_000;
 
-  /** Bound on memory: some 300 bytes each. */
+  /** Bound on memory: some 400 bytes each. */
   static final int MAX_BUCKETS = 100_000;
 
   /**
