@@ -22,6 +22,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
 /** Creates the catalogue's topics, and compares a cluster with it. Not safe for threads. */
@@ -79,22 +80,30 @@ public final class TopicAdmin implements AutoCloseable {
         created.add(topic.name());
       }
     }
-    awaitKnown(created);
-    awaitLeaders(created, partitions);
+    await("list them", () -> isListed(created));
+    await("know their leaders", () -> isLed(created, partitions));
     return created;
   }
 
-  /** A broker learns of a new topic a moment after it was created. */
-  private void awaitKnown(List<String> created) throws TopicAdminException {
+  private interface Look {
+    boolean isDone() throws TopicAdminException;
+  }
+
+  private void await(String what, Look look) throws TopicAdminException {
     int looks = 0;
-    while (!call("list topics", admin.listTopics().names()::get).containsAll(created)) {
+    while (!look.isDone()) {
       if (++looks > MAX_LOOKS) {
         throw new TopicAdminException(
-            "Kafka at " + bootstrapServers + " (WEIR_KAFKA) created topics but does not list them",
+            "Kafka at " + bootstrapServers + " (WEIR_KAFKA) created topics but does not " + what,
             null);
       }
       LockSupport.parkNanos(KNOWN_PAUSE_NANOS);
     }
+  }
+
+  /** A broker learns of a new topic a moment after it was created. */
+  private boolean isListed(List<String> created) throws TopicAdminException {
+    return call("list topics", admin.listTopics().names()::get).containsAll(created);
   }
 
   /**
@@ -102,14 +111,23 @@ public final class TopicAdmin implements AutoCloseable {
    * it can refuse a producer's first batch and take the next, after which it never takes the first:
    * of a producer without records it accepts any sequence to begin with.
    */
-  private void awaitLeaders(List<String> created, int partitions) throws TopicAdminException {
+  private boolean isLed(List<String> created, int partitions) throws TopicAdminException {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
     for (String topic : created) {
       for (int partition = 0; partition < partitions; partition++) {
         ends.put(new TopicPartition(topic, partition), OffsetSpec.latest());
       }
     }
-    call("read the end of new topics", admin.listOffsets(ends).all()::get);
+    try {
+      call("read the end of new topics", admin.listOffsets(ends).all()::get);
+      return true;
+    } catch (TopicAdminException failed) {
+      // another broker was asked than the one that listed them; the client tries that once only
+      if (failed.getCause() instanceof UnknownTopicOrPartitionException) {
+        return false;
+      }
+      throw failed;
+    }
   }
 
   private void create(NewTopic topic) throws TopicAdminException {
