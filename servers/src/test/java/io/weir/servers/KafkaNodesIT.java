@@ -40,7 +40,8 @@ final class KafkaNodesIT {
           Objects.requireNonNull(descriptions.get("kept")).partitions().get(0).replicas().size());
       assertEquals(
           "2", Objects.requireNonNull(configs.get(topic)).get("min.insync.replicas").value());
-      kafka.stopOne();
+      int controller = admin.describeMetadataQuorum().quorumInfo().get().leaderId();
+      kafka.stop(controller % 3 + 1);
       Map<String, Object> settings =
           Map.of("bootstrap.servers", kafka.bootstrapServers(), "acks", "all");
       try (KafkaProducer<byte[], byte[]> producer =

@@ -5,13 +5,19 @@ import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.KafkaNode;
 import io.weir.servers.Ports;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.Uuid;
 
@@ -19,7 +25,7 @@ import org.apache.kafka.common.Uuid;
 public final class TestKafkaCluster implements AutoCloseable {
   private final Path folder = TempFolders.create("kafka-cluster");
   private final List<KafkaNode> nodes;
-  private final List<EmbeddedKafka> running = new ArrayList<>();
+  private final Map<Integer, EmbeddedKafka> running = new ConcurrentHashMap<>();
 
   private TestKafkaCluster(List<KafkaNode> nodes) {
     this.nodes = nodes;
@@ -33,7 +39,7 @@ public final class TestKafkaCluster implements AutoCloseable {
   public static TestKafkaCluster start(int brokers) throws IOException {
     TestKafkaCluster cluster = new TestKafkaCluster(nodes(brokers));
     try {
-      cluster.startAll();
+      atOnce(cluster.nodes, cluster::start);
       return cluster;
     } catch (CompletionException failed) {
       cluster.close();
@@ -57,13 +63,13 @@ public final class TestKafkaCluster implements AutoCloseable {
     return nodes;
   }
 
-  /** At once: a broker is up only when most of them are. */
-  private void startAll() {
-    ExecutorService threads = Executors.newFixedThreadPool(nodes.size());
+  /** A broker is up, and goes down in order, only while most of them are up: all at once. */
+  private static <T> void atOnce(Collection<T> each, Consumer<T> action) {
+    ExecutorService threads = Executors.newFixedThreadPool(Math.max(1, each.size()));
     try {
       CompletableFuture.allOf(
-              nodes.stream()
-                  .map(node -> CompletableFuture.runAsync(() -> start(node), threads))
+              each.stream()
+                  .map(one -> CompletableFuture.runAsync(() -> action.accept(one), threads))
                   .toArray(CompletableFuture[]::new))
           .join();
     } finally {
@@ -74,11 +80,9 @@ public final class TestKafkaCluster implements AutoCloseable {
   private void start(KafkaNode node) {
     try {
       EmbeddedKafka broker = EmbeddedKafka.start(folder.resolve("node-" + node.id()), node);
-      synchronized (this) {
-        running.add(broker);
-      }
+      running.put(node.id(), broker);
     } catch (IOException failed) {
-      throw new CompletionException(failed);
+      throw new UncheckedIOException(failed);
     }
   }
 
@@ -89,14 +93,19 @@ public final class TestKafkaCluster implements AutoCloseable {
         .collect(Collectors.joining(","));
   }
 
-  /** Stops one broker for good. */
-  public synchronized void stopOne() {
-    running.remove(running.size() - 1).close();
+  /**
+   * Stops a broker for good. It asks the active controller for leave, so let it be another than
+   * that one.
+   *
+   * @param node from 1
+   */
+  public void stop(int node) {
+    Objects.requireNonNull(running.remove(node), () -> "node " + node + " does not run").close();
   }
 
   @Override
-  public synchronized void close() {
-    running.parallelStream().forEach(EmbeddedKafka::close);
+  public void close() {
+    atOnce(running.values(), EmbeddedKafka::close);
     running.clear();
     TempFolders.delete(folder);
   }
