@@ -38,8 +38,21 @@ public final class Recorded {
     }
   }
 
+  /** Takes one record after another. */
+  @FunctionalInterface
+  public interface Reader {
+    void take(Row row);
+  }
+
+  /** All records there are now. */
   public static List<Row> all(String bootstrapServers, String topic) throws IOException {
     List<Row> rows = new ArrayList<>();
+    each(bootstrapServers, topic, rows::add);
+    return rows;
+  }
+
+  /** Hands on all records there are now, in the order of each partition, keeping none. */
+  public static void each(String bootstrapServers, String topic, Reader reader) throws IOException {
     try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
         new KafkaConsumer<>(
             Map.of(
@@ -58,11 +71,10 @@ public final class Recorded {
       while (partitions.stream().anyMatch(p -> consumer.position(p) < ends.getOrDefault(p, 0L))) {
         for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
             consumer.poll(Duration.ofMillis(200))) {
-          rows.add(row(record));
+          reader.take(row(record));
         }
       }
     }
-    return rows;
   }
 
   private static Row row(ConsumerRecord<byte @Nullable [], byte @Nullable []> record)

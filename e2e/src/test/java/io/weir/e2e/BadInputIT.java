@@ -78,7 +78,10 @@ final class BadInputIT {
 
       String reports = weir.awaitLine("reports    ");
       JsonNode usage =
-          JSON.readTree(get(reports + "v1/usage?client=acme&window=total&from=2026-01-01&status=any", position));
+          JSON.readTree(
+              get(
+                  reports + "v1/usage?client=acme&window=total&from=2026-01-01&status=any",
+                  position));
       assertEquals(3, usage.path("data").path(0).path("allowed").asLong(), usage.toString());
 
       WeirProcess verify =

@@ -4,7 +4,6 @@ package io.weir.ingest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.servers.testing.TestKafka;
-import io.weir.servers.testing.TestKafkaCluster;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -49,16 +48,6 @@ final class NewTopicsIT {
       producer.flush();
 
       assertEquals(0, sent.stream().filter(NewTopicsIT::hasFailed).count());
-    }
-  }
-
-  /** One broker knows of a topic, and another, which is asked next, does not yet. */
-  @Test
-  void createMissing_onThreeBrokers_waitsUntilTheyKnow() throws Exception {
-    try (TestKafkaCluster kafka = TestKafkaCluster.start(3);
-        TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers())) {
-      assertEquals(
-          Topics.all().size(), admin.createMissing(PARTITIONS / 3, Optional.empty()).size());
     }
   }
 

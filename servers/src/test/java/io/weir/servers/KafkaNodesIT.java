@@ -4,28 +4,38 @@ package io.weir.servers;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.weir.servers.testing.TestKafkaCluster;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
 final class KafkaNodesIT {
+  @TempDir Path folder;
+
   @Test
   void threeNodes_keepATopicThreeTimes_andTakeRecordsWithoutOneOfThem() throws Exception {
-    try (TestKafkaCluster kafka = TestKafkaCluster.start(3);
-        Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+    List<KafkaNode> nodes = nodes(3);
+    List<EmbeddedKafka> kafka = startAll(nodes);
+    Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap(nodes), "acks", "all");
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap(nodes)))) {
       admin
           .createTopics(List.of(new NewTopic("kept", Optional.of(1), Optional.empty())))
           .all()
@@ -40,14 +50,13 @@ final class KafkaNodesIT {
           Objects.requireNonNull(descriptions.get("kept")).partitions().get(0).replicas().size());
       assertEquals(
           "2", Objects.requireNonNull(configs.get(topic)).get("min.insync.replicas").value());
-      int controller = admin.describeMetadataQuorum().quorumInfo().get().leaderId();
-      kafka.stop(controller % 3 + 1);
-      Map<String, Object> settings =
-          Map.of("bootstrap.servers", kafka.bootstrapServers(), "acks", "all");
+      kafka.remove(2).close();
       try (KafkaProducer<byte[], byte[]> producer =
           new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
         assertEquals(0, producer.send(new ProducerRecord<>("kept", new byte[1])).get().offset());
       }
+    } finally {
+      kafka.parallelStream().forEach(EmbeddedKafka::close);
     }
   }
 
@@ -58,5 +67,45 @@ final class KafkaNodesIT {
         () ->
             new KafkaNode(
                 2, "cluster", List.of(1), List.of(new KafkaNode.Listener("PLAINTEXT", 2, 2))));
+  }
+
+  private static List<KafkaNode> nodes(int count) throws Exception {
+    String clusterId = Uuid.randomUuid().toString();
+    List<Integer> controllers = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      controllers.add(Ports.free());
+    }
+    List<KafkaNode> nodes = new ArrayList<>();
+    for (int i = 1; i <= count; i++) {
+      int port = Ports.free();
+      nodes.add(
+          new KafkaNode(
+              i, clusterId, controllers, List.of(new KafkaNode.Listener("PLAINTEXT", port, port))));
+    }
+    return nodes;
+  }
+
+  /** At once: a node is up only when most of them are. */
+  private List<EmbeddedKafka> startAll(List<KafkaNode> nodes) throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(nodes.size());
+    try {
+      List<Future<EmbeddedKafka>> starting = new ArrayList<>();
+      for (KafkaNode node : nodes) {
+        starting.add(
+            threads.submit(() -> EmbeddedKafka.start(folder.resolve("node-" + node.id()), node)));
+      }
+      List<EmbeddedKafka> started = new ArrayList<>();
+      for (Future<EmbeddedKafka> start : starting) {
+        started.add(start.get());
+      }
+      return started;
+    } finally {
+      threads.shutdown();
+    }
+  }
+
+  private static String bootstrap(List<KafkaNode> nodes) {
+    return String.join(
+        ",", nodes.stream().map(node -> "127.0.0.1:" + node.listeners().get(0).port()).toList());
   }
 }

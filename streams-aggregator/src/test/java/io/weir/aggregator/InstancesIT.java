@@ -86,8 +86,7 @@ final class InstancesIT {
 
       String client = Calls.clientOf("acme", 0, 1);
       String position = send(broker, 0, client);
-      HttpResponse<String> report =
-          get(first, Reports.TOTAL + client, "Usage-Position", position);
+      HttpResponse<String> report = get(first, Reports.TOTAL + client, "Usage-Position", position);
       assertEquals(200, report.statusCode(), report.body());
     }
   }

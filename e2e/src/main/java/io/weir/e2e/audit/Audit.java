@@ -120,36 +120,42 @@ final class Audit {
   private Map<Truth.Told, Long> recorded() throws IOException {
     Map<Truth.Told, Long> recorded = new HashMap<>();
     Set<String> batches = new HashSet<>();
-    for (Recorded.Row row : Recorded.all(deployment.kafka(), "weir.calls.v1")) {
-      String batch = row.callBatch();
-      if (batch != null && batches.add(batch)) {
-        for (JsonNode line : row.lines()) {
-          recorded.put(
-              new Truth.Told(
-                  line.path("client").asText(),
-                  line.path("id").asText(),
-                  line.path("allowed").asBoolean()),
-              line.path("cost").asLong());
-        }
-      }
-    }
+    Recorded.each(
+        deployment.kafka(),
+        "weir.calls.v1",
+        row -> {
+          String batch = row.callBatch();
+          if (batch != null && batches.add(batch)) {
+            row.lines().forEach(line -> recorded.put(told(line), line.path("cost").asLong()));
+          }
+        });
     return recorded;
+  }
+
+  /** The names of clients are few, and the calls many: one text for each. */
+  private static Truth.Told told(JsonNode line) {
+    return new Truth.Told(
+        line.path("client").asText().intern(),
+        line.path("id").asText(),
+        line.path("allowed").asBoolean());
   }
 
   private Map<String, Sums> ledger() throws IOException {
     Map<String, Sums> ledger = new HashMap<>();
-    for (Recorded.Row row : Recorded.all(deployment.kafka(), "weir.usage.ledger.v1")) {
-      for (JsonNode line : row.lines()) {
-        if (line.has("client")) {
-          ledger
-              .computeIfAbsent(line.path("client").asText(), client -> new Sums())
-              .add(
-                  line.path("quantity").asLong(),
-                  line.path("calls_allowed").asLong(),
-                  line.path("calls_denied").asLong());
-        }
-      }
-    }
+    Recorded.each(
+        deployment.kafka(),
+        "weir.usage.ledger.v1",
+        row ->
+            row.lines().stream()
+                .filter(line -> line.has("client"))
+                .forEach(
+                    line ->
+                        ledger
+                            .computeIfAbsent(line.path("client").asText(), client -> new Sums())
+                            .add(
+                                line.path("quantity").asLong(),
+                                line.path("calls_allowed").asLong(),
+                                line.path("calls_denied").asLong())));
     return ledger;
   }
 
