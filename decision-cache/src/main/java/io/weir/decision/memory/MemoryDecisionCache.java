@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * The decision cache kept in this process: for development, tests, and one node alone. Decides one
  * check after another under a lock. Its buckets end with the process.
  *
- * <p>It may have a bound on the number of buckets. Each one more makes another be forgotten before
- * its time, and so be full: of a few taken at random one of the client (hash tag of the key) that
- * has most, so that a client that invents names forgets its own; when all have as many, the one
- * that would be full soonest.
+ * <p>It may have a bound on the number of buckets. Each one more makes another be forgotten: of a
+ * few taken at random one that is full by now; else before its time one of the client (hash tag of
+ * the key) that has most, so that a client that invents names forgets its own; when all have as
+ * many, the one that would be full soonest.
  */
 public final class MemoryDecisionCache implements DecisionCache {
   /** Buckets below which nothing is swept out. */
@@ -204,20 +204,26 @@ public final class MemoryDecisionCache implements DecisionCache {
     String chosen = names.get(random.nextInt(names.size()));
     for (int i = 1; i < SAMPLE; i++) {
       String other = names.get(random.nextInt(names.size()));
-      chosen = isRatherForgotten(other, chosen) ? other : chosen;
+      chosen = isRatherForgotten(other, chosen, nowEpochMicros) ? other : chosen;
     }
-    boolean isFull = kept(chosen, nowEpochMicros) == null;
-    forgottenBuckets += isFull ? 0 : 1;
+    forgottenBuckets += isExpired(chosen, nowEpochMicros) ? 0 : 1;
     remove(chosen);
   }
 
-  private boolean isRatherForgotten(String one, String other) {
+  private boolean isRatherForgotten(String one, String other, long nowEpochMicros) {
+    if (isExpired(one, nowEpochMicros) || isExpired(other, nowEpochMicros)) {
+      return isExpired(one, nowEpochMicros);
+    }
     int more = bucketsOfTag(one) - bucketsOfTag(other);
     return more > 0 || (more == 0 && expires(one) < expires(other));
   }
 
   private int bucketsOfTag(String bucket) {
     return bucketsOfTag.getOrDefault(hashTag(bucket), 0);
+  }
+
+  private boolean isExpired(String bucket, long nowEpochMicros) {
+    return expires(bucket) <= nowEpochMicros;
   }
 
   private long expires(String bucket) {

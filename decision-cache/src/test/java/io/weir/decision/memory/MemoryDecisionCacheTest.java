@@ -111,6 +111,21 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
   }
 
   @Test
+  void take_someAreFullByNow_forgetsThemBeforeThoseOfAClientWithMore() {
+    MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 40);
+    for (int i = 0; i < 20; i++) {
+      bounded.take(check("{" + i + "}", 1));
+    }
+    nowEpochMicros.addAndGet(3_600_000_000L);
+    for (int i = 0; i < 30; i++) {
+      bounded.take(check("{pair" + i / 2 + "}" + i, 1));
+    }
+
+    assertEquals(40, bounded.bucketCount());
+    assertEquals(0, bounded.forgottenBuckets());
+  }
+
+  @Test
   void take_atTheBoundWithBucketsThatAreFull_countsThemNotAsForgotten() {
     MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 4);
     for (int i = 0; i < 100; i++) {
