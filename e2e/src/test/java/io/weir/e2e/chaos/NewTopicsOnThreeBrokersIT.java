@@ -9,6 +9,7 @@ import io.weir.topics.catalog.Topics;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Found by {@code ./weir chaos}: one broker knew of a new topic, the next that was asked did not.
  */
+@Tag("slow")
 @Timeout(300)
 final class NewTopicsOnThreeBrokersIT {
   private static final int PARTITIONS = 50;
