@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
@@ -38,12 +39,6 @@ public final class Recorded {
     }
   }
 
-  /** Takes one record after another. */
-  @FunctionalInterface
-  public interface Reader {
-    void take(Row row);
-  }
-
   /** All records there are now. */
   public static List<Row> all(String bootstrapServers, String topic) throws IOException {
     List<Row> rows = new ArrayList<>();
@@ -52,7 +47,8 @@ public final class Recorded {
   }
 
   /** Hands on all records there are now, in the order of each partition, keeping none. */
-  public static void each(String bootstrapServers, String topic, Reader reader) throws IOException {
+  public static void each(String bootstrapServers, String topic, Consumer<Row> reader)
+      throws IOException {
     try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
         new KafkaConsumer<>(
             Map.of(
@@ -71,7 +67,7 @@ public final class Recorded {
       while (partitions.stream().anyMatch(p -> consumer.position(p) < ends.getOrDefault(p, 0L))) {
         for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
             consumer.poll(Duration.ofMillis(200))) {
-          reader.take(row(record));
+          reader.accept(row(record));
         }
       }
     }

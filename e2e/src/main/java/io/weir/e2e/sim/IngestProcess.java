@@ -89,10 +89,10 @@ final class IngestProcess {
     this.gate =
         new CheckGate(PolicyMatcher.of(world.plan().policies()), cache, local, log, world::nextId);
     this.settler = new Settler(new LogSearch(world, node.name()), log);
-    LocalClock clocks = new LocalClock(localClock.nanos(), clock::epochMillis);
+    LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
     CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
-    this.watch = new CacheWatch(cache, world.announcer(node), statistics, clocks);
-    this.feed = new CorrectionFeed(world, node, cache, statistics, clocks);
+    this.watch = new CacheWatch(cache, world.announcer(node), statistics, correcting);
+    this.feed = new CorrectionFeed(world, node, cache, statistics, correcting);
     this.awaitedUntilMicros =
         world.scheduler().nowMicros()
             + (world.kafka().isReachedBy(node.name()) ? INTRODUCTION_MICROS : 0);
