@@ -34,8 +34,7 @@ final class ConnectionLimit extends NetworkConnectionLimit implements Connection
   protected void limit() {
     connector.setAccepting(false);
     if (!crowded) {
-      crowded = true;
-      keepIdle(idleKeptAtTheLimitMillis);
+      setCrowded(true);
     }
   }
 
@@ -55,13 +54,22 @@ final class ConnectionLimit extends NetworkConnectionLimit implements Connection
   @Override
   public void onClosed(SelectableChannel channel) {
     super.onClosed(channel);
-    if (crowded && getNetworkConnectionCount() < getMaxNetworkConnectionCount() * ROOMY) {
-      crowded = false;
-      keepIdle(connector.getIdleTimeout());
+    if (crowded && isRoomy()) {
+      setCrowded(false);
+      if (!isRoomy()) {
+        // a burst came in between, and its limit() may still have seen the crowd of before
+        setCrowded(true);
+      }
     }
   }
 
-  private void keepIdle(long millis) {
+  private boolean isRoomy() {
+    return getNetworkConnectionCount() < getMaxNetworkConnectionCount() * ROOMY;
+  }
+
+  private void setCrowded(boolean crowded) {
+    this.crowded = crowded;
+    long millis = crowded ? idleKeptAtTheLimitMillis : connector.getIdleTimeout();
     for (EndPoint each : connector.getConnectedEndPoints()) {
       each.setIdleTimeout(millis);
     }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Correction;
 import java.util.ArrayList;
@@ -157,7 +158,7 @@ final class BacklogTest {
     List<String> names = new ArrayList<>();
     for (Bounded fix : fixes) {
       String bucket = fix.correction().bucket();
-      String client = bucket.substring(bucket.indexOf(':', 4) + 1, bucket.indexOf('}'));
+      String client = BucketKeys.clientPart(bucket);
       names.add(client + fix.correction().version());
     }
     return names;

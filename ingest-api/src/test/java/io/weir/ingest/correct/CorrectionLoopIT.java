@@ -12,6 +12,7 @@ import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.record.Await;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Correction;
 import io.weir.topics.wire.CorrectionCodec;
@@ -221,8 +222,7 @@ final class CorrectionLoopIT {
 
   private static int partition(Correction correction) {
     String bucket = correction.bucket();
-    return TestCorrections.partition(
-        bucket.substring(bucket.indexOf(':', 4) + 1, bucket.indexOf('}')), PARTITIONS);
+    return TestCorrections.partition(BucketKeys.clientPart(bucket), PARTITIONS);
   }
 
   @Test

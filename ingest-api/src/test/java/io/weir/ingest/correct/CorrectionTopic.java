@@ -3,6 +3,7 @@ package io.weir.ingest.correct;
 
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Correction;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -87,7 +88,7 @@ final class CorrectionTopic {
 
   private ProducerRecord<byte[], byte[]> record(Correction correction) {
     String bucket = correction.bucket();
-    String client = bucket.substring(bucket.indexOf(':', 4) + 1, bucket.indexOf('}'));
+    String client = BucketKeys.clientPart(bucket);
     return record(
         TestCorrections.partition(client, partitions),
         bucket,

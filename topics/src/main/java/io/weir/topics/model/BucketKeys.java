@@ -36,6 +36,12 @@ public final class BucketKeys {
   /** Characters of a hash in Base64. */
   private static final int HASH_CHARS = HASH_BYTES / 3 * 4;
 
+  private static final String CLIENT_START = VERSION + ":{";
+  private static final String CLIENT_END = "}:";
+
+  /** Begins a name that is replaced by its hash. */
+  private static final String HASHED = "h:";
+
   private BucketKeys() {}
 
   /** The bucket of a policy whose key is the client alone. */
@@ -57,21 +63,36 @@ public final class BucketKeys {
   }
 
   /**
+   * The client that a key names: its name, or {@code h:…} when the name is hashed.
+   *
+   * @throws IllegalArgumentException when the key is not one of ours
+   */
+  public static String clientPart(String key) {
+    if (!key.startsWith(CLIENT_START)) {
+      throw new IllegalArgumentException("not a bucket's key: " + key);
+    }
+    return partAt(CLIENT_START.length(), key);
+  }
+
+  /**
    * The policy that a key names: its name, or {@code h:…} when the name is hashed.
    *
    * @throws IllegalArgumentException when the key is not one of ours
    */
   public static String policyPart(String key) {
-    int client = key.startsWith(VERSION + ":{") ? key.indexOf("}:", VERSION.length()) : -1;
-    int start = client + 2;
-    int colon = client < 0 ? -1 : key.indexOf(':', start);
-    if (colon < 0) {
+    int clientEnd = key.startsWith(CLIENT_START) ? key.indexOf(CLIENT_END) : -1;
+    if (clientEnd < 0) {
       throw new IllegalArgumentException("not a bucket's key: " + key);
     }
-    if (key.startsWith("h:", start)) {
-      return key.substring(start, Math.min(key.length(), start + 2 + HASH_CHARS));
-    }
+    return partAt(clientEnd + CLIENT_END.length(), key);
+  }
+
+  private static String partAt(int start, String key) {
     try {
+      if (key.startsWith(HASHED, start)) {
+        return key.substring(start, start + HASHED.length() + HASH_CHARS);
+      }
+      int colon = key.indexOf(':', start);
       int length = Integer.parseInt(key, start, colon, 10);
       return key.substring(colon + 1, colon + 1 + length);
     } catch (NumberFormatException | IndexOutOfBoundsException malformed) {
@@ -81,12 +102,12 @@ public final class BucketKeys {
 
   /** What all keys of a client begin with. */
   public static String clientPrefix(String client) {
-    return VERSION + ":{" + part(client) + "}:";
+    return CLIENT_START + part(client) + CLIENT_END;
   }
 
   /** A name in the form in which it stands in a key. */
   public static String part(String name) {
-    return isPlain(name) ? name.length() + ":" + name : "h:" + hash(name);
+    return isPlain(name) ? name.length() + ":" + name : HASHED + hash(name);
   }
 
   private static boolean isPlain(String name) {

@@ -3,12 +3,15 @@ package io.weir.topics.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class BucketKeysTest {
   /** Names that have broken someone's keys. */
@@ -89,6 +92,52 @@ class BucketKeysTest {
     String tag = key.substring(open + 1, key.indexOf('}', open));
     assertTrue(!tag.isEmpty(), key);
     return tag;
+  }
+
+  @Test
+  void parts_anyNames_areThoseTheKeyWasMadeOf() {
+    for (String client : NAMES) {
+      for (String policy : NAMES) {
+        String key = BucketKeys.ofClientAndEndpoint(policy, client, "GET /v1/{item}:}:");
+        for (String each : List.of(key, BucketKeys.ofPeriod(key, 1_764_547_200))) {
+          assertEquals(named(client), BucketKeys.clientPart(each));
+          assertEquals(named(policy), BucketKeys.policyPart(each));
+        }
+        assertEquals(named(policy), BucketKeys.policyPart(BucketKeys.ofClient(policy, client)));
+      }
+    }
+  }
+
+  /** A name as the parts of a key tell it: as it is, or hashed. */
+  private static String named(String name) {
+    String part = BucketKeys.part(name);
+    return part.startsWith("h:") ? part : name;
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "acme",
+        "w1:{",
+        "w1:{}:",
+        "w1:{4:acme",
+        "w1:{4:acme}",
+        "w1:{4:acme}:",
+        "w1:{4:acme}:burst",
+        "w1:{4:acme}:-1:burst",
+        "w1:{4:acme}:6:burst",
+        "w1:{4:acme}:h:short",
+        "w2:{4:acme}:5:burst"
+      })
+  void policyPart_otherKeys_areRefused(String key) {
+    assertThrows(IllegalArgumentException.class, () -> BucketKeys.policyPart(key));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "acme", "w1:{", "w1:{acme}:5:burst", "w1:{99:acme}:", "w2:{4:acme}:"})
+  void clientPart_otherKeys_areRefused(String key) {
+    assertThrows(IllegalArgumentException.class, () -> BucketKeys.clientPart(key));
   }
 
   @Test
