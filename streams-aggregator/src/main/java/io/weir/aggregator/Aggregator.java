@@ -113,7 +113,8 @@ public final class Aggregator implements AutoCloseable {
     Rebalances rebalances =
         new Rebalances(() -> "counted=" + instances.counted() + " here=" + instances.here());
     meterCore.setStateListener(rebalances);
-    meterCore.setUncaughtExceptionHandler(new StreamsFailures("meter-core"));
+    meterCore.setUncaughtExceptionHandler(
+        new StreamsFailures("meter-core", () -> NameCheck.isTaken(settings)));
     ProgressSignal signal = new ProgressSignal();
     TableFollower follower =
         TableFollower.start(store, config.bootstrapServers(), instances::here, signal::signal);

@@ -3,6 +3,7 @@ package io.weir.aggregator;
 
 import io.weir.aggregator.topology.StreamsSettings;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -39,9 +40,7 @@ final class NameCheck {
    * @throws AggregatorStartException when it stays, so it lives
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
-    try (Admin admin =
-        Admin.create(
-            Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers()))) {
+    try (Admin admin = connect(settings)) {
       long end = System.nanoTime() + PATIENCE.toNanos();
       Optional<MemberDescription> other = other(admin, settings);
       other.ifPresent(
@@ -77,7 +76,48 @@ final class NameCheck {
     }
   }
 
+  /**
+   * Whether another process keeps the name of this thread of Streams, which was fenced off. A
+   * consumer alone can be fenced by a join of its own, one that it gave up and that the broker took
+   * up later (KAFKA-20983). Nobody keeps such a member alive, so it vanishes within its session,
+   * and this waits as long. False, too, when Kafka does not tell.
+   */
+  static boolean isTaken(StreamsSettings settings) {
+    String thread = Thread.currentThread().getName();
+    String member = settings.instance() + thread.substring(thread.lastIndexOf('-'));
+    boolean isThere = false;
+    try (Admin admin = connect(settings)) {
+      long end = System.nanoTime() + PATIENCE.toNanos();
+      do {
+        LockSupport.parkNanos(PAUSE_NANOS);
+        try {
+          isThere =
+              members(admin, settings).stream()
+                  .anyMatch(each -> each.groupInstanceId().orElse("").equals(member));
+        } catch (ExecutionException unanswered) {
+          LOG.warn("Kafka does not tell who is called member={}", member, unanswered);
+          isThere = false;
+        }
+      } while (isThere && System.nanoTime() - end < 0);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return isThere;
+  }
+
+  private static Admin connect(StreamsSettings settings) {
+    return Admin.create(
+        Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers()));
+  }
+
   private static Optional<MemberDescription> other(Admin admin, StreamsSettings settings)
+      throws ExecutionException, InterruptedException {
+    return members(admin, settings).stream()
+        .filter(member -> isOther(member, settings))
+        .findFirst();
+  }
+
+  private static Collection<MemberDescription> members(Admin admin, StreamsSettings settings)
       throws ExecutionException, InterruptedException {
     try {
       return Objects.requireNonNull(
@@ -86,13 +126,10 @@ final class NameCheck {
                   .describedGroups()
                   .get(settings.applicationId()))
           .get()
-          .members()
-          .stream()
-          .filter(member -> isOther(member, settings))
-          .findFirst();
+          .members();
     } catch (ExecutionException failed) {
       if (failed.getCause() instanceof GroupIdNotFoundException) {
-        return Optional.empty();
+        return List.of();
       }
       throw failed;
     }

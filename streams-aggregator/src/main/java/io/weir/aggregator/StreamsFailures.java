@@ -2,6 +2,7 @@
 package io.weir.aggregator;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler;
@@ -11,8 +12,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What happens when a Streams thread dies. A failure of Kafka or of the disk is transient: a new
- * thread takes over, a bounded number of times. A process whose name was taken stops, or the two
- * would fence each other off in turn. Anything else is a broken invariant and stops the
+ * thread takes over, a bounded number of times. A process whose name another one keeps stops, or
+ * the two would fence each other off in turn. Anything else is a broken invariant and stops the
  * application: a stopped biller is better than a wrong bill.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
@@ -22,10 +23,17 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   private static final Logger LOG = LoggerFactory.getLogger(StreamsFailures.class);
 
   private final String application;
+  private final BooleanSupplier isNameTaken;
   private final AtomicInteger replacements = new AtomicInteger();
 
-  StreamsFailures(String application) {
+  /**
+   * Failures of an application.
+   *
+   * @param isNameTaken asks Kafka whether another process keeps the name of this thread
+   */
+  StreamsFailures(String application, BooleanSupplier isNameTaken) {
     this.application = application;
+    this.isNameTaken = isNameTaken;
   }
 
   @Override
@@ -34,7 +42,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
     while (root.getCause() != null) {
       root = root.getCause();
     }
-    if (root instanceof FencedInstanceIdException) {
+    if (root instanceof FencedInstanceIdException && isNameTaken.getAsBoolean()) {
       LOG.error(
           "application stopped application={}: another process was started under the name of this"
               + " one; WEIR_INSTANCE must be unique among aggregators",

@@ -69,7 +69,7 @@ final class RevivedTaskIT {
     AtomicBoolean aborted = new AtomicBoolean();
     try (Broker broker = new Broker(1);
         KafkaStreams streams = streams(broker, aborted)) {
-      streams.setUncaughtExceptionHandler(new StreamsFailures("revived"));
+      streams.setUncaughtExceptionHandler(new StreamsFailures("revived", () -> false));
       streams.start();
       Await.until("running", () -> streams.state() == KafkaStreams.State.RUNNING);
       long decidedAt = System.currentTimeMillis();

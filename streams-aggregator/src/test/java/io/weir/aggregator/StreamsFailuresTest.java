@@ -10,7 +10,8 @@ import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThr
 import org.junit.jupiter.api.Test;
 
 final class StreamsFailuresTest {
-  private final StreamsFailures failures = new StreamsFailures("test");
+  private boolean nameTaken;
+  private final StreamsFailures failures = new StreamsFailures("test", () -> nameTaken);
 
   @Test
   void failureOfKafka_replacesTheThread_aBoundedNumberOfTimes() {
@@ -24,8 +25,16 @@ final class StreamsFailuresTest {
   @Test
   void takenName_stopsTheApplication_insteadOfTakingItBack() {
     StreamsException failure = new StreamsException(new FencedInstanceIdException("fenced"));
+    nameTaken = true;
 
     assertEquals(StreamThreadExceptionResponse.SHUTDOWN_CLIENT, failures.handle(failure));
+  }
+
+  @Test
+  void ownNameFenced_replacesTheThread_sinceNobodyElseHasIt() {
+    StreamsException failure = new StreamsException(new FencedInstanceIdException("fenced"));
+
+    assertEquals(StreamThreadExceptionResponse.REPLACE_THREAD, failures.handle(failure));
   }
 
   @Test
