@@ -116,6 +116,11 @@ final class VerifyCommand implements Callable<Integer> {
     out.printf(
         "dropped as duplicate %d, refused as malformed or out of time %d%n",
         found.duplicates(), found.refused());
+    if (found.repeatedRows() > 0) {
+      out.printf(
+          "ledger rows written again, as after a reset of the aggregator: %d%n",
+          found.repeatedRows());
+    }
     found.differences().forEach(difference -> out.println("DIFFERS " + difference));
     out.printf("%d differences%n", found.differences().size());
     out.flush();

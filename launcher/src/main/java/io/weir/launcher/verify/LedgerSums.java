@@ -8,25 +8,26 @@ import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.zip.CRC32C;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds the ledger's rows up, and finds fault with what no ledger may hold. Not safe for threads.
+ * Adds the ledger's rows up, and finds fault with what no ledger may hold. A row that stands there
+ * again and says the same, as after a reset of the aggregator, is counted once. Not safe for
+ * threads.
  */
 final class LedgerSums {
   private final Map<Slot, Tally> tallies = new HashMap<>();
   private final Map<Integer, Long> closedThrough = new HashMap<>();
   private final Map<Integer, Tally> sinceClose = new HashMap<>();
   private final Map<Integer, Long> rowsSinceClose = new HashMap<>();
-  private final Set<String> recordIds = new HashSet<>();
+  private final Map<String, Long> checksums = new HashMap<>();
   private final List<String> faults = new ArrayList<>();
   private final long windowMillis;
-  private long rows;
+  private long repeatedRows;
 
   LedgerSums(long windowMillis) {
     this.windowMillis = windowMillis;
@@ -42,15 +43,27 @@ final class LedgerSums {
       faults.add(where + " is no ledger row: " + notARow.getMessage());
       return;
     }
-    rows++;
-    if (!recordIds.add(row.recordId())) {
-      faults.add(where + " repeats record " + row.recordId());
+    long checksum = checksum(row);
+    Long before = checksums.putIfAbsent(row.recordId(), checksum);
+    if (before != null) {
+      repeatedRows++;
+      if (before != checksum) {
+        faults.add(where + " says of record " + row.recordId() + " other than before");
+      }
+      return;
     }
     if (row instanceof UsageRow usage) {
       add(where, record.partition(), usage);
     } else if (row instanceof CloseRow close) {
       close(where, record.partition(), close);
     }
+  }
+
+  /** Of all that a row says, but for when it was made. */
+  private static long checksum(LedgerRow row) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(LedgerRowCodec.encode(row.emittedAt(0)));
+    return checksum.getValue();
   }
 
   private void add(String where, int partition, UsageRow row) {
@@ -128,7 +141,8 @@ final class LedgerSums {
     return faults;
   }
 
-  long rows() {
-    return rows;
+  /** Rows that stood there before, under the same record id. */
+  long repeatedRows() {
+    return repeatedRows;
   }
 }

@@ -13,6 +13,7 @@ import java.util.List;
  * @param denied recounted denied calls of the windows compared
  * @param duplicates lines the recount dropped, in the whole topic
  * @param refused lines the recount refused, in the whole topic
+ * @param repeatedRows ledger rows that stood there before, under the same record id
  * @param differences one sentence for each window that differs, and each row that no ledger may
  *     hold
  */
@@ -24,6 +25,7 @@ public record Verification(
     long denied,
     long duplicates,
     long refused,
+    long repeatedRows,
     List<String> differences) {
   public Verification {
     differences = List.copyOf(differences);

@@ -196,6 +196,7 @@ public final class Verifier {
         denied,
         recount.duplicates(),
         recount.refused(),
+        sums.repeatedRows(),
         differences);
   }
 }

@@ -37,11 +37,35 @@ final class LedgerSumsTest {
   }
 
   @Test
-  void add_aRowTwice_isAFault() {
-    add(row(UsageRow.Type.FINAL, 1, 5, 5));
-    add(row(UsageRow.Type.FINAL, 1, 5, 5));
+  void add_aLedgerTwice_asAfterAReset_hasNoFault_andIsCountedOnce() {
+    for (int emittedAt = 1; emittedAt <= 2; emittedAt++) {
+      add(row(UsageRow.Type.FINAL, 1, 5, 5).emittedAt(emittedAt));
+      add(new CloseRow(0, WINDOW_MILLIS, 1, 5, true, emittedAt));
+      add(row(UsageRow.Type.ADJUSTMENT, 2, -2, 3).emittedAt(emittedAt));
+    }
+    add(row(UsageRow.Type.ADJUSTMENT, 3, 4, 7));
+    add(new CloseRow(0, 2 * WINDOW_MILLIS, 2, 2, true, 3));
 
-    assertFault("repeats record");
+    assertEquals(0, sums.faults().size(), () -> sums.faults().toString());
+    assertEquals(3, sums.repeatedRows());
+    assertEquals(
+        7, sums.tallies().getOrDefault(new Slot("acme", "calls", "-", 0, 0), new Tally()).quantity);
+  }
+
+  @Test
+  void add_aRowAgainThatSaysOther_isAFault() {
+    add(row(UsageRow.Type.FINAL, 1, 5, 5));
+    add(row(UsageRow.Type.FINAL, 1, 6, 6));
+
+    assertFault("ledger 0:1 says of record " + UsageRow.recordId(KEY, WINDOW, 1) + " other than");
+  }
+
+  @Test
+  void add_aCloseAgainThatSaysOther_isAFault() {
+    add(new CloseRow(0, WINDOW_MILLIS, 0, 0, true, 0));
+    add(new CloseRow(0, WINDOW_MILLIS, 0, 0, false, 0));
+
+    assertFault("other than before");
   }
 
   @Test

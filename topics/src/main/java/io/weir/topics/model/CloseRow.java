@@ -31,4 +31,10 @@ public record CloseRow(
     return RecordId.of(
         "close", Integer.toString(inputPartition), Long.toString(closedThroughEpochMillis));
   }
+
+  @Override
+  public CloseRow emittedAt(long epochMillis) {
+    return new CloseRow(
+        inputPartition, closedThroughEpochMillis, rows, quantityTotal, complete, epochMillis);
+  }
 }

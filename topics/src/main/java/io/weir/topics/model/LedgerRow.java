@@ -11,4 +11,7 @@ public sealed interface LedgerRow permits UsageRow, CloseRow {
 
   /** The partition of the calls topic, and of the ledger, that the row belongs to. */
   int inputPartition();
+
+  /** The same row, made at another time of the aggregator's clock. */
+  LedgerRow emittedAt(long epochMillis);
 }

@@ -78,4 +78,21 @@ public record UsageRow(
         Long.toString(window.endEpochMillis()),
         Long.toString(revision));
   }
+
+  @Override
+  public UsageRow emittedAt(long epochMillis) {
+    return new UsageRow(
+        key,
+        window,
+        type,
+        revision,
+        previousRecordId,
+        reason,
+        count,
+        quantityTotal,
+        inputPartition,
+        closedThroughEpochMillis,
+        complete,
+        epochMillis);
+  }
 }
