@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -13,8 +16,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /** Callers that keep their own truth: the id and the verdict of every call that was answered. */
@@ -22,6 +27,8 @@ final class Caller {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int THREADS = 8;
   private static final int CLIENTS = 20;
+  private static final long NOBODY_THERE_PAUSE_NANOS = 10_000_000;
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(90);
 
   private final HttpClient http =
       HttpClient.newBuilder()
@@ -83,9 +90,10 @@ final class Caller {
       } else {
         refused.incrementAndGet();
       }
+    } catch (ConnectException nobodyThere) {
+      LockSupport.parkNanos(NOBODY_THERE_PAUSE_NANOS);
     } catch (IOException connectionBroken) {
       unanswered.incrementAndGet();
-      Thread.onSpinWait();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
@@ -103,9 +111,17 @@ final class Caller {
     return Map.copyOf(answered);
   }
 
-  /** Calls so far that were answered 200 or 429. */
-  int answeredCount() {
-    return answered.size();
+  /** Waits until so many more calls are answered by a process that lives. */
+  void awaitAnswered(int more, WeirProcess weir) throws InterruptedException {
+    int count = answered.size() + more;
+    long deadline = System.nanoTime() + PATIENCE_NANOS;
+    while (answered.size() < count) {
+      assertTrue(weir.isAlive(), () -> "the process ended: " + weir.errors());
+      assertTrue(
+          System.nanoTime() < deadline,
+          () -> "only " + answered.size() + " calls answered, waiting for " + count);
+      TimeUnit.MILLISECONDS.sleep(20);
+    }
   }
 
   /** Calls that got no answer: whether they were recorded, nobody told. */

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/** Compares what a {@link Caller} was told with the topics of one Kafka. Not safe for threads. */
+final class Reckoning {
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(90);
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final Path folder;
+  private final String kafka;
+  private final String window;
+
+  /**
+   * One that compares nothing yet.
+   *
+   * @param folder where error output of {@code weir verify} is kept
+   * @param kafka bootstrap servers
+   * @param window of the ledger, an ISO duration
+   */
+  Reckoning(Path folder, String kafka, String window) {
+    this.folder = folder;
+    this.kafka = kafka;
+    this.window = window;
+  }
+
+  /** Waits until every partition is closed through a time. */
+  void awaitClosed(String reportsUrl, Instant time) throws IOException, InterruptedException {
+    HttpRequest completeness =
+        HttpRequest.newBuilder(URI.create(reportsUrl + "/v1/completeness")).build();
+    long deadline = System.nanoTime() + PATIENCE_NANOS;
+    String last;
+    do {
+      last = http.send(completeness, HttpResponse.BodyHandlers.ofString()).body();
+      if (isClosed(JSON.readTree(last).path("partitions"), time)) {
+        return;
+      }
+      TimeUnit.MILLISECONDS.sleep(100);
+    } while (System.nanoTime() < deadline);
+    throw new AssertionError("not closed through " + time + ": " + last);
+  }
+
+  private static boolean isClosed(JsonNode partitions, Instant time) {
+    for (JsonNode partition : partitions) {
+      JsonNode through = partition.path("closed_through");
+      if (!through.isTextual() || !Instant.parse(through.textValue()).isAfter(time)) {
+        return false;
+      }
+    }
+    return !partitions.isEmpty();
+  }
+
+  /** Rows of usage by {@code record_id}; what is written again must say the same. */
+  Map<String, JsonNode> ledgerRows() throws IOException {
+    Map<String, JsonNode> rows = new HashMap<>();
+    for (Recorded.Row row : Recorded.all(kafka, "weir.usage.ledger.v1")) {
+      for (JsonNode line : row.lines()) {
+        if (line.has("client")) {
+          JsonNode content = ((ObjectNode) line.deepCopy()).without("emitted_at_ms");
+          JsonNode before = rows.put(line.path("record_id").asText(), content);
+          assertTrue(before == null || before.equals(content), () -> before + ", then " + content);
+        }
+      }
+    }
+    return rows;
+  }
+
+  /** Every answer is recorded once, nothing else is, and the ledger has their sums. */
+  void assertLedgerHoldsEveryAnswerOnce(Caller caller) throws IOException {
+    Map<String, Boolean> recorded = new HashMap<>();
+    Set<String> batches = new HashSet<>();
+    for (Recorded.Row row : Recorded.all(kafka, "weir.calls.v1")) {
+      String batch = row.callBatch();
+      if (batch == null || !batches.add(batch)) {
+        continue;
+      }
+      for (JsonNode line : row.lines()) {
+        String id = line.path("client").asText() + "/" + line.path("id").asText();
+        Boolean before = recorded.put(id, line.path("allowed").asBoolean());
+        assertEquals(null, before, () -> id + " is recorded twice");
+      }
+    }
+    Map<String, Boolean> answered = caller.answered();
+    answered.forEach(
+        (id, allowed) ->
+            assertEquals(
+                allowed, recorded.get(id), () -> id + " was answered, but not recorded so"));
+    int extra = recorded.size() - answered.size();
+    assertTrue(
+        extra <= caller.unanswered() + caller.refused(),
+        () -> extra + " calls more than anyone made are recorded");
+
+    long ledgerAllowed = 0;
+    long ledgerDenied = 0;
+    for (JsonNode row : ledgerRows().values()) {
+      ledgerAllowed += row.path("calls_allowed").asLong();
+      ledgerDenied += row.path("calls_denied").asLong();
+    }
+    long allowed = recorded.values().stream().filter(verdict -> verdict).count();
+    assertEquals(allowed, ledgerAllowed);
+    assertEquals(recorded.size() - allowed, ledgerDenied);
+    assertTrue(ledgerDenied > 0, "the load was meant to exceed its limit");
+  }
+
+  /** {@code weir verify} ends with 0 and tells no difference. */
+  void assertVerified(Instant begun, Instant ended) throws Exception {
+    WeirProcess verify =
+        WeirProcess.start(
+            folder,
+            Map.of("WEIR_KAFKA", kafka, "WEIR_WINDOW", window),
+            "verify",
+            "--from",
+            begun.minusSeconds(60).toString(),
+            "--to",
+            ended.plusSeconds(60).toString());
+    assertEquals(0, verify.awaitExit(), () -> verify.output() + verify.errors());
+    assertTrue(verify.output().contains("0 differences"), () -> verify.output().toString());
+  }
+}
