@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads reports while calls are made and faults happen, from every aggregator in turn. A report may
- * be refused; one that is answered must not tell more calls than were made, nor fewer than an
- * earlier one that had not counted further.
+ * be refused; one that is answered must not tell more calls than were made, nor fewer than it may
+ * after what was told before ({@link ToldReport}).
  */
 final class ReportReader implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);
@@ -37,12 +37,9 @@ final class ReportReader implements AutoCloseable {
           .build();
   private final List<String> reportsUrls;
   private final Supplier<Round> round;
-  private final Map<String, Seen> newest = new HashMap<>();
+  private final Map<String, ToldReport> told = new HashMap<>();
   private final Thread thread = new Thread(this::readUntilStopped, "report-reader");
   private volatile boolean stopping;
-
-  /** The report of a client that had counted furthest, and where it stood. */
-  private record Seen(long calls, long offset, String url) {}
 
   ReportReader(List<String> reportsUrls, Supplier<Round> round) {
     this.reportsUrls = List.copyOf(reportsUrls);
@@ -94,22 +91,15 @@ final class ReportReader implements AutoCloseable {
     if (calls > made) {
       return client + ": " + url + " reports " + calls + " calls of " + made + " made";
     }
-    long offset = offset(report.path("completeness").path("position").asText());
-    Seen before = newest.get(client);
-    if (before == null || offset >= before.offset()) {
-      newest.put(client, new Seen(calls, offset, url));
-    }
-    return before != null && offset >= before.offset() && calls < before.calls()
-        ? client
-            + ": "
-            + url
-            + " reports "
-            + calls
-            + " calls at offset "
-            + offset
-            + ", before it were "
-            + before
-        : null;
+    JsonNode completeness = report.path("completeness");
+    ToldReport now =
+        new ToldReport(
+            calls,
+            offset(completeness.path("position").asText()),
+            completeness.path("up_to_date").asBoolean(),
+            url);
+    ToldReport most = told.merge(client, now, ToldReport::most);
+    return now.mayFollow(most) ? null : client + ": " + now + " after " + most;
   }
 
   /** A client is in one partition, so that the position is one {@code partition:offset}. */
