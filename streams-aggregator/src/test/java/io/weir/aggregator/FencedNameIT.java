@@ -14,6 +14,7 @@ import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
  * own: one that it gave up while a broker was away, and that the broker takes up later
  * (KAFKA-20983).
  */
+@Tag("slow")
 final class FencedNameIT {
   private static final String GROUP = "weir-meter-core";
 
