@@ -94,7 +94,8 @@ final class FailoverIT {
             "--repl-diskless-sync-delay",
             "0",
             "--replicaof",
-            address.getHost() + " " + address.getPort());
+            address.getHost(), // on its own: before Redis 7 both in one are refused
+            Integer.toString(address.getPort()));
     RedisClient client = RedisClient.create(replica.uri());
     try (StatefulRedisConnection<String, String> connection = client.connect()) {
       Await.until(
