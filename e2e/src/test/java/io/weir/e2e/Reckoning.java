@@ -84,6 +84,16 @@ final class Reckoning {
     return rows;
   }
 
+  /** No row stands in the ledger twice, as after a reset of the aggregator alone it may. */
+  void assertNoRowIsWrittenAgain() throws IOException {
+    Set<String> ids = new HashSet<>();
+    for (Recorded.Row row : Recorded.all(kafka, "weir.usage.ledger.v1")) {
+      for (JsonNode line : row.lines()) {
+        assertTrue(ids.add(line.path("record_id").asText()), () -> line + " stands there twice");
+      }
+    }
+  }
+
   /** Every answer is recorded once, nothing else is, and the ledger has their sums. */
   void assertLedgerHoldsEveryAnswerOnce(Caller caller) throws IOException {
     Map<String, Boolean> recorded = new HashMap<>();

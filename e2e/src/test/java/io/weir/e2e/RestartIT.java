@@ -51,6 +51,7 @@ final class RestartIT {
       Instant ended = Instant.now();
       Reckoning reckoning = new Reckoning(folder, weir.awaitLine("Kafka      "), WINDOW);
       reckoning.awaitClosed("http://127.0.0.1:" + reportsPort, ended);
+      reckoning.assertNoRowIsWrittenAgain();
       reckoning.assertLedgerHoldsEveryAnswerOnce(caller);
       reckoning.assertVerified(begun, ended);
       weir.terminate();
