@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.compose;
 
+import io.weir.e2e.audit.Await;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +18,7 @@ import java.util.Map;
  */
 final class ComposeProject implements AutoCloseable {
   private static final List<String> DOCKER = List.of("docker");
+  private static final int FREEZE_SECONDS = 60;
 
   private final String name;
   private final String image;
@@ -110,9 +112,22 @@ final class ComposeProject implements AutoCloseable {
     docker("restart", "-t", "60", container(service));
   }
 
-  /** All its processes stand still; its connections stay. */
-  void pause(String service) throws IOException, InterruptedException {
-    docker("pause", container(service));
+  /**
+   * All its processes stand still; its connections stay. While a process is being started in a
+   * container, such as a health check, the kernel may not get it to freeze; runc leaves it to its
+   * caller to ask again (opencontainers/runc pull request 4388).
+   */
+  void pause(String service) throws Exception {
+    List<String> pause = command(DOCKER, "pause", container(service));
+    Await.until("pause of " + service, FREEZE_SECONDS, () -> isFrozen(pause));
+  }
+
+  private boolean isFrozen(List<String> pause) throws IOException, InterruptedException {
+    Cli.Ended ended = cli.end(pause);
+    if (ended.status() != 0 && !ended.errors().contains("unable to freeze")) {
+      throw new IllegalStateException(String.join(" ", pause) + ": " + ended.errors());
+    }
+    return ended.status() == 0;
   }
 
   void resume(String service) throws IOException, InterruptedException {
