@@ -296,15 +296,28 @@ final class BucketTrack {
       disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
       return;
     }
+    boolean wasAgreed = isAgreed();
     if (stamp.version() >= version) {
       confirmedVersion = version;
     }
-    if (isAgreed()) {
+    if (wasAgreed) {
       trueFullAtMicros = stamp.fullAtEpochMicros();
     } else {
       fillUp(jump, at);
+      if (isAgreed()) {
+        believe(stamp);
+      }
     }
     noteHeadroom(costTokens, at);
+  }
+
+  /**
+   * Takes the cache's word again. What T was ahead of it was refilled meanwhile: the bucket was so
+   * much nearer to full than T told.
+   */
+  private void believe(Stamp stamp) {
+    gapCheck.lowerHeadroom(trueFullAtMicros - stamp.fullAtEpochMicros());
+    trueFullAtMicros = stamp.fullAtEpochMicros();
   }
 
   /**

@@ -106,6 +106,22 @@ final class BucketBookTest {
     assertEquals((T + 4_000) * 1_000, only().fullAtEpochMicros());
   }
 
+  /** Found by {@code ./weir sim}, seed 301570. */
+  @Test
+  void gapThatWasRefilledBeforeACorrectionWasShown_isCreditedNoMoreThanWasMissingToFull() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    // six charged at T + 5 s, and refilled before the next; by T they count as charged with that
+    take(T + 11_990, new Charge(BUCKET, 1, LIMIT, null));
+    take(T + 12_000, charge(EPOCH, 0, 1, 8, T + 13_000));
+    take(T + 12_100, charge(EPOCH, 1, 1, 9, T + 14_990));
+    promise(T + 20_000);
+    promise(T + 30_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(Cause.GAP, last.cause());
+    assertEquals((T + 14_000) * 1_000, last.fullAtEpochMicros());
+  }
+
   @Test
   void gapThatTheWatermarkHasNotPassed_isOnItsWay() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
@@ -213,6 +229,7 @@ final class BucketBookTest {
     promise(T + 10_000);
     promise(T + 20_000);
 
+    memory.corrections.forEach(c -> System.out.println("XX " + c));
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
     assertEquals((T + 3_000) * 1_000, last.fullAtEpochMicros());
@@ -227,6 +244,7 @@ final class BucketBookTest {
     promise(T + 10_000);
     promise(T + 20_000);
 
+    memory.corrections.forEach(c -> System.out.println("XX " + c));
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals((T + 10_000) * 1_000, last.fullAtEpochMicros());
   }
