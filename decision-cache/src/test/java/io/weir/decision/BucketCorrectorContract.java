@@ -112,6 +112,19 @@ public abstract class BucketCorrectorContract {
     assertEquals(2, take(HOURLY, 1).remainingTokens());
   }
 
+  /** By the records the bucket was full after the charge they know of, and refills ever since. */
+  @Test
+  void apply_late_takesNothingThatWasRefilledMeanwhile() throws Exception {
+    BucketReply stamp = take(HOURLY, 5);
+    apply(of(HOURLY, stamp.epoch(), 1, 5, 0));
+    take(HOURLY, 1);
+
+    assertEquals(new Outcome(Kind.APPLIED, 0, false), apply(of(HOURLY, stamp.epoch(), 2, 2, -5)));
+    BucketReply after = take(HOURLY, 1);
+    assertEquals(8, after.remainingTokens());
+    assertEquals(2, after.version());
+  }
+
   @Test
   void apply_debt_deniesUntilItIsPaid() throws Exception {
     BucketReply stamp = take(HOURLY, 1);

@@ -94,12 +94,23 @@ public final class EdgeNumbers {
         near(epoch, 1),
         near(version, 1),
         near(charged, 0),
-        near(random.nextInt(3) == 0 ? nowEpochMicros : nowEpochMicros + upTo(2 * YEAR_MICROS), 0),
+        near(fullAt(limit, nowEpochMicros), 0),
         random.nextInt(5) == 0 ? -upTo(Long.MAX_VALUE) : near(upTo(capacity), 0),
         0,
         Correction.Cause.GAP,
         1,
         2);
+  }
+
+  /** When a bucket may be full by its records: now, some day, or since some time. */
+  private long fullAt(BucketLimit limit, long nowEpochMicros) {
+    long refillMicros =
+        limit instanceof TokenBucketLimit bucket ? bucket.refillPeriodMicros() : YEAR_MICROS;
+    return switch (random.nextInt(4)) {
+      case 0 -> nowEpochMicros;
+      case 1 -> Math.max(0, nowEpochMicros - upTo(10 * refillMicros));
+      default -> nowEpochMicros + upTo(2 * YEAR_MICROS);
+    };
   }
 
   private long eitherEpoch(BucketState kept) {

@@ -19,7 +19,10 @@ import org.jspecify.annotations.Nullable;
  * life with it: in the life before, charges to come would hide behind the greater counter.
  *
  * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
- * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens.
+ * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens. When the bucket should have
+ * been full 1 s ago, and the cache has charged 11 by now, it lacks 3 tokens if the 4 since were
+ * charged a second ago, and 4 if just now: a level between the two stays, another is moved to the
+ * nearer. So a correction that comes late takes nothing that was refilled meanwhile.
  */
 public final class CorrectionRule {
   /** Numbers of a correction above this are taken as this; none is unless it is wrong. */
@@ -84,23 +87,22 @@ public final class CorrectionRule {
       return Result.unchanged(Kind.FULL);
     }
     long sinceTokens = chargedSince(before, epoch, bounded(correction.chargedTokens()));
-    long missingUnits =
-        Math.max(
-            0,
-            missingUnits(correction, nowEpochMicros)
-                + product(Math.max(0, sinceTokens), arithmetic.unitsPerToken()));
-    if (before.epoch() > epoch && isFullBy(before.epoch(), correction)) {
-      // it began full, so that only a credit can be news; when it was full since is not known
-      missingUnits =
-          Math.min(missingUnits, arithmetic.capacityUnits() - arithmetic.levelUnits(before));
-    }
+    long chargedUnits = product(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
+    long highUnits = Math.max(0, missingUnits(correction, nowEpochMicros) + chargedUnits);
+    long lowUnits = Math.max(0, highUnits - refilledUnits(correction, nowEpochMicros));
+    long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);
+    long missingUnits = Math.max(lowUnits, Math.min(ownUnits, highUnits));
     long mostUnits = mostMissingUnits(arithmetic, bounded);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
+    long changeUnits = levelUnits - arithmetic.levelUnits(before);
     boolean isBehind = sinceTokens < 0;
     BucketState life = isBehind ? before.begun(Math.max(nowEpochMicros, epoch + 1)) : before;
+    BucketState corrected = life.corrected(epoch, version);
     BucketState after =
-        arithmetic.atLevel(life.corrected(epoch, version), levelUnits, nowEpochMicros);
-    long changeTokens = (levelUnits - arithmetic.levelUnits(before)) / arithmetic.unitsPerToken();
+        changeUnits != 0 || lowUnits == highUnits
+            ? arithmetic.atLevel(corrected, levelUnits, nowEpochMicros)
+            : corrected;
+    long changeTokens = changeUnits / arithmetic.unitsPerToken();
     return new Result(
         new Outcome(gone ? Kind.CREATED : Kind.APPLIED, changeTokens, missingUnits > mostUnits),
         after,
@@ -146,6 +148,18 @@ public final class CorrectionRule {
       return product(ticks, scale.unitsPerTick());
     }
     return truth;
+  }
+
+  /**
+   * What a bucket that was full by the records alone has gained since then, if it could hold it.
+   */
+  private static long refilledUnits(Correction correction, long nowEpochMicros) {
+    if (correction.limit() instanceof TokenBucketLimit limit) {
+      TokenBucketLimit.Scale scale = limit.scale();
+      long fullForMicros = Math.max(0, nowEpochMicros - truth(correction));
+      return product(fullForMicros / scale.tickMicros(), scale.unitsPerTick());
+    }
+    return 0;
   }
 
   /** What a bucket may lack at most after a correction: its capacity and the policy's debt. */

@@ -11,24 +11,29 @@
 local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8', '<BBi8'
 local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
 
+local function product(one, other) return min(one * other, EXACT) end
+
 local function correct(view, debt_cap, epoch, version, charged, truth)
   refill(view)
   local quota, gone, younger = view.per_tick == 0, view.epoch == 0, view.epoch > epoch
-  local full_at = quota and view.tick or truth
   if epoch < view.corrected or epoch == view.corrected and version <= view.version
     or younger and view.corrected == 0 then return STALE, 0, 0 end
-  if gone and full_at <= now then return FULL, 0, 0 end
+  if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
   local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
   if since < 0 then -- the cache has gone back behind what the correction knows of
     since, view.epoch, view.charged = 0, max(now, epoch + 1), 0
   end
-  local missing = quota and truth or ceil(max(truth - now, 0) / view.tick) * view.per_tick
-  missing = max(missing + since * view.per_token, 0)
-  if younger and full_at <= view.epoch then missing = min(missing, view.capacity - view.units) end
+  local lacking = quota and truth or product(ceil(max(truth - now, 0) / view.tick), view.per_tick)
+  local refilled = quota and 0 or product(floor(max(now - truth, 0) / view.tick), view.per_tick)
+  local high = max(lacking + product(since, view.per_token), 0)
+  -- what is lacking lies between: the charges since were made at some time after the records, until now
+  local low, own = max(high - refilled, 0), view.capacity - view.units
+  local missing = max(low, min(own, high))
   local most = min(view.capacity + debt_cap * view.per_token, EXACT - 1)
   local units = view.capacity - min(missing, most)
   local change = (units - view.units) / view.per_token
-  view.units, view.last, view.corrected, view.version = units, now, epoch, version
+  if change ~= 0 or low == high then view.units, view.last = units, now end
+  view.corrected, view.version = epoch, version
   view.reset = time_to_full(view)
   store(view)
   return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)

@@ -85,6 +85,39 @@ class CorrectionRuleTest {
         apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 9)));
   }
 
+  /** Was a bug: a correction that came seconds late took the refill of these seconds again. */
+  @Test
+  void apply_lateCorrection_takesNothingThatWasRefilledMeanwhile() {
+    Correction fullFor4Seconds = bucket(E, 1, 7, -4);
+    Correction fullFor1Second = bucket(E, 1, 7, -1);
+
+    assertApplied(
+        new Outcome(Kind.APPLIED, 0, false),
+        holding(LIMIT, 9, 1, 11),
+        apply(fullFor4Seconds, holding(LIMIT, 9, 0, 11)));
+    assertApplied(
+        new Outcome(Kind.APPLIED, -2, false),
+        holding(LIMIT, 7, 1, 11),
+        apply(fullFor1Second, holding(LIMIT, 9, 0, 11)));
+    assertApplied(
+        new Outcome(Kind.APPLIED, 4, false),
+        holding(LIMIT, 6, 1, 11),
+        apply(fullFor4Seconds, holding(LIMIT, 2, 0, 11)));
+  }
+
+  @Test
+  void apply_lateCorrectionChangesNothing_keepsThePartOfATickThatHasPassed() {
+    TokenBucketLimit slow = // ticks of a second
+        new TokenBucketLimit(100_000_000, 1, TokenBucketLimit.MAX_PERIOD_MICROS);
+    TokenBucketLimit.Scale scale = slow.scale();
+    long level = scale.capacityUnits() - 4 * scale.unitsPerToken() + 30 * scale.unitsPerTick();
+    BucketState kept =
+        BucketArithmetic.of(slow).atLevel(holding(slow, 0, 0, 11), level, T0 - SECOND / 2);
+
+    CorrectionRule.Result late = apply(correction(slow, E, 1, 7, T0 - 60 * SECOND, 0), kept);
+    assertEquals(kept.corrected(E, 1), late.state());
+  }
+
   @Test
   void apply_counterWentBack_beginsANewLife() {
     assertApplied(

@@ -57,13 +57,26 @@ final class Standing {
    * @param seen looks at buckets
    */
   static List<String> tooFull(Oracle oracle, List<KeptBucket> seen) {
-    List<String> tooFull = new ArrayList<>();
+    return wrongBy(1, oracle, seen);
+  }
+
+  /**
+   * Looks at which a bucket held less than the oracle knows it should: a debit too much.
+   *
+   * @param seen looks at buckets
+   */
+  static List<String> tooEmpty(Oracle oracle, List<KeptBucket> seen) {
+    return wrongBy(-1, oracle, seen);
+  }
+
+  private static List<String> wrongBy(int sign, Oracle oracle, List<KeptBucket> seen) {
+    List<String> wrong = new ArrayList<>();
     for (KeptBucket kept : seen) {
       if (oracle.buckets().contains(kept.bucket())
-          && kept.levelTokens() - oracle.levelAt(kept) > BUCKET_TOLERANCE_TOKENS) {
-        tooFull.add(kept + ", should be " + oracle.levelAt(kept));
+          && sign * (kept.levelTokens() - oracle.levelAt(kept)) > BUCKET_TOLERANCE_TOKENS) {
+        wrong.add(kept + ", should be " + oracle.levelAt(kept));
       }
     }
-    return tooFull;
+    return wrong;
   }
 }
