@@ -126,6 +126,17 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
+  void apply_knowsOfNoWordOfTheCache_takesButDoesNotGive() throws Exception {
+    BucketReply before = take(HOURLY, 5);
+
+    assertEquals(
+        new Outcome(Kind.APPLIED, 0, false), apply(of(HOURLY, before.epoch() + 1, 1, 0, 2)));
+    assertEquals(4, take(HOURLY, 1).remainingTokens());
+    assertEquals(
+        new Outcome(Kind.APPLIED, -2, false), apply(of(HOURLY, before.epoch() + 1, 2, 0, 8)));
+  }
+
+  @Test
   void apply_debt_deniesUntilItIsPaid() throws Exception {
     BucketReply stamp = take(HOURLY, 1);
 

@@ -87,15 +87,19 @@ public final class CorrectionRule {
       return Result.unchanged(Kind.FULL);
     }
     long sinceTokens = chargedSince(before, epoch, bounded(correction.chargedTokens()));
+    boolean isBehind = sinceTokens < 0;
     long chargedUnits = product(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
     long highUnits = Math.max(0, missingUnits(correction, nowEpochMicros) + chargedUnits);
     long lowUnits = Math.max(0, highUnits - refilledUnits(correction, nowEpochMicros));
+    if (isBehind && correction.chargedTokens() == 0) {
+      // it knows of no word of the cache, and so not of what this life has charged
+      highUnits = TokenBucketLimit.EXACT_BELOW;
+    }
     long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);
     long missingUnits = Math.max(lowUnits, Math.min(ownUnits, highUnits));
     long mostUnits = mostMissingUnits(arithmetic, bounded);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
     long changeUnits = levelUnits - arithmetic.levelUnits(before);
-    boolean isBehind = sinceTokens < 0;
     BucketState life = isBehind ? before.begun(Math.max(nowEpochMicros, epoch + 1)) : before;
     BucketState corrected = life.corrected(epoch, version);
     BucketState after =

@@ -20,14 +20,14 @@ local function correct(view, debt_cap, epoch, version, charged, truth)
     or younger and view.corrected == 0 then return STALE, 0, 0 end
   if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
   local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
-  if since < 0 then -- the cache has gone back behind what the correction knows of
-    since, view.epoch, view.charged = 0, max(now, epoch + 1), 0
-  end
+  local behind = since < 0 -- the cache has gone back behind what the correction knows of
+  if behind then since, view.epoch, view.charged = 0, max(now, epoch + 1), 0 end
   local lacking = quota and truth or product(ceil(max(truth - now, 0) / view.tick), view.per_tick)
   local refilled = quota and 0 or product(floor(max(now - truth, 0) / view.tick), view.per_tick)
   local high = max(lacking + product(since, view.per_token), 0)
   -- what is lacking lies between: the charges since were made at some time after the records, until now
   local low, own = max(high - refilled, 0), view.capacity - view.units
+  if behind and charged == 0 then high = EXACT end -- nor does that know what this life has charged
   local missing = max(low, min(own, high))
   local most = min(view.capacity + debt_cap * view.per_token, EXACT - 1)
   local units = view.capacity - min(missing, most)

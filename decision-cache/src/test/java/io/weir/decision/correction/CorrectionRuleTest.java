@@ -134,6 +134,23 @@ class CorrectionRuleTest {
         apply(bucket(E + 1, 1, 3, 4), holding(LIMIT, 9, 8, 90)));
   }
 
+  /** Found by {@code ./weir sim}, seeds 302036, 309480 and 312083. */
+  @Test
+  void apply_knowsOfNoWordOfTheCache_takesButDoesNotGive() {
+    assertApplied(
+        new Outcome(Kind.APPLIED, 0, false),
+        kept(LIMIT, 2, T0, E + 1, 1, 0),
+        apply(bucket(E + 1, 1, 0, 4), holding(LIMIT, 2, 0, 8)));
+    assertApplied(
+        new Outcome(Kind.APPLIED, -3, false),
+        kept(LIMIT, 6, T0, E + 1, 1, 0),
+        apply(bucket(E + 1, 1, 0, 4), holding(LIMIT, 9, 0, 1)));
+    assertApplied(
+        new Outcome(Kind.APPLIED, 0, false),
+        kept(QUOTA, 30, T0, E + 1, 1, 0),
+        apply(quota(E + 1, 1, 0, 60), holding(QUOTA, 30, 0, 70)));
+  }
+
   @Test
   void apply_epochAheadOfTheClock_newLifeIsLaterStill() {
     Correction ahead = correction(LIMIT, T0 + 5, 1, 3, T0 + 4 * SECOND, 0);

@@ -28,10 +28,11 @@ final class Lateness {
     }
     SimulatedLog log = world.kafka().calls(partition);
     for (long offset = row.count().firstOffset(); offset <= row.count().lastOffset(); offset++) {
-      BatchHeader header = LogLines.header(log.at(offset));
+      SimulatedLog.Entry late = log.at(offset);
+      BatchHeader header = LogLines.header(late);
       if (header != null
-          && wasKnownDuring(header, row, log)
-          && holdsAnsweredCallOf(row, log.at(offset))) {
+          && wasKnownDuring(header, row, late.appendEpochMillis(), log)
+          && holdsAnsweredCallOf(row, late)) {
         throw new InvariantBroken(
             Invariant.CLOSE,
             "calls of " + header + " come after their window was closed as complete: " + row);
@@ -47,10 +48,11 @@ final class Lateness {
         .anyMatch(line -> world.calls().wasAnswered(line.position()));
   }
 
-  private static boolean wasKnownDuring(BatchHeader late, UsageRow row, SimulatedLog log) {
+  /** A goodbye may be on its way for long, and come when its node has started again. */
+  private static boolean wasKnownDuring(
+      BatchHeader late, UsageRow row, long lastMillis, SimulatedLog log) {
     // a call may be decided at any time of its window
     long firstMillis = row.window().startEpochMillis() - Plan.GRACE_MILLIS;
-    long lastMillis = row.window().endEpochMillis() + Plan.GRACE_MILLIS;
     boolean known = false;
     Set<Long> batches = new HashSet<>();
     for (SimulatedLog.Entry entry : log.all()) {
