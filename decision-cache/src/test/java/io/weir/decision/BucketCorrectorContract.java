@@ -126,7 +126,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_knowsOfNoWordOfTheCache_takesButDoesNotGive() throws Exception {
+  void apply_knowsOfNoChargeOfTheCache_takesButDoesNotGive() throws Exception {
     BucketReply before = take(HOURLY, 5);
 
     assertEquals(

@@ -7,6 +7,8 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
 import org.apache.kafka.common.Uuid;
@@ -44,7 +46,7 @@ public final class EmbeddedKafka implements AutoCloseable {
       int brokerPort = port == 0 ? Ports.free() : port;
       try {
         KafkaNode node = KafkaNode.alone(Uuid.randomUuid().toString(), brokerPort, Ports.free());
-        return new EmbeddedKafka(startOnce(folder, node), brokerPort);
+        return new EmbeddedKafka(startOnce(folder, node, Map.of()), brokerPort);
       } catch (Exception failed) {
         last = failed;
       }
@@ -58,8 +60,14 @@ public final class EmbeddedKafka implements AutoCloseable {
    * @param folder its data; formatted when empty
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node) throws IOException {
+    return start(folder, node, Map.of());
+  }
+
+  /** Starts a node of a cluster with other settings than it would have by itself. */
+  static EmbeddedKafka start(Path folder, KafkaNode node, Map<String, String> others)
+      throws IOException {
     try {
-      return new EmbeddedKafka(startOnce(folder, node), node.listeners().get(0).port());
+      return new EmbeddedKafka(startOnce(folder, node, others), node.listeners().get(0).port());
     } catch (Exception failed) {
       throw new ServerStartException(
           "Kafka node " + node.id() + " did not start: " + failed, failed);
@@ -73,7 +81,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     throw new IllegalStateException("Kafka asked to end the process (" + status + "): " + message);
   }
 
-  private static KafkaRaftServer startOnce(Path folder, KafkaNode node) throws Exception {
+  private static KafkaRaftServer startOnce(Path folder, KafkaNode node, Map<String, String> others)
+      throws Exception {
     Exit.setHaltProcedure(EmbeddedKafka::refuseToEndTheProcess);
     Exit.setExitProcedure(EmbeddedKafka::refuseToEndTheProcess);
     Files.createDirectories(folder);
@@ -89,8 +98,9 @@ public final class EmbeddedKafka implements AutoCloseable {
           .setIgnoreFormatted(false)
           .run();
     }
-    KafkaRaftServer server =
-        new KafkaRaftServer(new KafkaConfig(node.properties(folder), false), Time.SYSTEM);
+    Map<String, String> properties = new HashMap<>(node.properties(folder));
+    properties.putAll(others);
+    KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(properties, false), Time.SYSTEM);
     try {
       server.startup();
     } catch (RuntimeException failed) {
@@ -110,7 +120,10 @@ public final class EmbeddedKafka implements AutoCloseable {
     return port;
   }
 
-  /** Stops the broker in order; its data stay. */
+  /**
+   * Stops the broker in order; its data stay. In a cluster it hands its partitions over first; when
+   * most of the nodes are gone, nobody can take them, and it waits for that for five minutes.
+   */
   @Override
   public void close() {
     server.shutdown();

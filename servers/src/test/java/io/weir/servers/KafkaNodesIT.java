@@ -28,6 +28,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
 final class KafkaNodesIT {
+  /** So that the last node of a cluster that is closed waits for nobody. */
+  private static final Map<String, String> NOTHING_IS_HANDED_OVER =
+      Map.of("controlled.shutdown.enable", "false");
+
   @TempDir Path folder;
 
   @Test
@@ -92,7 +96,10 @@ final class KafkaNodesIT {
       List<Future<EmbeddedKafka>> starting = new ArrayList<>();
       for (KafkaNode node : nodes) {
         starting.add(
-            threads.submit(() -> EmbeddedKafka.start(folder.resolve("node-" + node.id()), node)));
+            threads.submit(
+                () ->
+                    EmbeddedKafka.start(
+                        folder.resolve("node-" + node.id()), node, NOTHING_IS_HANDED_OVER)));
       }
       List<EmbeddedKafka> started = new ArrayList<>();
       for (Future<EmbeddedKafka> start : starting) {

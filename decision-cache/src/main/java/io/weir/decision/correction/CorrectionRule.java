@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * record 0005). It is applied when its (epoch, version) is greater than that of the last one
  * applied; then the bucket is as the records say, less what the cache has charged since. A bucket
  * that is gone, or whose counter has gone back behind what the correction knows of, begins a new
- * life with it: in the life before, charges to come would hide behind the greater counter.
+ * life with it: in the life before, charges to come would hide behind the greater counter. A token
+ * bucket gains nothing by that from a correction that knows of no charge of the cache.
  *
  * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
  * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens. When the bucket should have
@@ -91,8 +92,7 @@ public final class CorrectionRule {
     long chargedUnits = product(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
     long highUnits = Math.max(0, missingUnits(correction, nowEpochMicros) + chargedUnits);
     long lowUnits = Math.max(0, highUnits - refilledUnits(correction, nowEpochMicros));
-    if (isBehind && correction.chargedTokens() == 0) {
-      // it knows of no word of the cache, and so not of what this life has charged
+    if (isBehind && mayMissStamps(correction)) {
       highUnits = TokenBucketLimit.EXACT_BELOW;
     }
     long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);
@@ -132,6 +132,15 @@ public final class CorrectionRule {
       return kept.chargedTokens();
     }
     return kept.epoch() == epoch ? kept.chargedTokens() - chargedTokens : -1;
+  }
+
+  /**
+   * Whether no charge that the cache made is known, so that what looks like a cache gone back may
+   * be a life whose stamps are on their way. Then a token bucket gives nothing; a quota cannot
+   * refill what it would lack if it had gone back after all.
+   */
+  private static boolean mayMissStamps(Correction correction) {
+    return correction.chargedTokens() == 0 && correction.limit() instanceof TokenBucketLimit;
   }
 
   private static boolean isFullBy(long epochMicros, Correction correction) {

@@ -27,7 +27,8 @@ local function correct(view, debt_cap, epoch, version, charged, truth)
   local high = max(lacking + product(since, view.per_token), 0)
   -- what is lacking lies between: the charges since were made at some time after the records, until now
   local low, own = max(high - refilled, 0), view.capacity - view.units
-  if behind and charged == 0 then high = EXACT end -- nor does that know what this life has charged
+  -- no charge of the cache is known: what looks gone back may be a life whose stamps are on their way
+  if behind and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
   local most = min(view.capacity + debt_cap * view.per_token, EXACT - 1)
   local units = view.capacity - min(missing, most)

@@ -136,7 +136,7 @@ class CorrectionRuleTest {
 
   /** Found by {@code ./weir sim}, seeds 302036, 309480 and 312083. */
   @Test
-  void apply_knowsOfNoWordOfTheCache_takesButDoesNotGive() {
+  void apply_knowsOfNoChargeOfTheCache_takesButGivesToAQuotaAlone() {
     assertApplied(
         new Outcome(Kind.APPLIED, 0, false),
         kept(LIMIT, 2, T0, E + 1, 1, 0),
@@ -146,8 +146,8 @@ class CorrectionRuleTest {
         kept(LIMIT, 6, T0, E + 1, 1, 0),
         apply(bucket(E + 1, 1, 0, 4), holding(LIMIT, 9, 0, 1)));
     assertApplied(
-        new Outcome(Kind.APPLIED, 0, false),
-        kept(QUOTA, 30, T0, E + 1, 1, 0),
+        new Outcome(Kind.APPLIED, 10, false),
+        kept(QUOTA, 40, T0, E + 1, 1, 0),
         apply(quota(E + 1, 1, 0, 60), holding(QUOTA, 30, 0, 70)));
   }
 

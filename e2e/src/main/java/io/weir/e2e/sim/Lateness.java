@@ -3,14 +3,15 @@ package io.weir.e2e.sim;
 
 import io.weir.e2e.sim.InvariantBroken.Invariant;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageRow;
 import java.util.HashSet;
 import java.util.Set;
 
 /**
  * Why a call may come after its window was closed as complete. There are three reasons: a clock was
- * set; the call's journal was not known in the partition, or had said goodbye, when the call was
- * decided; or its caller was told that it is not kept.
+ * set; the call's journal was not known in the partition when the call was decided, or its goodbye
+ * came there before the window was closed; or its caller was told that it is not kept.
  */
 final class Lateness {
   private final World world;
@@ -22,7 +23,7 @@ final class Lateness {
   }
 
   /** Throws when there is no reason for the row. */
-  void explain(UsageRow row) {
+  void explain(UsageRow row, CloseRow close) {
     if (world.wasAnyClockSet()) {
       return;
     }
@@ -31,7 +32,7 @@ final class Lateness {
       SimulatedLog.Entry late = log.at(offset);
       BatchHeader header = LogLines.header(late);
       if (header != null
-          && wasKnownDuring(header, row, late.appendEpochMillis(), log)
+          && wasKnownDuring(header, row, close, log)
           && holdsAnsweredCallOf(row, late)) {
         throw new InvariantBroken(
             Invariant.CLOSE,
@@ -50,9 +51,10 @@ final class Lateness {
 
   /** A goodbye may be on its way for long, and come when its node has started again. */
   private static boolean wasKnownDuring(
-      BatchHeader late, UsageRow row, long lastMillis, SimulatedLog log) {
+      BatchHeader late, UsageRow row, CloseRow close, SimulatedLog log) {
     // a call may be decided at any time of its window
     long firstMillis = row.window().startEpochMillis() - Plan.GRACE_MILLIS;
+    long lastMillis = close.emittedAtEpochMillis();
     boolean known = false;
     Set<Long> batches = new HashSet<>();
     for (SimulatedLog.Entry entry : log.all()) {
@@ -67,7 +69,7 @@ final class Lateness {
       }
       if (entry.appendEpochMillis() < firstMillis) {
         known = !header.departing();
-      } else if (entry.appendEpochMillis() < lastMillis && header.departing()) {
+      } else if (entry.appendEpochMillis() <= lastMillis && header.departing()) {
         return false;
       }
     }

@@ -22,7 +22,7 @@ final class LedgerWitness {
   private final SimulatedLog log;
   private final Set<String> recordIds = new HashSet<>();
   private final TreeMap<String, Row> rows = new TreeMap<>();
-  private final TreeMap<Long, Boolean> closes = new TreeMap<>();
+  private final TreeMap<Long, CloseRow> closes = new TreeMap<>();
   private final Lateness lateness;
   private long readTo;
   private long rowsSinceClose;
@@ -99,7 +99,7 @@ final class LedgerWitness {
   }
 
   private void checkPlace(UsageRow usage) {
-    Map.Entry<Long, Boolean> close = closes.ceilingEntry(usage.window().endEpochMillis());
+    Map.Entry<Long, CloseRow> close = closes.ceilingEntry(usage.window().endEpochMillis());
     boolean isFinal = usage.type() == UsageRow.Type.FINAL;
     if (isFinal && close != null) {
       throw new InvariantBroken(
@@ -108,8 +108,8 @@ final class LedgerWitness {
     if (!isFinal && usage.closedThroughEpochMillis() < usage.window().endEpochMillis()) {
       throw broken("an open window was adjusted: " + usage);
     }
-    if (close != null && close.getValue() && usage.count().lateCount() > 0) {
-      lateness.explain(usage);
+    if (close != null && close.getValue().complete() && usage.count().lateCount() > 0) {
+      lateness.explain(usage, close.getValue());
     }
   }
 
@@ -125,7 +125,7 @@ final class LedgerWitness {
     }
     rowsSinceClose = 0;
     quantitySinceClose = 0;
-    closes.put(close.closedThroughEpochMillis(), close.complete());
+    closes.put(close.closedThroughEpochMillis(), close);
   }
 
   /** Through when the partition is closed; 0 before the first CLOSE. */

@@ -296,28 +296,20 @@ final class BucketTrack {
       disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
       return;
     }
-    boolean wasAgreed = isAgreed();
     if (stamp.version() >= version) {
       confirmedVersion = version;
     }
-    if (wasAgreed) {
+    if (isAgreed()) {
       trueFullAtMicros = stamp.fullAtEpochMicros();
-    } else {
-      fillUp(jump, at);
-      if (isAgreed()) {
-        believe(stamp);
-      }
+      noteHeadroom(costTokens, at);
+      return;
     }
-    noteHeadroom(costTokens, at);
-  }
-
-  /**
-   * Takes the cache's word again. What T was ahead of it was refilled meanwhile: the bucket was so
-   * much nearer to full than T told.
-   */
-  private void believe(Stamp stamp) {
-    gapCheck.lowerHeadroom(trueFullAtMicros - stamp.fullAtEpochMicros());
-    trueFullAtMicros = stamp.fullAtEpochMicros();
+    long fullAtBefore = trueFullAtMicros;
+    fillUp(jump, at);
+    if (limit instanceof TokenBucketLimit bucket) {
+      // what others have charged before may have been refilled before this charge: T has it at once
+      noteDistance(fullAtBefore + micros(bucket, jump - costTokens) - at);
+    }
   }
 
   /**
@@ -326,8 +318,14 @@ final class BucketTrack {
    * distances before a gap do not matter to it.
    */
   private void noteHeadroom(long costTokens, long at) {
-    if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
-      gapCheck.noteHeadroom(trueFullAtMicros - micros(bucket, costTokens) - at);
+    if (limit instanceof TokenBucketLimit bucket) {
+      noteDistance(trueFullAtMicros - micros(bucket, costTokens) - at);
+    }
+  }
+
+  private void noteDistance(long fromFullMicros) {
+    if (!forgetHeadroom()) {
+      gapCheck.noteHeadroom(fromFullMicros);
     }
   }
 

@@ -66,17 +66,6 @@ final class GapCheck {
     nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, micros));
   }
 
-  /** The bucket was nearer to full than was noted, by so much where it is more than 0. */
-  void lowerHeadroom(long micros) {
-    headroomMicros = lowered(headroomMicros, micros);
-    nextHeadroomMicros = lowered(nextHeadroomMicros, micros);
-  }
-
-  private static long lowered(long headroomMicros, long micros) {
-    boolean isNoted = headroomMicros != Long.MAX_VALUE;
-    return isNoted ? Math.max(0, headroomMicros - Math.max(0, micros)) : headroomMicros;
-  }
-
   /** Nothing is on its way, so that no gap can be older than this moment. */
   void forgetHeadroom() {
     headroomMicros = Long.MAX_VALUE;

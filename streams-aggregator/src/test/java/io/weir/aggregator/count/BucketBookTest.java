@@ -108,18 +108,34 @@ final class BucketBookTest {
 
   /** Found by {@code ./weir sim}, seed 301570. */
   @Test
-  void gapThatWasRefilledBeforeACorrectionWasShown_isCreditedNoMoreThanWasMissingToFull() {
+  void gapThatWasRefilledBeforeACorrectionWasShown_isNotCredited() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    // six charged at T + 5 s, and refilled before the next; by T they count as charged with that
-    take(T + 11_990, new Charge(BUCKET, 1, LIMIT, null));
-    take(T + 12_000, charge(EPOCH, 0, 1, 8, T + 13_000));
-    take(T + 12_100, charge(EPOCH, 1, 1, 9, T + 14_990));
+    take(T + 9_000, new Charge(BUCKET, 1, LIMIT, null));
+    // one charged at T + 10 s and refilled before the next; T has it charged with that
+    take(T + 12_000, charge(EPOCH, 0, 1, 3, T + 13_000));
+    take(T + 12_100, charge(EPOCH, 1, 1, 4, T + 14_000));
     promise(T + 20_000);
     promise(T + 30_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
     assertEquals((T + 14_000) * 1_000, last.fullAtEpochMicros());
+  }
+
+  /** What a debt cap has cut off was not refilled. */
+  @Test
+  void gapAfterACorrectionThatWasClamped_isCredited() {
+    take(T, charge(EPOCH, 0, 1, 41, T + 41_000)); // forty of other nodes are on their way
+    take(T + 500, new Charge(BUCKET, 200, LIMIT, null));
+    take(T + 1_500, charge(EPOCH, 1, 0, 41, T + 101_500));
+    take(T + 1_000, charge(EPOCH, 0, 40, 40, T + 40_000));
+    take(T + 8_000, charge(EPOCH, 1, 1, 47, T + 107_500));
+    promise(T + 20_000);
+    promise(T + 30_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(Cause.GAP, last.cause());
+    assertEquals((T + 102_500) * 1_000, last.fullAtEpochMicros());
   }
 
   @Test
@@ -229,7 +245,6 @@ final class BucketBookTest {
     promise(T + 10_000);
     promise(T + 20_000);
 
-    memory.corrections.forEach(c -> System.out.println("XX " + c));
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
     assertEquals((T + 3_000) * 1_000, last.fullAtEpochMicros());
@@ -244,7 +259,6 @@ final class BucketBookTest {
     promise(T + 10_000);
     promise(T + 20_000);
 
-    memory.corrections.forEach(c -> System.out.println("XX " + c));
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals((T + 10_000) * 1_000, last.fullAtEpochMicros());
   }
