@@ -11,11 +11,22 @@ import org.testcontainers.containers.FixedHostPortGenericContainer;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
-/** A real single-node Kafka broker of a test's own, on a free port. Not safe for threads. */
+/** A real single-node Kafka broker for a test, on a free port. Not safe for threads. */
 public abstract sealed class TestKafka implements AutoCloseable {
-  /** Starts one, in this process or as a container. */
+  /** Starts one of the test's own, in this process or as a container. */
   public static TestKafka start() {
     return Containers.requested() ? new InContainer() : new InProcess();
+  }
+
+  /**
+   * Lends the broker that the tests of this JVM share, without topics and consumer groups. It is
+   * started when it is first borrowed and ends with the JVM; {@link #close} gives it back. It
+   * cannot be stopped: a test that does so needs one of its own.
+   *
+   * @throws IllegalStateException if it is lent already
+   */
+  public static TestKafka borrow() {
+    return SharedKafka.lend();
   }
 
   /** What {@code bootstrap.servers} takes; the same after {@link #restart}. */
@@ -74,6 +85,35 @@ public abstract sealed class TestKafka implements AutoCloseable {
         stop();
       }
       TempFolders.delete(folder);
+    }
+  }
+
+  /** The broker of this JVM while a test has it. */
+  static final class Borrowed extends TestKafka {
+    private final TestKafka shared;
+
+    Borrowed(TestKafka shared) {
+      this.shared = shared;
+    }
+
+    @Override
+    public String bootstrapServers() {
+      return shared.bootstrapServers();
+    }
+
+    @Override
+    public void stop() {
+      throw new IllegalStateException("the shared broker is not stopped; start() one instead");
+    }
+
+    @Override
+    public void restart() {
+      throw new IllegalStateException("the shared broker is not stopped; start() one instead");
+    }
+
+    @Override
+    public void close() {
+      SharedKafka.takeBack(this);
     }
   }
 

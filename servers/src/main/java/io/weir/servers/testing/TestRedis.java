@@ -8,11 +8,22 @@ import java.nio.file.Path;
 import org.testcontainers.containers.FixedHostPortGenericContainer;
 import org.testcontainers.containers.GenericContainer;
 
-/** A real redis-server of a test's own, on a free port. Not safe for threads. */
+/** A real redis-server for a test, on a free port. Not safe for threads. */
 public abstract sealed class TestRedis implements AutoCloseable {
-  /** Starts one, as a process or a container. */
+  /** Starts one of the test's own, as a process or a container. */
   public static TestRedis start(String... options) {
     return Containers.requested() ? new InContainer(options) : new AsProcess(options);
+  }
+
+  /**
+   * Lends the server that the tests of this JVM share, without keys and scripts. It is started when
+   * it is first borrowed and ends with the JVM; {@link #close} gives it back. It cannot be killed
+   * or paused, and its settings must not be changed: a test that does so needs one of its own.
+   *
+   * @throws IllegalStateException if it is lent already
+   */
+  public static TestRedis borrow() {
+    return SharedRedis.lend();
   }
 
   /** Starts one as a process, for a test that is about two servers that know each other. */
@@ -100,6 +111,49 @@ public abstract sealed class TestRedis implements AutoCloseable {
     public void close() {
       server.close();
       TempFolders.delete(folder);
+    }
+  }
+
+  /** The server of this JVM while a test has it. */
+  static final class Borrowed extends TestRedis {
+    private final TestRedis shared;
+
+    Borrowed(TestRedis shared) {
+      this.shared = shared;
+    }
+
+    @Override
+    public String uri() {
+      return shared.uri();
+    }
+
+    @Override
+    public void kill() {
+      throw refused();
+    }
+
+    @Override
+    public void restart() {
+      throw refused();
+    }
+
+    @Override
+    public void pause() {
+      throw refused();
+    }
+
+    @Override
+    public void resume() {
+      throw refused();
+    }
+
+    private static IllegalStateException refused() {
+      return new IllegalStateException("the shared server is left running; start() one instead");
+    }
+
+    @Override
+    public void close() {
+      SharedRedis.takeBack(this);
     }
   }
 

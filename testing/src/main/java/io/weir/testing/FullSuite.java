@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/**
+ * Marks a test class or method that {@code ./weir test} leaves out and {@code ./weir test --all}
+ * runs: one that takes too long for a run that a person waits for, while what it proves is also
+ * proven, with less, by a test that always runs.
+ *
+ * <p>A test that is left out is reported as skipped, with the reason given here.
+ *
+ * @see SuiteForm
+ */
+@Documented
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.TYPE, ElementType.METHOD})
+@ExtendWith(FullSuiteCondition.class)
+public @interface FullSuite {
+  /** Why it is left out of the short run, and what stands in for it there. */
+  String reason();
+
+  /**
+   * In which of the three turns it runs, 0 to 2. CI does not have the time for the whole suite and
+   * takes another turn each day; tests are spread so that the turns take about as long.
+   */
+  int turn();
+}

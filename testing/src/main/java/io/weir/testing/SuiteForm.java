@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * How much of the suite a run takes, set by the system property {@code weir.suite}: {@code short}
+ * (the default), {@code all}, or {@code turn-0}, {@code turn-1}, {@code turn-2}, which is the short
+ * form and a third of what it leaves out.
+ *
+ * @param name as the property says it
+ */
+public record SuiteForm(String name) {
+  /** Into how many turns the tests are divided that the short form leaves out. */
+  public static final int TURNS = 3;
+
+  private static final String PROPERTY = "weir.suite";
+  private static final String SHORT = "short";
+  private static final String ALL = "all";
+  private static final String TURN = "turn-";
+
+  /**
+   * A form by its name.
+   *
+   * @throws IllegalArgumentException if there is no such form
+   */
+  public SuiteForm {
+    if (!name.matches("short|all|turn-[0-" + (TURNS - 1) + "]")) {
+      throw new IllegalArgumentException(
+          PROPERTY
+              + " must be short, all or turn-0 to turn-"
+              + (TURNS - 1)
+              + ", is '"
+              + name
+              + "'");
+    }
+  }
+
+  /** The form of this run. */
+  public static SuiteForm current() {
+    return new SuiteForm(System.getProperty(PROPERTY, SHORT));
+  }
+
+  /** The form that runs everything. */
+  public static SuiteForm all() {
+    return new SuiteForm(ALL);
+  }
+
+  /** The form that runs what always runs, and one turn of the rest. */
+  public static SuiteForm turn(int turn) {
+    return new SuiteForm(TURN + turn);
+  }
+
+  /** The form that runs what always runs. */
+  public static SuiteForm ofShort() {
+    return new SuiteForm(SHORT);
+  }
+
+  /** Whether a turn of what the short form leaves out is in it. */
+  public boolean includes(int turn) {
+    if (turn < 0 || turn >= TURNS) {
+      throw new IllegalArgumentException("turn must be 0 to " + (TURNS - 1) + ", is " + turn);
+    }
+    return name.equals(ALL) || name.equals(TURN + turn);
+  }
+
+  /** Whether nothing is left out. */
+  public boolean isAll() {
+    return name.equals(ALL);
+  }
+
+  /**
+   * Those of a list that belong to this form, when the list is divided among the turns as cards are
+   * dealt; none in the short form, every one in the whole suite.
+   */
+  public <T> List<T> share(List<T> all) {
+    List<T> share = new ArrayList<>();
+    for (int i = 0; i < all.size(); i++) {
+      if (includes(i % TURNS)) {
+        share.add(all.get(i));
+      }
+    }
+    return share;
+  }
+
+  /** The argument of Maven that sets it. */
+  public String mavenArgument() {
+    return "-D" + PROPERTY + "=" + name;
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

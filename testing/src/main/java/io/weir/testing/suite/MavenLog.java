@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing.suite;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Reads what Maven prints, line by line, and tells a listener of what matters in it. Not safe for
+ * threads.
+ */
+final class MavenLog {
+  private static final Pattern BUILDING =
+      Pattern.compile("\\[INFO] Building weir: (\\S+) .*\\[(\\d+)/(\\d+)]");
+  private static final Pattern CLASS_ENDED =
+      Pattern.compile("\\[\\w+] Tests run: (\\d+), .*Time elapsed: [0-9.,]+ s.* -- in (\\S+)");
+  private static final Pattern VERIFYING =
+      Pattern.compile(
+          "\\[INFO] --- (?:maven-)?failsafe(?:-plugin)?:\\S+:verify \\(default\\) @ (\\S+) ---");
+  private static final Pattern MODULE_ENDED =
+      Pattern.compile("\\[INFO] weir: (\\S+) \\.+ (SUCCESS|FAILURE|SKIPPED).*");
+  private static final int MAX_ERRORS_KEPT = 60;
+
+  private final Listener listener;
+  private final List<String> errors = new ArrayList<>();
+  private boolean errorsEnded;
+
+  /** Hears what happens in the build. */
+  interface Listener {
+    /** Maven has begun with a module. */
+    void moduleBegan(String module);
+
+    /** A test class has ended, with so many tests. */
+    void classEnded(String className, int tests);
+
+    /** All tests of a module have run. */
+    void moduleTested(String module);
+
+    /** Maven says at its end how a module fared. */
+    void moduleEnded(String module, String status);
+  }
+
+  MavenLog(Listener listener) {
+    this.listener = listener;
+  }
+
+  /** Takes the next line. */
+  void line(String line) {
+    Matcher building = BUILDING.matcher(line);
+    Matcher classEnded = CLASS_ENDED.matcher(line);
+    Matcher verifying = VERIFYING.matcher(line);
+    Matcher moduleEnded = MODULE_ENDED.matcher(line);
+    if (building.matches()) {
+      listener.moduleBegan(building.group(1));
+    } else if (classEnded.matches()) {
+      listener.classEnded(classEnded.group(2), Integer.parseInt(classEnded.group(1)));
+    } else if (verifying.matches()) {
+      listener.moduleTested(verifying.group(1));
+    } else if (moduleEnded.matches()) {
+      listener.moduleEnded(moduleEnded.group(1), moduleEnded.group(2));
+    } else {
+      keepError(line);
+    }
+  }
+
+  private void keepError(String line) {
+    errorsEnded |= line.startsWith("[ERROR] To see the full stack trace");
+    Optional<String> text =
+        line.startsWith("[ERROR] ") && !errorsEnded
+            ? Optional.of(line.substring("[ERROR] ".length()).strip())
+            : Optional.empty();
+    text.filter(said -> !said.isEmpty() && errors.size() < MAX_ERRORS_KEPT).ifPresent(errors::add);
+  }
+
+  /** What Maven itself has called an error, the first lines of it. */
+  List<String> errors() {
+    return List.copyOf(errors);
+  }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing.suite;
+
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import me.tongfei.progressbar.ProgressBar;
+import me.tongfei.progressbar.ProgressBarBuilder;
+import me.tongfei.progressbar.ProgressBarStyle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Shows how far a run is: a line for each module that has ended, and on a terminal a bar over all
+ * test classes. Not safe for threads.
+ */
+final class Progress implements MavenLog.Listener, AutoCloseable {
+  private final PrintWriter out;
+  private final Map<String, String> moduleOfClass;
+  private final Map<String, Long> begunNanos = new HashMap<>();
+  private final Map<String, Integer> tests = new HashMap<>();
+  private final Set<String> told = new HashSet<>();
+  private final long startNanos = System.nanoTime();
+  private final @Nullable ProgressBar bar;
+
+  /**
+   * One that has shown nothing yet.
+   *
+   * @param moduleOfClass every test class that is expected, with its module
+   * @param terminal whether a person watches
+   */
+  Progress(PrintWriter out, Map<String, String> moduleOfClass, boolean terminal) {
+    this.out = out;
+    this.moduleOfClass = Map.copyOf(moduleOfClass);
+    this.bar =
+        terminal
+            ? new ProgressBarBuilder()
+                .setTaskName("test")
+                .setUnit(" classes", 1)
+                .setInitialMax(moduleOfClass.size())
+                .setStyle(ProgressBarStyle.ASCII)
+                .setUpdateIntervalMillis(500)
+                .build()
+            : null;
+  }
+
+  @Override
+  public void moduleBegan(String module) {
+    begunNanos.put(module, System.nanoTime());
+    if (bar != null) {
+      bar.setExtraMessage(module);
+    }
+  }
+
+  @Override
+  public void classEnded(String className, int count) {
+    tests.merge(moduleOfClass.getOrDefault(className, ""), count, Integer::sum);
+    if (bar != null) {
+      bar.step();
+      bar.setExtraMessage(className.substring(className.lastIndexOf('.') + 1));
+    }
+  }
+
+  @Override
+  public void moduleTested(String module) {
+    tell(module, "");
+  }
+
+  @Override
+  public void moduleEnded(String module, String status) {
+    tell(module, status.equals("SUCCESS") ? "" : status);
+  }
+
+  private void tell(String module, String status) {
+    if (!told.add(module)) {
+      return;
+    }
+    long now = System.nanoTime();
+    String line =
+        String.format(
+            Locale.ROOT,
+            "%s  %-20s %5d tests  %4d s%s",
+            clock(now - startNanos),
+            module,
+            tests.getOrDefault(module, 0),
+            Duration.ofNanos(now - begunNanos.getOrDefault(module, now)).toSeconds(),
+            status.isEmpty() ? "" : "  " + status);
+    out.println(bar == null ? line : "\r" + line + "\u001b[K");
+    out.flush();
+  }
+
+  static String clock(long nanos) {
+    Duration passed = Duration.ofNanos(nanos);
+    return String.format(Locale.ROOT, "%2d:%02d", passed.toMinutes(), passed.toSecondsPart());
+  }
+
+  @Override
+  public void close() {
+    if (bar != null) {
+      bar.close();
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing.suite;
+
+import io.weir.testing.SuiteForm;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code weir test}: runs the tests of all modules and says what came of it. */
+@Command(
+    name = "weir test",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Runs every kind of test: of one class, over a real Kafka and a real Redis,",
+      "of processes that are killed, and simulated histories. What takes longer is",
+      "left out and listed at the end, with the reason; --all runs it, too."
+    },
+    footer = {
+      "",
+      "Exit status: 0 every test passed; 1 a test failed, or the build did; 2 wrong",
+      "arguments. What Maven printed is in testing/target/test.log, what a test",
+      "printed in MODULE/target/surefire-reports and failsafe-reports.",
+      "",
+      "Examples:",
+      "  ./weir test                            before every commit",
+      "  ./weir test --all                      everything, containers included",
+      "  ./weir test -pl topics -am             one module, and what it stands on",
+      "  ./weir test -Dtest=TokenBucketTest -Dit.test=NoIT    one class"
+    })
+public final class SuiteCommand implements Callable<Integer> {
+  private static final String THREADS = "3";
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
+  private CommandSpec spec;
+
+  @Option(names = "--all", description = "leave nothing out; the script adds the containers")
+  private boolean all;
+
+  @Option(
+      names = "--turn",
+      paramLabel = "N",
+      description = {
+        "0, 1 or 2: add this third of what is left out, as CI does, another one each day"
+      })
+  private @Nullable Integer turn;
+
+  @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")
+  private List<String> mavenArguments = new ArrayList<>();
+
+  private final Path root;
+  private final boolean terminal;
+
+  SuiteCommand(Path root, boolean terminal) {
+    this.root = root;
+    this.terminal = terminal;
+  }
+
+  /**
+   * Runs the tests and ends the process with the status.
+   *
+   * @param arguments those of {@code ./weir test}; the script tells the repository's root and
+   *     whether a person watches by the properties {@code weir.root} and {@code weir.terminal}
+   */
+  public static void main(String[] arguments) {
+    SuiteCommand command =
+        new SuiteCommand(
+            Path.of(System.getProperty("weir.root", ".")).toAbsolutePath().normalize(),
+            Boolean.getBoolean("weir.terminal"));
+    System.exit(
+        new CommandLine(command).setUnmatchedOptionsArePositionalParams(true).execute(arguments));
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    SuiteForm form = form();
+    PrintWriter out = spec.commandLine().getOut();
+    Modules modules = new Modules(root);
+    Path log = Files.createDirectories(root.resolve("testing/target")).resolve("test.log");
+    FileTime since = FileTime.from(Instant.now().minusSeconds(1));
+    long startNanos = System.nanoTime();
+    out.printf("weir test, form %s, Java %s%n", form, System.getProperty("java.version"));
+    out.flush();
+    MavenLog read;
+    int status;
+    try (Progress progress = new Progress(out, modules.testClasses(), terminal)) {
+      read = new MavenLog(progress);
+      status = runMaven(command(form), log, read);
+    }
+    List<TestResult> results = ReportReader.read(root, modules.names(), since);
+    Summary.printFailures(out, results);
+    if (status != 0 && results.stream().noneMatch(TestResult::isWrong)) {
+      out.printf("%n== FAILED, but not by a test; Maven says (all of it is in %s):%n", log);
+      read.errors().forEach(out::println);
+    }
+    Summary.printSlowest(out, results);
+    Summary.printLeftOut(out, results);
+    Summary.printCounts(out, results);
+    out.println();
+    out.println(Summary.counts(results));
+    out.printf(
+        "weir test: %s in %s%n",
+        status == 0 ? "passed" : "FAILED", Progress.clock(System.nanoTime() - startNanos).strip());
+    out.flush();
+    return status == 0 ? 0 : 1;
+  }
+
+  private SuiteForm form() {
+    if (turn == null) {
+      return all ? SuiteForm.all() : SuiteForm.ofShort();
+    }
+    if (all || turn < 0 || turn >= SuiteForm.TURNS) {
+      throw new ParameterException(
+          spec.commandLine(),
+          all
+              ? "--all has every turn in it; leave --turn out"
+              : "--turn must be 0 to " + (SuiteForm.TURNS - 1) + ", is " + turn);
+    }
+    return SuiteForm.turn(turn);
+  }
+
+  private List<String> command(SuiteForm form) {
+    List<String> command = new ArrayList<>();
+    command.addAll(List.of("mvn", "-B", "-ntp", "-T", THREADS, "--fail-at-end", "verify"));
+    command.add(form.mavenArgument());
+    command.addAll(mavenArguments);
+    return command;
+  }
+
+  /** Runs Maven to its end; it ends with this process. */
+  private int runMaven(List<String> command, Path log, MavenLog read)
+      throws IOException, InterruptedException {
+    Process maven =
+        new ProcessBuilder(command).directory(root.toFile()).redirectErrorStream(true).start();
+    Thread stop =
+        new Thread(
+            () -> {
+              maven.descendants().forEach(ProcessHandle::destroy);
+              maven.destroy();
+            },
+            "stop-maven");
+    Runtime.getRuntime().addShutdownHook(stop);
+    try (BufferedReader lines = maven.inputReader(StandardCharsets.UTF_8);
+        BufferedWriter kept = Files.newBufferedWriter(log)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        kept.write(line);
+        kept.newLine();
+        read.line(line);
+      }
+    }
+    int status = maven.waitFor();
+    Runtime.getRuntime().removeShutdownHook(stop);
+    return status;
+  }
+}

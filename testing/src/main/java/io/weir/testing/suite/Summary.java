@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing.suite;
+
+import io.weir.testing.TestMarks;
+import io.weir.testing.suite.TestResult.Outcome;
+import io.weir.testing.suite.TestResult.Plugin;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What is printed at the end of a run. Keeps no state. */
+final class Summary {
+  private static final int SLOWEST = 10;
+  private static final int MAX_FAILURES = 20;
+  private static final int MAX_TRACE_LINES = 25;
+  private static final int MAX_OUTPUT_LINES = 60;
+
+  private Summary() {}
+
+  /** Each failed test with its message, its trace and what it has printed itself. */
+  static void printFailures(PrintWriter out, List<TestResult> results) throws IOException {
+    List<TestResult> wrong = results.stream().filter(TestResult::isWrong).toList();
+    for (TestResult result : wrong.stream().limit(MAX_FAILURES).toList()) {
+      out.printf("%n== FAILED in %s: %s%n", result.module(), result.name());
+      result.details().lines().limit(MAX_TRACE_LINES).forEach(out::println);
+      List<String> output = outputOf(result);
+      if (!output.isEmpty()) {
+        out.printf("-- the last lines of its output; all of it is in %s%n", result.output());
+        output.stream().skip(Math.max(0, output.size() - MAX_OUTPUT_LINES)).forEach(out::println);
+      }
+    }
+    if (wrong.size() > MAX_FAILURES) {
+      out.printf("%n… and %d more have failed%n", wrong.size() - MAX_FAILURES);
+    }
+  }
+
+  /** What a test has printed: the part of its class's output between its marks. */
+  static List<String> outputOf(TestResult result) throws IOException {
+    Path file = result.output();
+    if (!Files.isRegularFile(file)) {
+      return List.of();
+    }
+    List<String> lines =
+        new String(Files.readAllBytes(file), StandardCharsets.UTF_8).lines().toList();
+    String method = result.method().replaceFirst("[({\\[].*", "");
+    List<String> own = new ArrayList<>();
+    boolean within = false;
+    for (String line : lines) {
+      if (line.equals(TestMarks.BEGIN + method)) {
+        within = true;
+      } else if (line.equals(TestMarks.END + method)) {
+        within = false;
+      } else if (within) {
+        own.add(line);
+      }
+    }
+    return own.isEmpty() ? lines : own;
+  }
+
+  /** The tests that took the longest. */
+  static void printSlowest(PrintWriter out, List<TestResult> results) {
+    out.printf("%nThe slowest tests:%n");
+    results.stream()
+        .sorted(Comparator.comparingDouble(TestResult::seconds).reversed())
+        .limit(SLOWEST)
+        .forEach(
+            result ->
+                out.printf(
+                    Locale.ROOT,
+                    "%6.1f s  %s: %s%n",
+                    result.seconds(),
+                    result.module(),
+                    result.name()));
+  }
+
+  /** What was left out, each with the reason. */
+  static void printLeftOut(PrintWriter out, List<TestResult> results) {
+    List<TestResult> skipped =
+        results.stream().filter(result -> result.outcome() == Outcome.SKIPPED).toList();
+    if (skipped.isEmpty()) {
+      out.printf("%nNothing was left out.%n");
+      return;
+    }
+    out.printf("%nLeft out:%n");
+    for (TestResult result : skipped) {
+      out.printf("  %s: %s (%s)%n", result.module(), result.name(), result.message().strip());
+    }
+  }
+
+  /** The counts of each module, as the two plugins word them. */
+  static void printCounts(PrintWriter out, List<TestResult> results) {
+    Map<String, List<TestResult>> byPlugin = new TreeMap<>();
+    for (Plugin plugin : Plugin.values()) {
+      for (TestResult result : results) {
+        if (result.plugin() == plugin) {
+          byPlugin
+              .computeIfAbsent(
+                  result.module() + ", " + plugin.name().toLowerCase(Locale.ROOT),
+                  none -> new ArrayList<>())
+              .add(result);
+        }
+      }
+    }
+    out.println();
+    byPlugin.forEach(
+        (name, of) -> {
+          out.printf("[INFO] %s%n", name);
+          out.println(counts(of));
+        });
+  }
+
+  /** One line in the words of Surefire. */
+  static String counts(List<TestResult> results) {
+    return String.format(
+        Locale.ROOT,
+        "[%s] Tests run: %d, Failures: %d, Errors: %d, Skipped: %d",
+        results.stream().anyMatch(TestResult::isWrong) ? "ERROR" : "INFO",
+        results.size(),
+        count(results, Outcome.FAILED),
+        count(results, Outcome.BROKEN),
+        count(results, Outcome.SKIPPED));
+  }
+
+  private static long count(List<TestResult> results, Outcome outcome) {
+    return results.stream().filter(result -> result.outcome() == outcome).count();
+  }
+}
