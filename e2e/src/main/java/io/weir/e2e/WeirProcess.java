@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e;
 
+import io.weir.testing.Await;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +15,6 @@ import java.util.concurrent.TimeUnit;
 
 /** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
 public final class WeirProcess implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofMinutes(3);
   private static final String COMMANDS = "io.weir.launcher.WeirCommand";
 
   private final Process process;
@@ -112,7 +111,7 @@ public final class WeirProcess implements AutoCloseable {
 
   /** Waits for a line that begins so, and gives what follows. */
   public String awaitLine(String beginning) throws InterruptedException {
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    long deadline = System.nanoTime() + Await.PATIENCE.toNanos();
     synchronized (output) {
       while (true) {
         for (String line : output) {
@@ -155,7 +154,7 @@ public final class WeirProcess implements AutoCloseable {
 
   /** Waits for the end, and gives the exit status. */
   public int awaitExit() throws InterruptedException {
-    if (!process.waitFor(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+    if (!process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
       throw new IllegalStateException("still running; output: " + output());
     }
     reader.join();

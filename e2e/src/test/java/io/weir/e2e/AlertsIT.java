@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import io.weir.e2e.audit.Await;
 import io.weir.servers.Ports;
+import io.weir.testing.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -25,11 +25,9 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The alerts that the documentation offers can fire: their metrics are told, and explained. */
-@Timeout(300)
 final class AlertsIT {
   private static final Path DOCS = Path.of("..", "docs");
   private static final Pattern METRIC = Pattern.compile("\\bweir_[a-z_]+");
@@ -78,8 +76,7 @@ final class AlertsIT {
       up.awaitLine("weir is ready");
       Set<String> told = new TreeSet<>();
       Await.until(
-          "all of " + wanted + " are told",
-          60,
+          "all of " + wanted + " to be told",
           () -> {
             told.addAll(metrics(http));
             told.addAll(metrics(reports));

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.testing.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -20,7 +21,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -30,17 +30,14 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * What is malformed on the calls topic is kept with its reason; the stream goes on, all counts
  * agree.
  */
-@Timeout(value = 5, unit = TimeUnit.MINUTES)
 final class BadInputIT {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @TempDir private Path folder;
   private final HttpClient http = HttpClient.newHttpClient();
@@ -155,15 +152,14 @@ final class BadInputIT {
             new ByteArraySerializer(),
             new ByteArraySerializer())) {
       for (ProducerRecord<byte[], byte[]> record : records.values()) {
-        producer.send(record).get(20, TimeUnit.SECONDS);
+        producer.send(record).get();
       }
     }
   }
 
   /** Reason by the name that the test gave each bad record. */
-  private static Map<String, String> awaitQuarantine(String kafka, int count) {
+  private static Map<String, String> awaitQuarantine(String kafka, int count) throws Exception {
     Map<String, String> reasons = new HashMap<>();
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
     try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
         new KafkaConsumer<>(
             Map.of("bootstrap.servers", kafka, "isolation.level", "read_committed"),
@@ -175,16 +171,21 @@ final class BadInputIT {
           .forEach(info -> partitions.add(new TopicPartition(info.topic(), info.partition())));
       consumer.assign(partitions);
       consumer.seekToBeginning(partitions);
-      while (reasons.size() < count && System.nanoTime() < deadline) {
-        for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
-            consumer.poll(Duration.ofMillis(200))) {
-          Map<String, String> headers = new HashMap<>();
-          record
-              .headers()
-              .forEach(h -> headers.put(h.key(), new String(h.value(), StandardCharsets.UTF_8)));
-          reasons.put(headers.getOrDefault("test", "?"), headers.getOrDefault("weir-reason", ""));
-        }
-      }
+      Await.until(
+          () -> count + " records in quarantine: " + reasons,
+          () -> {
+            for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
+                consumer.poll(Duration.ofMillis(200))) {
+              Map<String, String> headers = new HashMap<>();
+              record
+                  .headers()
+                  .forEach(
+                      h -> headers.put(h.key(), new String(h.value(), StandardCharsets.UTF_8)));
+              reasons.put(
+                  headers.getOrDefault("test", "?"), headers.getOrDefault("weir-reason", ""));
+            }
+            return reasons.size() >= count;
+          });
     }
     return reasons;
   }

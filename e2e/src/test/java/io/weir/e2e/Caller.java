@@ -5,18 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -28,12 +27,11 @@ final class Caller {
   private static final int THREADS = 8;
   private static final int CLIENTS = 20;
   private static final long NOBODY_THERE_PAUSE_NANOS = 10_000_000;
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(90);
 
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Duration.ofSeconds(2))
+          .connectTimeout(Await.PATIENCE)
           .build();
   private final Map<String, Boolean> answered = new ConcurrentHashMap<>();
   private final AtomicLong unanswered = new AtomicLong();
@@ -80,7 +78,7 @@ final class Caller {
       HttpResponse<String> answer =
           http.send(
               HttpRequest.newBuilder(URI.create(checkUrl.get()))
-                  .timeout(Duration.ofSeconds(10))
+                  .timeout(Await.PATIENCE)
                   .POST(HttpRequest.BodyPublishers.ofString(body))
                   .build(),
               HttpResponse.BodyHandlers.ofString());
@@ -112,15 +110,16 @@ final class Caller {
   }
 
   /** Waits until so many more calls are answered by a process that lives. */
-  void awaitAnswered(int more, WeirProcess weir) throws InterruptedException {
+  void awaitAnswered(int more, WeirProcess weir) throws Exception {
     int count = answered.size() + more;
-    long deadline = System.nanoTime() + PATIENCE_NANOS;
-    while (answered.size() < count) {
-      assertTrue(weir.isAlive(), () -> "the process ended: " + weir.errors());
-      assertTrue(
-          System.nanoTime() < deadline,
-          () -> "only " + answered.size() + " calls answered, waiting for " + count);
-      TimeUnit.MILLISECONDS.sleep(20);
+    for (int before = answered.size(); before < count; before = answered.size()) {
+      int last = before;
+      Await.until(
+          () -> "another answer after " + last,
+          () -> {
+            assertTrue(weir.isAlive(), () -> "the process ended: " + weir.errors());
+            return answered.size() > last;
+          });
     }
   }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -18,11 +19,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 
 /** Compares what a {@link Caller} was told with the topics of one Kafka. Not safe for threads. */
 final class Reckoning {
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(90);
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final HttpClient http = HttpClient.newHttpClient();
@@ -44,19 +43,16 @@ final class Reckoning {
   }
 
   /** Waits until every partition is closed through a time. */
-  void awaitClosed(String reportsUrl, Instant time) throws IOException, InterruptedException {
+  void awaitClosed(String reportsUrl, Instant time) throws Exception {
     HttpRequest completeness =
         HttpRequest.newBuilder(URI.create(reportsUrl + "/v1/completeness")).build();
-    long deadline = System.nanoTime() + PATIENCE_NANOS;
-    String last;
-    do {
-      last = http.send(completeness, HttpResponse.BodyHandlers.ofString()).body();
-      if (isClosed(JSON.readTree(last).path("partitions"), time)) {
-        return;
-      }
-      TimeUnit.MILLISECONDS.sleep(100);
-    } while (System.nanoTime() < deadline);
-    throw new AssertionError("not closed through " + time + ": " + last);
+    String[] last = new String[1];
+    Await.until(
+        () -> "closed through " + time + ": " + last[0],
+        () -> {
+          last[0] = http.send(completeness, HttpResponse.BodyHandlers.ofString()).body();
+          return isClosed(JSON.readTree(last[0]).path("partitions"), time);
+        });
   }
 
   private static boolean isClosed(JsonNode partitions, Instant time) {

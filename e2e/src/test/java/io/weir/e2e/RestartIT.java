@@ -2,33 +2,38 @@
 package io.weir.e2e;
 
 import io.weir.servers.Ports;
+import io.weir.testing.FullSuite;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The process that holds broker, ingest and aggregator is killed with -9 in the middle of a run,
  * and started again over the same data: what was answered 200 or 429 is in the ledger exactly once.
  */
-@Tag("slow")
 final class RestartIT {
-  private static final int KILLS = 3;
   private static final int CALLS_BETWEEN_KILLS = 1_500;
   private static final String WINDOW = "PT5S";
 
   @TempDir private Path folder;
 
   @Test
-  @Timeout(value = 8, unit = TimeUnit.MINUTES)
   void up_killedInTheMiddleOfARun_countsEveryAnsweredCallExactlyOnce() throws Exception {
+    assertCountsExactlyOnceAfter(1);
+  }
+
+  @Test
+  @FullSuite(reason = "three starts of everything; one kill is in the test above", turn = 0)
+  void up_killedThreeTimes_countsEveryAnsweredCallExactlyOnce() throws Exception {
+    assertCountsExactlyOnceAfter(3);
+  }
+
+  private void assertCountsExactlyOnceAfter(int kills) throws Exception {
     int httpPort = Ports.free();
     int reportsPort = Ports.free();
     Map<String, String> environment = environment(httpPort, reportsPort);
@@ -39,7 +44,7 @@ final class RestartIT {
     try {
       weir.awaitLine("weir is ready");
       caller.start();
-      for (int i = 1; i <= KILLS; i++) {
+      for (int i = 1; i <= kills; i++) {
         caller.awaitAnswered(CALLS_BETWEEN_KILLS, weir);
         weir.kill();
         weir = WeirProcess.start(folder, environment, "up");
@@ -70,7 +75,7 @@ final class RestartIT {
         policies:
           - name: tight
             match: {endpoint: ["GET *"]}
-            limit: {algorithm: token-bucket, capacity: 20, refill_tokens: 30, refill_period: PT1S}
+            limit: {algorithm: token-bucket, capacity: 20, refill_tokens: 1, refill_period: PT1M}
         """);
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_DATA", folder.resolve("data").toString());
@@ -81,7 +86,7 @@ final class RestartIT {
     environment.put("WEIR_REDIS_PORT", Integer.toString(Ports.free()));
     environment.put("WEIR_WINDOW", WINDOW);
     environment.put("WEIR_GRACE", "PT2S");
-    environment.put("WEIR_DECISION_DEADLINE", "PT2S");
+    environment.put("WEIR_DECISION_DEADLINE", "PT20S");
     return environment;
   }
 }

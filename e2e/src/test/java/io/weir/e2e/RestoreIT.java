@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,18 +18,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Restore, as docs/operating.md tells it: Kafka is lost while calls go on, a new one gets the calls
  * and the ledger of its mirror, and aggregator and ingest go on there.
  */
-@Tag("slow")
+@FullSuite(reason = "two brokers, five processes; RestartIT kills and restarts them all", turn = 1)
 final class RestoreIT {
   private static final int PARTITIONS = 4;
   private static final int CALLS = 1_500;
@@ -46,7 +44,6 @@ final class RestoreIT {
   }
 
   @Test
-  @Timeout(value = 8, unit = TimeUnit.MINUTES)
   void kafkaLost_itsMirrorCopiedToANewOne_rowsAreTheSameAndEveryAnswerIsBilledOnce()
       throws Exception {
     Instant begun = Instant.now();
@@ -145,7 +142,7 @@ final class RestoreIT {
             policies:
               - name: tight
                 match: {endpoint: ["GET *"]}
-                limit: {algorithm: token-bucket, capacity: 20, refill_tokens: 30, refill_period: PT1S}
+                limit: {algorithm: token-bucket, capacity: 20, refill_tokens: 1, refill_period: PT1M}
             """);
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());

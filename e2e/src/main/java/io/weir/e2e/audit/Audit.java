@@ -4,6 +4,7 @@ package io.weir.e2e.audit;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.Recorded;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -28,7 +29,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Audit {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration CLOSED_PATIENCE = Duration.ofMinutes(3);
+  private static final Duration CLOSED_PATIENCE = Await.PATIENCE;
   private static final Duration VERIFY_MARGIN = Duration.ofMinutes(1);
 
   private final Deployment deployment;
@@ -209,7 +210,7 @@ final class Audit {
   private String get(String url) throws IOException, InterruptedException {
     HttpResponse<String> answer =
         http.send(
-            HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(20)).build(),
+            HttpRequest.newBuilder(URI.create(url)).timeout(Await.PATIENCE).build(),
             HttpResponse.BodyHandlers.ofString());
     if (answer.statusCode() != 200) {
       throw new IOException(url + " answers " + answer.statusCode() + ": " + answer.body());

@@ -26,6 +26,9 @@ import java.util.concurrent.locks.LockSupport;
  * alone for a second, as a load balancer does.
  */
 final class Callers implements AutoCloseable {
+  /** Longer than a process of a busy machine is silent; a call is tried at another node then. */
+  private static final Duration PATIENCE = Duration.ofSeconds(15);
+
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int THREADS = 8;
   private static final int CLIENTS_A_ROUND = 6;
@@ -163,7 +166,7 @@ final class Callers implements AutoCloseable {
       HttpResponse<String> answer =
           http.send(
               HttpRequest.newBuilder(URI.create(url))
-                  .timeout(Duration.ofSeconds(5))
+                  .timeout(PATIENCE)
                   .POST(HttpRequest.BodyPublishers.ofString(body))
                   .build(),
               HttpResponse.BodyHandlers.ofString());

@@ -2,12 +2,10 @@
 package io.weir.e2e.audit;
 
 import io.weir.e2e.audit.Callers.Round;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A deployment under load, round by round: each round has one thing that goes wrong and clients of
@@ -16,8 +14,6 @@ import java.util.concurrent.TimeUnit;
 public final class Rounds implements AutoCloseable {
   /** Calls that must be answered after a fault before its round ends: Weir works again. */
   private static final int CALLS_AFTER_FAULT = 300;
-
-  private static final Duration RECOVERY_PATIENCE = Duration.ofMinutes(3);
 
   private final Deployment deployment;
   private final Progress progress;
@@ -129,16 +125,16 @@ public final class Rounds implements AutoCloseable {
   }
 
   /** Waits until so many calls of the last round are answered. */
-  private boolean awaitAnswered(long goal) throws InterruptedException {
+  private boolean awaitAnswered(long goal) throws Exception {
     Truth truth = last().truth();
-    long deadline = System.nanoTime() + RECOVERY_PATIENCE.toNanos();
-    while (truth.answered() < goal) {
-      deployment.assertStands();
-      if (System.nanoTime() - deadline > 0) {
-        throw new IllegalStateException(
-            "after " + RECOVERY_PATIENCE + " only " + truth.answered() + " calls answered");
-      }
-      TimeUnit.MILLISECONDS.sleep(20);
+    for (long before = truth.answered(); before < goal; before = truth.answered()) {
+      long seen = before;
+      Expect.that(
+          "another answer after " + seen,
+          () -> {
+            deployment.assertStands();
+            return truth.answered() > seen;
+          });
     }
     return true;
   }

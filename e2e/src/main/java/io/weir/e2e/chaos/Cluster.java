@@ -3,9 +3,9 @@ package io.weir.e2e.chaos;
 
 import io.weir.e2e.FixedPorts;
 import io.weir.e2e.WeirProcess;
-import io.weir.e2e.audit.Await;
 import io.weir.e2e.audit.Deployment;
 import io.weir.servers.RedisServer;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -40,7 +40,6 @@ final class Cluster implements Deployment, AutoCloseable {
 
   private static final int PARTITIONS = 4;
   private static final int PAIR = 2;
-  private static final int READY_SECONDS = 120;
 
   private static final String POLICIES =
       """
@@ -142,6 +141,7 @@ final class Cluster implements Deployment, AutoCloseable {
     environment.put("WEIR_ADVERTISED_REPORTS", "127.0.0.1:" + relayed);
     environment.put("WEIR_WINDOW", WINDOW);
     environment.put("WEIR_GRACE", "PT2S");
+    environment.put("WEIR_SESSION_TIMEOUT", "PT6S");
     environment.put("WEIR_STANDBYS", "1");
     environment.put("WEIR_LOG", "INFO");
     return Member.command(name, folder, environment, "aggregator is up", "aggregate");
@@ -174,17 +174,17 @@ final class Cluster implements Deployment, AutoCloseable {
 
   /** Waits until a process does its whole work; a broker, until every copy is in step. */
   void awaitReady(Member member) throws Exception {
-    if (!becomesReady(member, READY_SECONDS)) {
+    if (!becomesReady(member, Await.PATIENCE)) {
       throw new IllegalStateException(
-          member.name() + " is not ready after " + READY_SECONDS + " s: " + member.errors());
+          member.name() + " is not ready after " + Await.PATIENCE + ": " + member.errors());
     }
   }
 
   /** Whether a process does its whole work in time. */
-  boolean becomesReady(Member member, int seconds) throws Exception {
+  boolean becomesReady(Member member, Duration patience) throws Exception {
     String url = urls.get(member.name());
     return Await.within(
-        seconds, () -> url == null ? isReplicated() : get(url + "/health/ready").isPresent());
+        patience, () -> url == null ? isReplicated() : get(url + "/health/ready").isPresent());
   }
 
   private boolean isReplicated() throws InterruptedException {

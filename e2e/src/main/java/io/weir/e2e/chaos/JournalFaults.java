@@ -4,13 +4,14 @@ package io.weir.e2e.chaos;
 import static io.weir.e2e.chaos.Ground.INGEST;
 import static io.weir.e2e.chaos.Ground.NETWORK;
 
-import io.weir.e2e.audit.Await;
+import io.weir.e2e.audit.Expect;
 import io.weir.e2e.audit.Truth;
 import io.weir.e2e.chaos.Relay.Weather;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,12 +23,10 @@ final class JournalFaults {
   /** The least bound there is: reached in some 20 s without Kafka. */
   private static final String SMALL_BYTES = "1048576";
 
-  private static final int PATIENCE_SECONDS = 120;
-
   private static final Logger LOG = LoggerFactory.getLogger(JournalFaults.class);
 
   /** Longer than a journal that heals by itself needs; else the node is restarted. */
-  private static final int HEALING_SECONDS = 15;
+  private static final Duration HEALING = Duration.ofSeconds(15);
 
   private final Lasting lasting;
 
@@ -53,12 +52,10 @@ final class JournalFaults {
     toBrokers.forEach(relay -> relay.set(Weather.CUT));
     try {
       if (whenFull.equals("reject")) {
-        Await.until(
-            "a call is answered 503 for want of room",
-            PATIENCE_SECONDS,
-            () -> scene.truth().errors(Truth.FULL) > 0);
+        Expect.that(
+            "a call is answered 503 for want of room", () -> scene.truth().errors(Truth.FULL) > 0);
       } else {
-        Await.until("a call is dropped", PATIENCE_SECONDS, () -> scene.truth().droppedCount() > 0);
+        Expect.that("a call is dropped", () -> scene.truth().droppedCount() > 0);
       }
       lasting.aMoment(scene.random());
     } finally {
@@ -98,20 +95,17 @@ final class JournalFaults {
       node.start();
       lasting.aMoment(scene.random());
       disk.fill();
-      Await.until(
+      Expect.that(
           "a call is answered 503, since the disk is full",
-          PATIENCE_SECONDS,
           () -> scene.truth().errors(Truth.NOT_WRITTEN) > 0);
       lasting.aMoment(scene.random());
       disk.empty();
-      if (!cluster.becomesReady(node, HEALING_SECONDS)) {
+      if (!cluster.becomesReady(node, HEALING)) {
         scene.truth().note(node.name() + " was restarted to write its journal again");
         restartUntilEmpty(scene, node);
       }
-      Await.until(
-          name + " has sent all it holds",
-          PATIENCE_SECONDS,
-          () -> cluster.metric(node, "weir_log_held_calls") == 0);
+      Expect.that(
+          name + " has sent all it holds", () -> cluster.metric(node, "weir_log_held_calls") == 0);
       node.terminate();
       node.override(Map.of());
       node.start();

@@ -2,9 +2,9 @@
 package io.weir.e2e.chaos;
 
 import io.weir.e2e.WeirProcess;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * One thread at a time may start and end it.
  */
 final class Member implements AutoCloseable {
-  private static final Duration START_PATIENCE = Duration.ofMinutes(2);
-
   private final String name;
   private final Launcher launcher;
   private final String readyLine;
@@ -73,7 +71,7 @@ final class Member implements AutoCloseable {
     if (process != null) {
       throw new IllegalStateException(name + " runs");
     }
-    long deadline = System.nanoTime() + START_PATIENCE.toNanos();
+    long deadline = System.nanoTime() + Await.PATIENCE.toNanos();
     while (true) {
       WeirProcess started = launcher.launch(overrides);
       process = started;

@@ -6,50 +6,70 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.e2e.audit.Outcome;
 import io.weir.e2e.audit.Rounds;
+import io.weir.testing.FullSuite;
+import io.weir.testing.SuiteForm;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Faults on separate processes under load, once each: one of every kind in CI, all of them with
- * {@code -Dweir.e2e.long=true}; {@code ./weir chaos} is the long form.
+ * Faults on separate processes under load: of each family one, and in the full suite every one, a
+ * third in each of three clusters. {@code ./weir chaos} is the long form.
  */
-@Tag("slow")
-@Timeout(2_400)
 final class ChaosIT {
-  private static final List<String> ONE_OF_EVERY_KIND =
+  private static final List<String> ONE_OF_EACH_FAMILY =
       List.of(
-          "all ingest restarted in turn",
-          "both aggregators killed",
-          "aggregator's state lost",
           "brokers away, ingest killed meanwhile",
+          "aggregator's state lost",
           "Redis killed",
           "cut: ingest, all brokers",
-          "still: aggregator, a broker");
+          "journal at its bound, drop");
+
+  private static final Duration LONGEST = Duration.ofSeconds(4);
+  private static final long SEED = 20_261_121;
 
   @TempDir private Path folder;
 
   @Test
-  void faults_loseNothing_doubleNothing_andAreReportedRightly() throws Exception {
-    Chaos chaos =
-        new Chaos(
-            folder,
-            3,
-            Boolean.getBoolean("weir.e2e.long") ? Chaos.names(3) : ONE_OF_EVERY_KIND,
-            Duration.ofSeconds(4),
-            20_261_121,
-            new Lines());
-    Outcome outcome = chaos.run(Duration.ZERO);
+  void oneFaultOfEachFamily_loseNothing_doubleNothing_andAreReportedRightly() throws Exception {
+    assertHarmless(1, ONE_OF_EACH_FAMILY);
+  }
+
+  @Test
+  @FullSuite(
+      reason = "the first third of all faults, three brokers; one of each family is tested above",
+      turn = 0)
+  void everyFault_firstThird_isHarmless() throws Exception {
+    assertHarmless(3, SuiteForm.turn(0).share(Chaos.names(3)));
+  }
+
+  @Test
+  @FullSuite(
+      reason = "the second third of all faults, three brokers; one of each family is tested above",
+      turn = 1)
+  void everyFault_secondThird_isHarmless() throws Exception {
+    assertHarmless(3, SuiteForm.turn(1).share(Chaos.names(3)));
+  }
+
+  @Test
+  @FullSuite(
+      reason = "the last third of all faults, three brokers; one of each family is tested above",
+      turn = 2)
+  void everyFault_lastThird_isHarmless() throws Exception {
+    assertHarmless(3, SuiteForm.turn(2).share(Chaos.names(3)));
+  }
+
+  private void assertHarmless(int brokers, List<String> faults) throws Exception {
+    Outcome outcome =
+        new Chaos(folder, brokers, faults, LONGEST, SEED, new Lines()).run(Duration.ZERO);
 
     outcome.print(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
-    assertEquals(List.of(), outcome.details().stream().limit(20).toList());
-    assertTrue(outcome.isRight());
+    assertEquals(List.of(), outcome.details().stream().limit(20).toList(), "seed " + SEED);
+    assertTrue(outcome.isRight(), "seed " + SEED);
   }
 
   private record Lines() implements Rounds.Progress {

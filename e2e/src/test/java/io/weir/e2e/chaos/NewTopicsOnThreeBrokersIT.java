@@ -4,21 +4,19 @@ package io.weir.e2e.chaos;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.e2e.FixedPorts;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Found by {@code ./weir chaos}: one broker knew of a new topic, the next that was asked did not.
  */
-@Tag("slow")
-@Timeout(300)
+@FullSuite(reason = "three brokers as processes; ChaosIT creates topics on one", turn = 2)
 final class NewTopicsOnThreeBrokersIT {
   private static final int PARTITIONS = 50;
 

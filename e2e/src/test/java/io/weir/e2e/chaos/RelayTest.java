@@ -3,11 +3,10 @@ package io.weir.e2e.chaos;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.e2e.FixedPorts;
-import io.weir.e2e.audit.Await;
 import io.weir.e2e.chaos.Relay.Weather;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -20,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
 final class RelayTest {
-  private static final int SECONDS = 10;
+  private static final int PATIENCE_MILLIS = Math.toIntExact(Await.PATIENCE.toMillis());
 
   private final FixedPorts ports = new FixedPorts();
   private ServerSocket target;
@@ -62,7 +61,6 @@ final class RelayTest {
     Socket[] made = new Socket[1];
     Await.until(
         "connected",
-        SECONDS,
         () -> {
           try {
             made[0] = new Socket(InetAddress.getLoopbackAddress(), relay.port());
@@ -71,7 +69,7 @@ final class RelayTest {
             return false;
           }
         });
-    made[0].setSoTimeout(SECONDS * 1_000);
+    made[0].setSoTimeout(PATIENCE_MILLIS);
     return made[0];
   }
 
@@ -113,7 +111,7 @@ final class RelayTest {
 
       relay.set(Weather.FAIR);
 
-      socket.setSoTimeout(SECONDS * 1_000);
+      socket.setSoTimeout(PATIENCE_MILLIS);
       assertEquals(8, socket.getInputStream().read());
     }
   }
@@ -136,16 +134,15 @@ final class RelayTest {
   void nobodyBehind_refuses() throws Exception {
     target.close();
 
-    assertTrue(
-        Await.within(
-            SECONDS,
-            () -> {
-              try {
-                new Socket(InetAddress.getLoopbackAddress(), relay.port()).close();
-                return false;
-              } catch (IOException refused) {
-                return true;
-              }
-            }));
+    Await.until(
+        "the connection to be refused",
+        () -> {
+          try {
+            new Socket(InetAddress.getLoopbackAddress(), relay.port()).close();
+            return false;
+          } catch (IOException refused) {
+            return true;
+          }
+        });
   }
 }

@@ -2,8 +2,8 @@
 package io.weir.e2e.compose;
 
 import io.weir.e2e.FixedPorts;
-import io.weir.e2e.audit.Await;
 import io.weir.e2e.audit.Deployment;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -28,7 +28,6 @@ final class ComposeCluster implements Deployment, AutoCloseable {
   private static final int PARTITIONS = 12;
 
   private static final String WINDOW = "PT5S";
-  private static final int READY_SECONDS = 300;
 
   private final HttpClient http =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
@@ -83,7 +82,7 @@ final class ComposeCluster implements Deployment, AutoCloseable {
 
   /** Waits until a process of Weir does its whole work. */
   void awaitReady(String service) throws Exception {
-    Await.until(service + " is ready", READY_SECONDS, () -> isReady(service));
+    Await.until(service + " is ready", () -> isReady(service));
   }
 
   private boolean isReady(String service) throws InterruptedException {

@@ -4,10 +4,10 @@ package io.weir.e2e.compose;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.e2e.audit.Await;
 import io.weir.e2e.audit.Outcome;
 import io.weir.e2e.audit.Rounds;
 import io.weir.e2e.audit.Truth;
+import io.weir.testing.Await;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -29,8 +29,6 @@ final class ComposeIT {
 
   /** Some seconds of calls when half of them wait for a node that does not answer. */
   private static final int FEW_CALLS = 20;
-
-  private static final int PATIENCE_SECONDS = 300;
 
   @Test
   void composeCluster_underFaults_losesNothing_doublesNothing_andReportsRightly() throws Exception {
@@ -107,7 +105,7 @@ final class ComposeIT {
 
   private static void awaitAnswered(Truth truth, int more) throws Exception {
     long goal = truth.answered() + more;
-    Await.until("calls go on", PATIENCE_SECONDS, () -> truth.answered() >= goal);
+    Await.until("calls go on", () -> truth.answered() >= goal);
   }
 
   private static void stopInOrder(ComposeProject project, String service) throws Exception {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.compose;
 
-import io.weir.e2e.audit.Await;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,7 +18,6 @@ import java.util.Map;
  */
 final class ComposeProject implements AutoCloseable {
   private static final List<String> DOCKER = List.of("docker");
-  private static final int FREEZE_SECONDS = 60;
 
   private final String name;
   private final String image;
@@ -119,7 +118,7 @@ final class ComposeProject implements AutoCloseable {
    */
   void pause(String service) throws Exception {
     List<String> pause = command(DOCKER, "pause", container(service));
-    Await.until("pause of " + service, FREEZE_SECONDS, () -> isFrozen(pause));
+    Await.until("pause of " + service, () -> isFrozen(pause));
   }
 
   private boolean isFrozen(List<String> pause) throws IOException, InterruptedException {

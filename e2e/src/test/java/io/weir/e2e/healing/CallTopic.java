@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.healing;
 
+import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -25,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 /** All calls of the audit log, each batch once: the truth the oracle replays. Not thread-safe. */
 final class CallTopic implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(100);
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer;
   private final List<CallEvent> calls = new ArrayList<>();
@@ -62,15 +62,14 @@ final class CallTopic implements AutoCloseable {
    */
   List<CallEvent> through(long epochMillis, int nodes) throws Exception {
     Await.until(
-        PATIENCE,
+        () -> "promises of nodes by partition are " + watermarks + ", not " + epochMillis,
         () -> {
           for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record : consumer.poll(POLL)) {
             read(record);
           }
           return watermarks.size() >= nodes * Fleet.PARTITIONS
               && watermarks.values().stream().allMatch(promise -> promise > epochMillis);
-        },
-        () -> "promises of nodes by partition are " + watermarks + ", not " + epochMillis);
+        });
     return List.copyOf(calls);
   }
 

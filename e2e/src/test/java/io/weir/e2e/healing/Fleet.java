@@ -7,6 +7,7 @@ import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.net.URI;
@@ -33,9 +34,7 @@ final class Fleet implements AutoCloseable {
   static final Duration WINDOW = Duration.ofSeconds(5);
 
   /** Generous: a machine that is busy must not look like a cache that is away. */
-  private static final String DECISION_DEADLINE = "PT2S";
-
-  private static final Duration READY_PATIENCE = Duration.ofSeconds(60);
+  private static final String DECISION_DEADLINE = "PT20S";
 
   private final Path folder;
   private final Path policies;
@@ -49,15 +48,14 @@ final class Fleet implements AutoCloseable {
     this.folder = folder;
     this.redis = redis;
     this.policies = Files.writeString(folder.resolve("policies.yml"), Rule.yaml(rules));
-    this.kafka = TestKafka.start();
+    this.kafka = TestKafka.borrow();
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(PARTITIONS, Optional.empty());
-      Await.until(
-          READY_PATIENCE, () -> topics.differences().isEmpty(), () -> "the topics do not appear");
+      Await.until("the topics to appear", () -> topics.differences().isEmpty());
     }
     this.route = RedisRoute.to(redis.uri());
     this.aggregator = Aggregator.start(AggregatorConfig.of(aggregatorEnvironment()));
-    Await.until(READY_PATIENCE, aggregator::ready, () -> "the aggregator does not become ready");
+    Await.until("the aggregator to become ready", aggregator::ready);
   }
 
   /**
@@ -79,8 +77,7 @@ final class Fleet implements AutoCloseable {
       fleet.startNodes(nodes);
       for (Rule rule : rules) {
         if (rule.hold()) {
-          Await.until(
-              READY_PATIENCE, () -> fleet.decides(rule), () -> "a new cache does not become warm");
+          Await.until("a new cache to become warm", () -> fleet.decides(rule));
         }
       }
       return fleet;

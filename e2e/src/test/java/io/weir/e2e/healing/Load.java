@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.healing;
 
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -23,13 +24,13 @@ import java.util.stream.Collectors;
  * what they were answered.
  */
 final class Load implements AutoCloseable {
-  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration REQUEST_TIMEOUT = Await.PATIENCE;
   private static final long AFTER_NO_ANSWER_NANOS = 10_000_000;
 
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Duration.ofSeconds(2))
+          .connectTimeout(Await.PATIENCE)
           .build();
   private final IntFunction<String> nodes;
   private final int nodeCount;
@@ -151,8 +152,10 @@ final class Load implements AutoCloseable {
   /** Waits until so many calls more have been answered. */
   void awaitAnswered(long more) throws Exception {
     long goal = answered() + more;
-    Await.until(
-        Duration.ofMinutes(2), () -> answered() >= goal, () -> "answered are " + answered());
+    for (long before = answered(); before < goal; before = answered()) {
+      long last = before;
+      Await.until(() -> "another answer after " + last, () -> answered() > last);
+    }
   }
 
   /** Tokens of the calls answered 200, by client and endpoint with a space between. */

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
 import java.io.IOException;
 import java.net.URI;
@@ -26,15 +27,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A call is settled: its bill, its bucket and its quota follow, once. */
-@Timeout(600)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class SettleIT {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration HEALED = Duration.ofSeconds(10);
   private static final List<Rule> RULES =
       List.of(
           Rule.bucket("burst", "*", 100, Duration.ofHours(1)), Rule.quota("monthly", "*", 1_000));
@@ -187,7 +185,7 @@ final class SettleIT {
     assertTrue(events.findValues("actual_cost").stream().anyMatch(cost -> cost.asLong() == 12));
 
     Verification verified =
-        new Verifier(fleet.kafka(), Fleet.WINDOW, Topics.LATENESS, Duration.ofSeconds(60))
+        new Verifier(fleet.kafka(), Fleet.WINDOW, Topics.LATENESS, Await.PATIENCE)
             .verify(begin, Instant.now(), null, (what, done, total) -> {});
     assertEquals(List.of(), verified.differences());
     assertTrue(verified.windows() > 0);
@@ -255,19 +253,18 @@ final class SettleIT {
   private void awaitFinal(String client) throws Exception {
     JsonNode[] last = new JsonNode[1];
     Await.until(
-        Duration.ofSeconds(60),
+        () -> client + ": " + last[0],
         () -> {
           last[0] = usage(client, "", Fleet.WINDOW.toString()).path("data");
           List<String> statuses = last[0].findValuesAsText("status");
           return !statuses.isEmpty() && statuses.stream().allMatch("final"::equals);
-        },
-        () -> client + ": " + last[0]);
+        });
   }
 
   private void awaitRemaining(String client, long burst, long monthly) throws Exception {
     String[] last = new String[1];
     Await.until(
-        HEALED,
+        () -> client + " should have " + burst + " and " + monthly + ", has " + last[0],
         () -> {
           last[0] =
               post(0, "/v1/check?peek=true", "{\"client\":\"" + client + "\"}", Optional.empty())
@@ -275,8 +272,7 @@ final class SettleIT {
           JsonNode limits = JSON.readTree(last[0]).path("limits");
           return limits.path(0).path("remaining").asLong(-1) == burst
               && limits.path(1).path("remaining").asLong(-1) == monthly;
-        },
-        () -> client + " should have " + burst + " and " + monthly + ", has " + last[0]);
+        });
   }
 
   private static boolean changed(HttpResponse<String> answer) throws Exception {

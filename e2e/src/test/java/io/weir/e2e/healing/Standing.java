@@ -2,8 +2,8 @@
 package io.weir.e2e.healing;
 
 import io.weir.e2e.healing.Rule.Place;
+import io.weir.testing.Await;
 import io.weir.topics.model.QuotaLimit;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,10 +19,8 @@ final class Standing {
    * exactly. One that owes more than its debt cap is only not to hold less than that: what is
    * beyond the cap is forgiven when it is collected, and refill goes on from there.
    */
-  static void awaitRight(Oracle oracle, RedisEye eye, Duration atMost) throws Exception {
+  static void awaitRight(Oracle oracle, RedisEye eye) throws Exception {
     Await.until(
-        atMost,
-        () -> wrong(oracle, eye).isEmpty(),
         () -> {
           List<String> wrong = wrong(oracle, eye);
           return wrong.size()
@@ -30,7 +28,8 @@ final class Standing {
               + oracle.buckets().size()
               + " buckets are wrong, first "
               + wrong.stream().limit(5).toList();
-        });
+        },
+        () -> wrong(oracle, eye).isEmpty());
   }
 
   /** Buckets that are wrong now, and how. */

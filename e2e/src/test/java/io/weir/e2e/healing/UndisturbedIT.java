@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.testing.Await;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import java.net.URI;
@@ -16,15 +17,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Nothing happens: the loop must stay silent, for what it says it would also do. */
-@Timeout(1_800)
 final class UndisturbedIT {
-  private static final Duration LENGTH = Lengths.of(Duration.ofSeconds(12), Duration.ofMinutes(10));
   private static final int CLIENTS = 200;
   private static final double CALLS_PER_SECOND = 1_000;
+  private static final long CALLS = Lengths.of(8_000, 600_000);
 
   private static final Rule BURST = Rule.bucket("burst", "*", 10, Duration.ofMillis(400));
   private static final Rule ORDERS = Rule.bucket("orders", "POST *", 3, Duration.ofSeconds(3));
@@ -47,7 +46,9 @@ final class UndisturbedIT {
         CallTopic topic = new CallTopic(fleet.kafka());
         Load load = Load.on(fleet, 16, CALLS_PER_SECOND, UndisturbedIT::call)) {
       load.start();
-      Await.pass(LENGTH);
+      for (long more = CALLS; more > 0; more -= 1_000) {
+        load.awaitAnswered(1_000);
+      }
       load.stop();
 
       System.out.println("undisturbed: " + load);
@@ -57,7 +58,7 @@ final class UndisturbedIT {
       assertEquals(load.answered(), calls.size());
       assertEquals(
           List.of(), calls.stream().filter(c -> c.decidedBy() != DecidedBy.CACHE).toList());
-      Standing.awaitRight(new Oracle(RULES, calls), eye, Duration.ofSeconds(1));
+      Standing.awaitRight(new Oracle(RULES, calls), eye);
       awaitJudged(fleet, calls.size());
       assertEquals(List.of(), CorrectionTopic.corrections(fleet.kafka()));
     }
@@ -68,7 +69,7 @@ final class UndisturbedIT {
     HttpClient http = HttpClient.newHttpClient();
     JsonNode[] last = new JsonNode[1];
     Await.until(
-        Duration.ofSeconds(10),
+        () -> last[0] + ", calls are " + calls,
         () -> {
           HttpResponse<String> answer =
               http.send(
@@ -77,8 +78,7 @@ final class UndisturbedIT {
           assertEquals(200, answer.statusCode(), answer::body);
           last[0] = new ObjectMapper().readTree(answer.body());
           return last[0].path("fleet").path("decided").asLong() >= calls;
-        },
-        () -> last[0] + ", calls are " + calls);
+        });
     JsonNode figures = last[0].path("fleet");
     assertEquals(0, figures.path("wrongly_admitted").asLong(-1), figures::toString);
     assertEquals(0, figures.path("wrongly_denied").asLong(-1), figures::toString);

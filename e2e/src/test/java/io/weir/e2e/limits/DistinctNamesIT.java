@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.WeirProcess;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.net.URI;
@@ -25,24 +27,22 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A client that calls another endpoint with another id each time, in processes of 256 MiB of heap:
- * they live, every sum is exact, and another client is answered. 200,000 through the aggregator and
- * 20,000 through ingest; 10,000,000 and 500,000 with {@code -Dweir.e2e.long=true}.
+ * they live, every sum is exact, and another client is answered. 30,000 through the aggregator and
+ * 5,000 through ingest; in the full suite 200,000 and 20,000; with {@code -Dweir.e2e.long=true}
+ * 10,000,000 and 500,000.
  */
-@Tag("slow")
-@Timeout(value = 60, unit = TimeUnit.MINUTES)
 final class DistinctNamesIT {
   private static final boolean LONG = Boolean.getBoolean("weir.e2e.long");
-  private static final int CALLS =
+  private static final int FEW_CALLS = 30_000;
+  private static final int MANY_CALLS =
       Integer.getInteger("weir.e2e.names", LONG ? 10_000_000 : 200_000);
-  private static final int CHECKS = LONG ? 500_000 : 20_000;
-  private static final Duration PATIENCE = Duration.ofMinutes(LONG ? 40 : 5);
+  private static final int FEW_CHECKS = 5_000;
+  private static final int MANY_CHECKS = LONG ? 500_000 : 20_000;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   @TempDir private Path folder;
@@ -50,9 +50,19 @@ final class DistinctNamesIT {
 
   @Test
   void aggregator_endpointsAndIdsWithoutEnd_livesAndCountsExactly() throws Exception {
-    int batches = CALLS / InventedCalls.LINES_A_BATCH;
+    assertCountsExactly(FEW_CALLS);
+  }
+
+  @Test
+  @FullSuite(reason = "200,000 names; the test above counts 30,000", turn = 2)
+  void aggregator_manyEndpointsAndIds_livesAndCountsExactly() throws Exception {
+    assertCountsExactly(MANY_CALLS);
+  }
+
+  private void assertCountsExactly(int calls) throws Exception {
+    int batches = calls / InventedCalls.LINES_A_BATCH;
     long decidedAt = System.currentTimeMillis() - Duration.ofHours(2).toMillis();
-    try (TestKafka kafka = TestKafka.start();
+    try (TestKafka kafka = TestKafka.borrow();
         TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(1, Optional.empty());
       new InventedCalls(decidedAt).write(kafka.bootstrapServers(), batches);
@@ -63,31 +73,43 @@ final class DistinctNamesIT {
           LedgerSums ledger = new LedgerSums(kafka.bootstrapServers())) {
         String reports =
             "http://127.0.0.1:" + aggregator.awaitLine("aggregator is up, reports on port ");
-        long end = System.nanoTime() + PATIENCE.toNanos();
         while (!ledger.isClosedThrough(decidedAt)) {
           assertTrue(aggregator.isAlive(), aggregator::errors);
-          assertTrue(System.nanoTime() < end, () -> "not within " + PATIENCE);
+          awaitMoreCounted(reports, ledger, decidedAt);
         }
         System.out.printf(
             "%,d calls of as many endpoints and ids counted and closed in %d s; heap in use %,.0f"
                 + " MB, files of the aggregator %,d MB%n",
-            CALLS,
+            calls,
             Duration.ofNanos(System.nanoTime() - begun).toSeconds(),
             heapMegabytes(reports),
             sizeMegabytes(data));
 
-        assertEquals(CALLS - batches, ledger.inventorRows());
-        assertEquals(CALLS - batches, ledger.inventorQuantity());
+        assertEquals(calls - batches, ledger.inventorRows());
+        assertEquals(calls - batches, ledger.inventorQuantity());
         assertEquals(batches, ledger.otherQuantity());
         // the day may have ended since, which is where a report begins unless asked otherwise
         String from = "&from=" + Instant.ofEpochMilli(decidedAt).truncatedTo(ChronoUnit.HOURS);
         assertEquals(batches, total(reports, from, InventedCalls.OTHER));
-        assertEquals(CALLS - batches, total(reports, from, InventedCalls.INVENTOR));
+        assertEquals(calls - batches, total(reports, from, InventedCalls.INVENTOR));
         assertByEndpointIsAnsweredOrRefused(reports, from);
         assertEquals(batches, total(reports, from, InventedCalls.OTHER));
         assertTrue(aggregator.isAlive(), aggregator::errors);
       }
     }
+  }
+
+  /** Waits until another line is counted, another row is written, or everything is closed. */
+  private void awaitMoreCounted(String reports, LedgerSums ledger, long decidedAt)
+      throws Exception {
+    double counted = metric(reports, "weir_lines_total");
+    long rows = ledger.inventorRows();
+    Await.until(
+        () -> "more than " + counted + " lines counted and " + rows + " rows written",
+        () ->
+            ledger.isClosedThrough(decidedAt)
+                || ledger.inventorRows() > rows
+                || metric(reports, "weir_lines_total") > counted);
   }
 
   private static Map<String, String> environment(TestKafka kafka, Path data) {
@@ -142,15 +164,19 @@ final class DistinctNamesIT {
   }
 
   private double heapMegabytes(String reports) throws Exception {
+    return metric(reports, "jvm_memory_used_bytes{area=\"heap\"") / 1e6;
+  }
+
+  /** The sum of a metric over its labels that begin so. */
+  private double metric(String reports, String begin) throws Exception {
     return http.send(
-                HttpRequest.newBuilder(URI.create(reports + "/metrics")).build(),
-                HttpResponse.BodyHandlers.ofString())
-            .body()
-            .lines()
-            .filter(line -> line.startsWith("jvm_memory_used_bytes{area=\"heap\""))
-            .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-            .sum()
-        / 1e6;
+            HttpRequest.newBuilder(URI.create(reports + "/metrics")).build(),
+            HttpResponse.BodyHandlers.ofString())
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(begin))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .sum();
   }
 
   private static long sizeMegabytes(Path folder) throws IOException {
@@ -162,6 +188,16 @@ final class DistinctNamesIT {
 
   @Test
   void ingest_endpointsAndIdsWithoutEnd_livesAndAnswersOthers() throws Exception {
+    assertAnswersOthers(FEW_CHECKS);
+  }
+
+  @Test
+  @FullSuite(reason = "20,000 names; the test above checks 5,000", turn = 1)
+  void ingest_manyEndpointsAndIds_livesAndAnswersOthers() throws Exception {
+    assertAnswersOthers(MANY_CHECKS);
+  }
+
+  private void assertAnswersOthers(int checks) throws Exception {
     String policies =
         """
         policies:
@@ -173,7 +209,7 @@ final class DistinctNamesIT {
       long begun = System.nanoTime();
       List<Inventor> inventors = new ArrayList<>();
       for (int i = 0; i < Inventor.THREADS; i++) {
-        inventors.add(Inventor.start(node.port(), i, CHECKS / Inventor.THREADS));
+        inventors.add(Inventor.start(node.port(), i, checks / Inventor.THREADS));
       }
       for (Inventor inventor : inventors) {
         inventor.join();
@@ -183,8 +219,8 @@ final class DistinctNamesIT {
       double lines = node.metric("jvm_threads_live_threads");
       System.out.printf(
           "%,d checks of as many endpoints and ids in %d s; heap in use %,.0f MB, %.0f threads%n",
-          CHECKS, Duration.ofNanos(System.nanoTime() - begun).toSeconds(), heap, lines);
-      assertEquals(CHECKS + Inventor.THREADS, node.metric("weir_log_appended_calls_total"));
+          checks, Duration.ofNanos(System.nanoTime() - begun).toSeconds(), heap, lines);
+      assertEquals(checks + Inventor.THREADS, node.metric("weir_log_appended_calls_total"));
       assertTrue(node.isAlive(), node::errors);
     }
   }

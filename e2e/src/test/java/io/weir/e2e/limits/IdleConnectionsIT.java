@@ -4,6 +4,7 @@ package io.weir.e2e.limits;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -12,23 +13,17 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Very many connections that say nothing: 2,000 against a node that takes so many, 10,000 with
  * {@code -Dweir.e2e.long=true} against one with the default, in 512 MiB.
  */
-@Timeout(value = 8, unit = TimeUnit.MINUTES)
 final class IdleConnectionsIT {
   private static final boolean LONG = Boolean.getBoolean("weir.e2e.long");
   private static final int MAX_CONNECTIONS = LONG ? 10_000 : 2_000;
@@ -37,7 +32,6 @@ final class IdleConnectionsIT {
   private static final int OTHERS = 20;
 
   private static final int CALLS = 200;
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   private final Deque<SocketChannel> idle = new ArrayDeque<>();
 
@@ -55,9 +49,10 @@ final class IdleConnectionsIT {
         LONG ? Map.of() : Map.of("WEIR_MAX_CONNECTIONS", Integer.toString(MAX_CONNECTIONS));
     try (SmallNode node = new SmallNode(folder, "512m", "policies: []\n", settings)) {
       int below = MAX_CONNECTIONS - OTHERS;
-      await(
-          node,
+      Await.until(
+          () -> below + " connections: " + node.errors(),
           () -> {
+            assertTrue(node.isAlive(), node::errors);
             // the oldest may have been idle for too long meanwhile
             open(node.port(), below - (int) node.metric("weir_http_connections"));
             return node.metric("weir_http_connections") >= below - OTHERS;
@@ -119,15 +114,6 @@ final class IdleConnectionsIT {
       return channel.read(ByteBuffer.allocate(1)) < 0;
     } catch (IOException reset) {
       return true;
-    }
-  }
-
-  private static void await(SmallNode node, Callable<Boolean> condition) throws Exception {
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    while (!condition.call()) {
-      assertTrue(node.isAlive(), node::errors);
-      assertTrue(System.nanoTime() < end, () -> "not within " + PATIENCE);
-      LockSupport.parkNanos(Duration.ofMillis(50).toNanos());
     }
   }
 }

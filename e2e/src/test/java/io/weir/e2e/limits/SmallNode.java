@@ -20,8 +20,8 @@ import java.util.Optional;
 final class SmallNode implements AutoCloseable {
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-  private final TestKafka kafka = TestKafka.start();
-  private final TestRedis redis = TestRedis.start();
+  private final TestKafka kafka = TestKafka.borrow();
+  private final TestRedis redis = TestRedis.borrow();
   private final WeirProcess process;
   private final int port;
 
@@ -46,7 +46,7 @@ final class SmallNode implements AutoCloseable {
     environment.put("WEIR_HTTP_PORT", "0");
     environment.put("WEIR_DATA", folder.resolve("node").toString());
     environment.put("WEIR_POLICIES", file.toString());
-    environment.put("WEIR_DECISION_DEADLINE", "PT10S");
+    environment.put("WEIR_DECISION_DEADLINE", "PT20S");
     environment.putAll(settings);
     process = WeirProcess.startSmall(folder, environment, heap, "ingest");
     port = Integer.parseInt(process.awaitLine("ingest is ready on port "));

@@ -12,8 +12,7 @@ import java.util.regex.Pattern;
  * threads.
  */
 final class MavenLog {
-  private static final Pattern BUILDING =
-      Pattern.compile("\\[INFO] Building weir: (\\S+) .*\\[(\\d+)/(\\d+)]");
+  private static final Pattern BUILDING = Pattern.compile("\\[INFO] Building weir: (\\S+) .*");
   private static final Pattern CLASS_ENDED =
       Pattern.compile("\\[\\w+] Tests run: (\\d+), .*Time elapsed: [0-9.,]+ s.* -- in (\\S+)");
   private static final Pattern VERIFYING =

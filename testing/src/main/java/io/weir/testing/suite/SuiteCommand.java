@@ -51,8 +51,13 @@ public final class SuiteCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
   private CommandSpec spec;
 
-  @Option(names = "--all", description = "leave nothing out; the script adds the containers")
+  @Option(names = "--all", description = "leave nothing out, and run --containers after it")
   private boolean all;
+
+  @Option(
+      names = "--containers",
+      description = "run the core of the suite over containers, where a Docker engine is there")
+  private boolean containers; // the script has done so before it comes here
 
   @Option(
       names = "--turn",
@@ -90,6 +95,9 @@ public final class SuiteCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    if (containers) {
+      throw new ParameterException(spec.commandLine(), "--containers stands alone");
+    }
     SuiteForm form = form();
     PrintWriter out = spec.commandLine().getOut();
     Modules modules = new Modules(root);

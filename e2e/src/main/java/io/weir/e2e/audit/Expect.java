@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.audit;
+
+import io.weir.testing.Await;
+
+/** Waits for what a deployment is expected to do, and names what it does not. */
+public final class Expect {
+  private Expect() {}
+
+  /**
+   * Waits until the condition holds.
+   *
+   * @param what the condition in words
+   * @throws IllegalStateException if it does not hold within {@link Await#PATIENCE}
+   */
+  public static void that(String what, Await.Condition condition) throws Exception {
+    if (!Await.within(Await.PATIENCE, condition)) {
+      throw new IllegalStateException("after " + Await.PATIENCE + " not yet: " + what);
+    }
+  }
+}
