@@ -86,7 +86,7 @@ final class RestartIT {
     environment.put("WEIR_REDIS_PORT", Integer.toString(Ports.free()));
     environment.put("WEIR_WINDOW", WINDOW);
     environment.put("WEIR_GRACE", "PT2S");
-    environment.put("WEIR_DECISION_DEADLINE", "PT20S");
+    environment.put("WEIR_DECISION_DEADLINE", "PT10S");
     return environment;
   }
 }

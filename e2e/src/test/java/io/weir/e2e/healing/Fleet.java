@@ -34,7 +34,7 @@ final class Fleet implements AutoCloseable {
   static final Duration WINDOW = Duration.ofSeconds(5);
 
   /** Generous: a machine that is busy must not look like a cache that is away. */
-  private static final String DECISION_DEADLINE = "PT20S";
+  private static final String DECISION_DEADLINE = "PT10S";
 
   private final Path folder;
   private final Path policies;

@@ -46,7 +46,7 @@ final class SmallNode implements AutoCloseable {
     environment.put("WEIR_HTTP_PORT", "0");
     environment.put("WEIR_DATA", folder.resolve("node").toString());
     environment.put("WEIR_POLICIES", file.toString());
-    environment.put("WEIR_DECISION_DEADLINE", "PT20S");
+    environment.put("WEIR_DECISION_DEADLINE", "PT10S");
     environment.putAll(settings);
     process = WeirProcess.startSmall(folder, environment, heap, "ingest");
     port = Integer.parseInt(process.awaitLine("ingest is ready on port "));

@@ -53,16 +53,18 @@ final class Summary {
     String method = result.method().replaceFirst("[({\\[].*", "");
     List<String> own = new ArrayList<>();
     boolean within = false;
+    boolean found = false;
     for (String line : lines) {
       if (line.equals(TestMarks.BEGIN + method)) {
         within = true;
+        found = true;
       } else if (line.equals(TestMarks.END + method)) {
         within = false;
       } else if (within) {
         own.add(line);
       }
     }
-    return own.isEmpty() ? lines : own;
+    return found ? own : lines;
   }
 
   /** The tests that took the longest. */
