@@ -32,7 +32,7 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "",
-      "Four more are run by the script itself: 'weir test' (the whole test suite), 'weir sim' (the",
+      "Four more are run by the script itself: 'weir test' (the test suite), 'weir sim' (the",
       "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' (build",
       "what is stale). Settings come from variables; see README.md."
     })

@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * test classes. Not safe for threads.
  */
 final class Progress implements MavenLog.Listener, AutoCloseable {
+  /** The parent of all modules, which holds nothing itself. */
+  private static final String ROOT = "weir";
+
   private final PrintWriter out;
   private final Map<String, String> moduleOfClass;
   private final Map<String, Long> begunNanos = new HashMap<>();
@@ -75,7 +78,7 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
   }
 
   private void tell(String module, String status) {
-    if (!told.add(module)) {
+    if (!told.add(module) || module.equals(ROOT)) {
       return;
     }
     long now = System.nanoTime();
