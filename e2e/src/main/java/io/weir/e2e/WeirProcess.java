@@ -2,6 +2,7 @@
 package io.weir.e2e;
 
 import io.weir.testing.Await;
+import io.weir.testing.ChildJvm;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -15,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 /** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
 public final class WeirProcess implements AutoCloseable {
+  private static final String HEAP = "768m";
   private static final String COMMANDS = "io.weir.launcher.WeirCommand";
 
   private final Process process;
@@ -78,14 +80,8 @@ public final class WeirProcess implements AutoCloseable {
       String mainClass,
       String... arguments)
       throws IOException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-Xmx768m");
-    if (Runtime.version().feature() >= 21) {
-      command.add("--enable-native-access=ALL-UNNAMED");
-    }
-    command.addAll(jvmOptions);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), mainClass));
+    List<String> command = ChildJvm.command(HEAP, jvmOptions);
+    command.add(mainClass);
     command.addAll(List.of(arguments));
     String shortName = mainClass.substring(mainClass.lastIndexOf('.') + 1);
     Path errors = Files.createTempFile(folder, shortName + "-", ".err");

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * How a test starts another JVM like its own: the same Java, the same class path.
+ *
+ * <p>The system property {@code weir.test.child} holds further options. Maven sets it so that the
+ * many short-lived processes of the suite are compiled by the quick compiler alone, which halves
+ * what they cost; {@code ./weir chaos}, which runs for long, leaves it unset.
+ */
+public final class ChildJvm {
+  private static final String PROPERTY = "weir.test.child";
+  private static final int FIRST_WITH_NATIVE_ACCESS = 21;
+
+  private ChildJvm() {}
+
+  /**
+   * Returns the beginning of a command line, up to the class path; the main class follows.
+   *
+   * @param heap as {@code -Xmx} says it
+   * @param options stand behind the usual ones, so that theirs count
+   */
+  public static List<String> command(String heap, List<String> options) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("-Xmx" + heap);
+    if (Runtime.version().feature() >= FIRST_WITH_NATIVE_ACCESS) {
+      command.add("--enable-native-access=ALL-UNNAMED");
+    }
+    String further = System.getProperty(PROPERTY, "").strip();
+    if (!further.isEmpty()) {
+      command.addAll(List.of(further.split("\\s+", -1)));
+    }
+    command.addAll(options);
+    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    return command;
+  }
+}
