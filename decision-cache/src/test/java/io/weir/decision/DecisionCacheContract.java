@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.testing.Await;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
@@ -345,10 +346,9 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void check_runningCache_isOk() {
-    DecisionCache.Health health = cache().check();
-
-    assertTrue(health.ok(), health::detail);
+  void check_runningCache_isOk() throws Exception {
+    // more than once: a health check gives up after a second, and a busy machine may take longer
+    Await.until(() -> cache().check().detail(), () -> cache().check().ok());
   }
 
   @Test

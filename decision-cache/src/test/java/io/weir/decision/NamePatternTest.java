@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.time.Duration;
+import io.weir.testing.Await;
 import java.util.Random;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -43,10 +43,10 @@ class NamePatternTest {
   }
 
   @Test
-  void matches_patternThatMakesRegularExpressionsBacktrack_isFast() {
+  void matches_patternThatMakesRegularExpressionsBacktrack_ends() {
     String pattern = "*a".repeat(100) + "*b";
-    assertTimeoutPreemptively(
-        Duration.ofSeconds(2), () -> assertFalse(fits(pattern, "a".repeat(256))));
+    // to try every way would take longer than the universe has been there
+    assertTimeoutPreemptively(Await.PATIENCE, () -> assertFalse(fits(pattern, "a".repeat(256))));
   }
 
   @Test

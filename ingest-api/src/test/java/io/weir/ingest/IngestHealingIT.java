@@ -9,9 +9,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.weir.ingest.record.Await;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -54,7 +54,6 @@ import org.junit.jupiter.api.io.TempDir;
 final class IngestHealingIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int PARTITIONS = 2;
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final String CLIENT = "acme";
   private static final long HOUR_MICROS = 3_600_000_000L;
 
@@ -69,7 +68,7 @@ final class IngestHealingIT {
 
   @BeforeEach
   void start() throws Exception {
-    kafka = TestKafka.start();
+    kafka = TestKafka.borrow();
     redis = TestRedis.start();
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(PARTITIONS, Optional.empty());
@@ -101,7 +100,7 @@ final class IngestHealingIT {
     environment.put("WEIR_HTTP_PORT", "0");
     environment.put("WEIR_DATA", folder.resolve("data").toString());
     environment.put("WEIR_POLICIES", policies.toString());
-    environment.put("WEIR_DECISION_DEADLINE", "PT2S");
+    environment.put("WEIR_DECISION_DEADLINE", "PT10S");
     ingest = Ingest.start(IngestConfig.of(environment));
   }
 
@@ -157,15 +156,11 @@ final class IngestHealingIT {
     Charge last = awaitCharges(1);
     redis.kill();
     publish(correction(last, 1, Correction.Cause.GAP));
-    Await.until(
-        "it tries again",
-        PATIENCE,
-        () -> !metrics().contains("weir_corrections_retries_total 0.0"));
+    Await.until("it tries again", () -> !metrics().contains("weir_corrections_retries_total 0.0"));
     assertEquals(200, get("/health/ready").statusCode());
     redis.restart();
 
-    Await.until(
-        "it is answered", PATIENCE, () -> metrics().contains("weir_corrections_waiting 0.0"));
+    Await.until("it is answered", () -> metrics().contains("weir_corrections_waiting 0.0"));
     awaitRemaining(3);
   }
 
@@ -234,7 +229,6 @@ final class IngestHealingIT {
   private String awaitLoss(int count) throws Exception {
     Await.until(
         "loss " + count,
-        PATIENCE,
         () -> {
           readCalls();
           return losses().size() >= count * PARTITIONS;
@@ -248,7 +242,6 @@ final class IngestHealingIT {
     List<Charge> charges = new ArrayList<>();
     Await.until(
         count + " charges",
-        PATIENCE,
         () -> {
           readCalls();
           charges.clear();
@@ -285,11 +278,11 @@ final class IngestHealingIT {
   }
 
   private void awaitMetric(String line) throws Exception {
-    Await.until(line, PATIENCE, () -> metrics().lines().anyMatch(each -> each.startsWith(line)));
+    Await.until(line, () -> metrics().lines().anyMatch(each -> each.startsWith(line)));
   }
 
   private void awaitRemaining(long tokens) throws Exception {
-    Await.until(tokens + " remaining", PATIENCE, () -> remaining() == tokens);
+    Await.until(tokens + " remaining", () -> remaining() == tokens);
   }
 
   private long remaining() throws Exception {

@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.model.UsagePosition;
 import java.io.ByteArrayInputStream;
@@ -25,7 +26,6 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -41,7 +41,6 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class IngestIT {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration RECOVERY = Duration.ofSeconds(20);
 
   private Path folder;
   private final HttpClient http = HttpClient.newHttpClient();
@@ -53,7 +52,7 @@ final class IngestIT {
   @BeforeAll
   void start(@TempDir Path temporary) throws Exception {
     folder = temporary;
-    kafka = TestKafka.start();
+    kafka = TestKafka.borrow();
     redis = TestRedis.start();
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(2, Optional.empty());
@@ -86,7 +85,7 @@ final class IngestIT {
     environment.put("WEIR_DATA", folder.resolve("data").toString());
     environment.put("WEIR_POLICIES", policies.toString());
     // a busy test machine is no reason to leave a call undecided
-    environment.put("WEIR_DECISION_DEADLINE", "PT2S");
+    environment.put("WEIR_DECISION_DEADLINE", "PT10S");
     ingest = Ingest.start(IngestConfig.of(environment));
   }
 
@@ -264,16 +263,13 @@ final class IngestIT {
     } finally {
       redis.restart();
     }
-    long deadline = System.nanoTime() + RECOVERY.toNanos();
-    String decidedBy;
-    do {
-      decidedBy =
-          JSON.readTree(
-                  post("/v1/check?peek=true", "{\"client\":\"a8\",\"endpoint\":\"GET /x\"}").body())
-              .path("decided_by")
-              .asText();
-    } while (!decidedBy.equals("cache") && System.nanoTime() < deadline);
-    assertEquals("cache", decidedBy);
+    Await.until("decisions of the cache", () -> decidedBy().equals("cache"));
+  }
+
+  private String decidedBy() throws Exception {
+    HttpResponse<String> peek =
+        post("/v1/check?peek=true", "{\"client\":\"a8\",\"endpoint\":\"GET /x\"}");
+    return JSON.readTree(peek.body()).path("decided_by").asText();
   }
 
   @Test

@@ -4,6 +4,8 @@ package io.weir.ingest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
+import io.weir.testing.SuiteForm;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -22,11 +24,11 @@ import org.junit.jupiter.api.Test;
 
 /** Topics are written to in the moment they are there. */
 final class NewTopicsIT {
-  private static final int PARTITIONS = 300;
+  private static final int PARTITIONS = SuiteForm.current().isAll() ? 300 : 100;
   private static final int RECORDS = 20;
 
   /** What a batch that is never taken would fail after. */
-  private static final int DELIVERY_TIMEOUT_MILLIS = 30_000;
+  private static final int DELIVERY_TIMEOUT_MILLIS = (int) Await.PATIENCE.toMillis();
 
   @Test
   void createMissing_producerWithSeveralRequestsUnderWay_everyRecordIsTaken() throws Exception {

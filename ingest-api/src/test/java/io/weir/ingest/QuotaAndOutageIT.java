@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.ingest.record.CallsTopicReader;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.model.CalendarPeriod;
 import io.weir.topics.model.CalendarQuota;
@@ -30,12 +31,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
-import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -49,7 +50,6 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class QuotaAndOutageIT {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final int PARTITIONS = 2;
 
   private final HttpClient http = HttpClient.newHttpClient();
@@ -59,7 +59,7 @@ final class QuotaAndOutageIT {
 
   @BeforeAll
   void start(@TempDir Path folder) throws Exception {
-    kafka = TestKafka.start();
+    kafka = TestKafka.borrow();
     redis = TestRedis.start();
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(PARTITIONS, Optional.empty());
@@ -95,7 +95,7 @@ final class QuotaAndOutageIT {
                     "WEIR_DATA", folder.resolve("data").toString(),
                     "WEIR_POLICIES", policies.toString(),
                     // a busy test machine is no reason to leave a call undecided
-                    "WEIR_DECISION_DEADLINE", "PT2S")));
+                    "WEIR_DECISION_DEADLINE", "PT10S")));
   }
 
   @AfterAll
@@ -167,9 +167,11 @@ final class QuotaAndOutageIT {
       long retryAfter = Long.parseLong(header(denied, "Retry-After"));
       assertTrue(retryAfter > 14_000 && retryAfter <= 14_400, () -> "Retry-After " + retryAfter);
       assertEquals(200, check("l3", "local", "other-client").statusCode());
-      assertTrue(
-          get("/metrics")
-              .contains("weir_checks_total{decided_by=\"local\",verdict=\"denied\"} 1.0"));
+      Await.until(
+          "the denied call among the metrics",
+          () ->
+              get("/metrics")
+                  .contains("weir_checks_total{decided_by=\"local\",verdict=\"denied\"} 1.0"));
     } finally {
       redis.restart();
     }
@@ -205,27 +207,27 @@ final class QuotaAndOutageIT {
 
   /** The record of a call, once it is in the topic. */
   private CallEvent record(String id) throws Exception {
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
-    do {
-      for (CallsTopicReader.Batch batch :
-          CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS)) {
-        for (String line : batch.lines()) {
-          byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
-          CallEvent call = CallLineCodec.decode(bytes, 0, bytes.length);
-          if (call.id().equals(id)) {
-            return call;
+    AtomicReference<CallEvent> found = new AtomicReference<>();
+    Await.until(
+        id + " in the topic",
+        () -> {
+          for (CallsTopicReader.Batch batch :
+              CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS)) {
+            for (String line : batch.lines()) {
+              byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
+              CallEvent call = CallLineCodec.decode(bytes, 0, bytes.length);
+              if (call.id().equals(id)) {
+                found.set(call);
+              }
+            }
           }
-        }
-      }
-    } while (System.nanoTime() < deadline);
-    throw new AssertionError("not in the topic within " + PATIENCE + ": " + id);
+          return found.get() != null;
+        });
+    return found.get();
   }
 
   private void awaitCache() throws Exception {
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
-    while (!get("/metrics").contains("weir_cache_up 1.0")) {
-      assertTrue(System.nanoTime() < deadline, "the cache is not back within " + PATIENCE);
-    }
+    Await.until("the cache to be back", () -> get("/metrics").contains("weir_cache_up 1.0"));
   }
 
   private HttpResponse<String> check(String client, String endpoint, String id)

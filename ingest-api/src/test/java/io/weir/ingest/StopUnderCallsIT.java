@@ -2,10 +2,10 @@
 package io.weir.ingest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -15,7 +15,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Found by {@code ./weir chaos}, "all ingest restarted in turn": calls failed on their way. */
-@Timeout(120)
+@Timeout(value = 15, unit = TimeUnit.MINUTES)
 final class StopUnderCallsIT {
   private static final int STOPS = 3;
   private static final int CALLERS = 8;
@@ -39,8 +38,8 @@ final class StopUnderCallsIT {
   @Test
   void stop_underCalls_leavesNoCallerInDoubt() throws Exception {
     Queue<String> doubts = new ConcurrentLinkedQueue<>();
-    try (TestKafka kafka = TestKafka.start();
-        TestRedis redis = TestRedis.start();
+    try (TestKafka kafka = TestKafka.borrow();
+        TestRedis redis = TestRedis.borrow();
         TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(2, Optional.empty());
       Map<String, String> environment =
@@ -71,7 +70,7 @@ final class StopUnderCallsIT {
       caller.start();
       callers.add(caller);
     }
-    assertTrue(called.await(30, TimeUnit.SECONDS));
+    Await.until("every caller to be answered once", () -> called.getCount() == 0);
 
     ingest.close();
 
@@ -85,11 +84,11 @@ final class StopUnderCallsIT {
     HttpClient http =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(Duration.ofSeconds(2))
+            .connectTimeout(Await.PATIENCE)
             .build();
     HttpRequest call =
         HttpRequest.newBuilder(url)
-            .timeout(Duration.ofSeconds(10))
+            .timeout(Await.PATIENCE)
             .POST(HttpRequest.BodyPublishers.ofString("{\"client\":\"a\"}"))
             .build();
     try {

@@ -2,10 +2,10 @@
 package io.weir.servers;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.testing.Await;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.Test;
@@ -101,8 +100,7 @@ final class ServersIT {
 
     owner.destroyForcibly().waitFor();
 
-    redis.onExit().get(10, TimeUnit.SECONDS);
-    assertFalse(redis.isAlive());
+    Await.until("the end of the server", () -> !redis.isAlive());
   }
 
   private static Admin admin(EmbeddedKafka kafka) {

@@ -40,7 +40,7 @@ class PeerBugsIT {
 
   @BeforeAll
   static void start() {
-    redis = TestRedis.start();
+    redis = TestRedis.borrow();
     runner = new ScriptRunner(redis.uri());
   }
 

@@ -20,6 +20,7 @@ import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
@@ -27,6 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,9 +44,19 @@ class RedisCacheLifeIT {
 
   @BeforeEach
   void start() {
-    redis = TestRedis.start();
-    cache = node(redis);
+    start(TestRedis.borrow());
+  }
+
+  private void start(TestRedis server) {
+    redis = server;
+    cache = node(server);
     life = RedisCacheLife.of(cache);
+  }
+
+  /** For a test that disturbs its server. */
+  private void startOverAServerOfItsOwn() {
+    stop();
+    start(TestRedis.start());
   }
 
   @AfterEach
@@ -55,8 +67,19 @@ class RedisCacheLifeIT {
   }
 
   private static RedisDecisionCache node(TestRedis redis) {
-    return RedisDecisionCache.start(
-        RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(5)));
+    return RedisDecisionCache.start(PatientConfig.of(redis));
+  }
+
+  /** A look that was answered: one that is not, within a second, knows nothing. */
+  private static Warmth warmth(CacheLife life) throws Exception {
+    AtomicReference<Warmth> seen = new AtomicReference<>(Warmth.UNKNOWN);
+    Await.until(
+        "an answer of the cache",
+        () -> {
+          seen.set(life.look());
+          return seen.get() != Warmth.UNKNOWN;
+        });
+    return seen.get();
   }
 
   private static String begin(CacheLife life) throws CacheUnavailableException {
@@ -111,7 +134,7 @@ class RedisCacheLifeIT {
 
   @Test
   void freshServer_isColdUntilAllPartitionsAreRestored() throws Exception {
-    assertEquals(Warmth.COLD, life.look());
+    assertEquals(Warmth.COLD, warmth(life));
     assertCold(cache, held());
     assertDecides(cache, plain());
 
@@ -119,11 +142,11 @@ class RedisCacheLifeIT {
     assertFalse(note(life, generation, 0));
     assertFalse(note(life, generation, 2));
     assertFalse(note(life, generation, 2));
-    assertEquals(Warmth.COLD, life.look());
+    assertEquals(Warmth.COLD, warmth(life));
     assertCold(cache, held());
     assertEveryKeyHasATtl();
     assertTrue(note(life, generation, 1));
-    assertEquals(Warmth.WARM, life.look());
+    assertEquals(Warmth.WARM, warmth(life));
     assertDecides(cache, held());
     assertTrue(note(life, generation, 1));
     assertEveryKeyHasATtl();
@@ -141,22 +164,23 @@ class RedisCacheLifeIT {
     flush();
     assertCold(cache, held());
     assertDecides(cache, plain());
-    assertEquals(Warmth.COLD, life.look());
+    assertEquals(Warmth.COLD, warmth(life));
     restore(life);
     assertDecides(cache, held());
   }
 
   @Test
   void restartFromItsFile_isColdAlthoughItsDataAreThere() throws Exception {
+    startOverAServerOfItsOwn();
     restore(life);
     assertDecides(cache, held());
 
     // in order: its file holds everything, the marker of the life before included
     redis.kill();
-    Eventually.await("the loss to be seen", () -> life.look() == Warmth.UNKNOWN);
+    Await.until("the loss to be seen", () -> life.look() == Warmth.UNKNOWN);
     redis.restart();
-    Eventually.await("a connection", () -> life.look() != Warmth.UNKNOWN);
-    assertEquals(Warmth.COLD, life.look());
+    Await.until("a connection", () -> life.look() != Warmth.UNKNOWN);
+    assertEquals(Warmth.COLD, warmth(life));
     assertCold(cache, held());
     restore(life);
     assertDecides(cache, held());
@@ -164,12 +188,13 @@ class RedisCacheLifeIT {
 
   @Test
   void restartWhileRestoring_theGenerationBeforeIsIgnored() throws Exception {
+    startOverAServerOfItsOwn();
     String before = begin(life);
     note(life, before, 0);
     note(life, before, 1);
     redis.kill();
     redis.restart();
-    Eventually.await("a connection", () -> life.look() == Warmth.COLD);
+    Await.until("a connection", () -> life.look() == Warmth.COLD);
 
     assertFalse(note(life, before, 2));
     String after = begin(life);
@@ -191,7 +216,7 @@ class RedisCacheLifeIT {
       assertFalse(note(life, generation, 0));
       assertFalse(note(otherLife, generation, 1));
       assertTrue(note(otherLife, generation, 2));
-      assertEquals(Warmth.WARM, life.look());
+      assertEquals(Warmth.WARM, warmth(life));
       assertNull(life.beginRestoration());
       assertDecides(cache, held());
       assertDecides(other, held());
@@ -225,7 +250,7 @@ class RedisCacheLifeIT {
     assertFalse(note(life, before, 2));
     assertFalse(note(life, before, 0));
     assertFalse(note(life, after, 0));
-    assertEquals(Warmth.COLD, life.look());
+    assertEquals(Warmth.COLD, warmth(life));
   }
 
   @Test
@@ -236,13 +261,15 @@ class RedisCacheLifeIT {
 
     flush();
     assertDecides(cache, plain());
-    assertTrue(millisOfWait(Duration.ofSeconds(20)) < 10_000, "not woken");
+    assertTrue(millisOfWait(Await.PATIENCE) < Await.PATIENCE.toMillis(), "not woken");
     assertDecides(cache, plain());
     assertTrue(millisOfWait(Duration.ofMillis(200)) >= 190, "woken again");
     restore(life);
     flush();
     assertDecides(cache, plain());
-    assertTrue(millisOfWait(Duration.ofSeconds(20)) < 10_000, "not woken after the restoration");
+    assertTrue(
+        millisOfWait(Await.PATIENCE) < Await.PATIENCE.toMillis(),
+        "not woken after the restoration");
   }
 
   private long millisOfWait(Duration atMost) throws InterruptedException {
@@ -253,31 +280,36 @@ class RedisCacheLifeIT {
 
   @Test
   void serverIsAway_isUnknownAndThrowsOnlyWhereItSays() throws Exception {
+    startOverAServerOfItsOwn();
     restore(life);
     redis.kill();
 
-    Eventually.await("the loss to be seen", () -> life.look() == Warmth.UNKNOWN);
+    Await.until("the loss to be seen", () -> life.look() == Warmth.UNKNOWN);
     assertThrows(CacheUnavailableException.class, life::beginRestoration);
     assertThrows(CacheUnavailableException.class, () -> note(life, "any", 0));
     assertThrows(CacheUnavailableException.class, () -> life.abandonRestoration("any"));
   }
 
   @Test
-  void serverHangs_isUnknownWithinASecond() throws Exception {
+  void serverHangs_isUnknownThoughItNeverAnswers() throws Exception {
+    startOverAServerOfItsOwn();
     restore(life);
     redis.pause();
     try {
       long beganNanos = System.nanoTime();
       assertEquals(Warmth.UNKNOWN, life.look());
-      assertTrue(System.nanoTime() - beganNanos < 3_000_000_000L);
+      long millis = (System.nanoTime() - beganNanos) / 1_000_000;
+      assertTrue(millis >= 900, () -> millis + " ms");
+      assertEquals("no answer for 1000 ms", cache.link().reason());
     } finally {
       redis.resume();
     }
-    Eventually.await("the marker of the same life", () -> life.look() == Warmth.WARM);
+    Await.until("the marker of the same life", () -> life.look() == Warmth.WARM);
   }
 
   @Test
   void serverDoesNotTellItsRunId_aFlushIsStillSeen() throws Exception {
+    startOverAServerOfItsOwn();
     try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
       runner.redis().aclSetuser("default", AclSetuserArgs.Builder.removeCommand(CommandType.INFO));
     }
@@ -285,7 +317,7 @@ class RedisCacheLifeIT {
         CacheLife blindLife = RedisCacheLife.of(blind)) {
       assertEquals("unknown", blind.link().life());
       restore(blindLife);
-      assertEquals(Warmth.WARM, blindLife.look());
+      assertEquals(Warmth.WARM, warmth(blindLife));
       assertDecides(blind, held());
       flush();
       assertCold(blind, held());

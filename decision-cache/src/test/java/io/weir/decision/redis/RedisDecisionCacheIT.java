@@ -4,7 +4,6 @@ package io.weir.decision.redis;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.DecisionCacheContract;
 import io.weir.servers.testing.TestRedis;
-import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -16,21 +15,18 @@ class RedisDecisionCacheIT extends DecisionCacheContract {
   private RedisDecisionCache cache;
 
   @BeforeAll
-  static void startRedis() {
-    redis = TestRedis.start();
+  static void borrowRedis() {
+    redis = TestRedis.borrow();
   }
 
   @AfterAll
-  static void stopRedis() {
+  static void giveRedisBack() {
     redis.close();
   }
 
   @BeforeEach
   void startCache() {
-    // the deadline is for a machine that compiles at the same time; deadlines have their own tests
-    cache =
-        RedisDecisionCache.start(
-            RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(10)));
+    cache = RedisDecisionCache.start(PatientConfig.of(redis));
   }
 
   @AfterEach

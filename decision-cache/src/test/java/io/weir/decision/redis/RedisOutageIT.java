@@ -13,6 +13,7 @@ import io.weir.decision.Check;
 import io.weir.decision.Decision;
 import io.weir.decision.Decision.Cause;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.model.TokenBucketLimit;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,11 +22,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -34,28 +32,26 @@ import org.junit.jupiter.api.Test;
 class RedisOutageIT {
   private static final Duration DEADLINE = Duration.ofMillis(100);
 
+  private static final Duration STALL = Duration.ofMillis(500);
+
   /** Longer than any test: what ends before it was not ended by it. */
   private static final Duration NEVER = Duration.ofHours(1);
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
-  private static RedisCacheConfig config(TestRedis redis) {
-    return RedisCacheConfig.of(redis.uri())
+  /** Of a cache whose deadline and stall timeout are over soon. */
+  private static RedisCacheConfig hasty(TestRedis redis) {
+    return PatientConfig.of(redis)
         .withDeadline(DEADLINE)
-        .withConnectionTimeouts(Duration.ofMillis(500), Duration.ofSeconds(1));
+        .withConnectionTimeouts(STALL, Duration.ofMinutes(1));
+  }
+
+  /** Of a cache whose deadline is over soon, and which does not notice a stall. */
+  private static RedisCacheConfig unnoticing(TestRedis redis) {
+    return hasty(redis).withConnectionTimeouts(NEVER, Duration.ofMinutes(1));
   }
 
   private static Check check(String bucket) {
     TokenBucketLimit limit = new TokenBucketLimit(1_000_000, 1, 3_600_000_000L);
     return new Check(List.of(new BucketRequest(bucket, limit, true)), 1);
-  }
-
-  private static void await(String what, BooleanSupplier condition) {
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    while (!condition.getAsBoolean()) {
-      assertTrue(System.nanoTime() < end, () -> "waited " + PATIENCE + " for " + what);
-      LockSupport.parkNanos(1_000_000);
-    }
   }
 
   private static boolean decides(RedisDecisionCache cache) {
@@ -110,11 +106,11 @@ class RedisOutageIT {
     }
 
     /** Waits until every caller has been answered so often; then no call is older than this. */
-    void awaitAnswers(int more) {
+    void awaitAnswers(int more) throws Exception {
       for (int i = 0; i < answers.length(); i++) {
         int caller = i;
         long before = answers.get(caller);
-        await("answers", () -> answers.get(caller) >= before + more);
+        Await.until("answers", () -> answers.get(caller) >= before + more);
       }
     }
 
@@ -123,7 +119,7 @@ class RedisOutageIT {
       stop.set(true);
       for (Thread thread : threads) {
         try {
-          thread.join(PATIENCE.toMillis());
+          thread.join(Await.PATIENCE.toMillis());
         } catch (InterruptedException interrupted) {
           Thread.currentThread().interrupt();
         }
@@ -133,42 +129,53 @@ class RedisOutageIT {
     }
   }
 
+  /** With a deadline of a minute nobody was answered because of it. */
   @Test
-  void redisKilledUnderLoad_callersDoNotWaitForItAndItRecovers() {
+  void redisKilledUnderLoad_callersDoNotWaitForItAndItRecovers() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
-      await("the first decision", () -> decides(cache));
+        RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
+      Await.until("the first decision", () -> decides(cache));
 
       try (Load load = new Load(cache, 16)) {
         long before = cache.statistics().allowed();
-        await("load", () -> cache.statistics().allowed() > before + 1_000);
+        Await.until("load", () -> cache.statistics().allowed() > before + 1_000);
         redis.kill();
-        await("the loss to be known", () -> !cache.check().ok());
+        Await.until("the loss to be known", () -> cache.link().current() == null);
+        assertFalse(cache.check().ok());
         // nothing is sent, queued or waited for any more: these callers were answered at once
         load.awaitAnswers(2);
         assertAnsweredWithoutAsking(cache);
-        assertTrue(load.seen.size() > 1_000);
+        Await.until("the callers to tell", () -> load.seen.size() > 1_000);
         redis.restart();
         long after = cache.statistics().allowed();
-        await("decisions after the restart", () -> cache.statistics().allowed() > after + 1_000);
+        Await.until(
+            "decisions after the restart", () -> cache.statistics().allowed() > after + 1_000);
       }
-      assertTrue(cache.check().ok());
+      assertEquals(0, cache.statistics().undecided(Cause.TIMEOUT));
+      Await.until(() -> cache.check().detail(), () -> cache.check().ok());
       assertTrue(cache.statistics().connections() >= 2);
       assertEquation(cache);
     }
   }
 
-  /** While the server is away: calls are answered, and none of them is sent or waits. */
-  private static void assertAnsweredWithoutAsking(RedisDecisionCache cache) {
+  /**
+   * While the server is away: calls are answered, and none of them is sent or waits. What had
+   * waited before may still be found to have expired, for a while.
+   */
+  private static void assertAnsweredWithoutAsking(RedisDecisionCache cache) throws Exception {
     CacheStatistics statistics = cache.statistics();
     long sent = statistics.checksSent();
-    long expired = statistics.checksExpiredUnsent();
     long timedOut = statistics.undecided(Cause.TIMEOUT);
-    long before = statistics.undecided(Cause.UNAVAILABLE);
 
-    await("calls", () -> statistics.undecided(Cause.UNAVAILABLE) > before + 1_000);
+    Await.until(
+        "a thousand answers while nothing that waited expires",
+        () -> {
+          long before = statistics.undecided(Cause.UNAVAILABLE);
+          long expired = statistics.checksExpiredUnsent();
+          Await.until("answers", () -> statistics.undecided(Cause.UNAVAILABLE) > before + 1_000);
+          return statistics.checksExpiredUnsent() == expired;
+        });
     assertEquals(sent, statistics.checksSent());
-    assertEquals(expired, statistics.checksExpiredUnsent());
     assertEquals(timedOut, statistics.undecided(Cause.TIMEOUT));
   }
 
@@ -181,107 +188,114 @@ class RedisOutageIT {
     assertEquals(statistics.asked(), statistics.allowed() + statistics.denied() + undecided);
   }
 
+  /** In a round that begins late the stall is noticed before any deadline; then another follows. */
   @Test
-  void redisStopped_callersGetTimeoutAtTheDeadlineAndItRecovers() {
+  void redisStopped_callersGetTimeoutAtTheDeadlineAndItRecovers() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
-      await("the first decision", () -> decides(cache));
-      redis.pause();
-      try (Load load = new Load(cache, 8)) {
-        await("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT) >= 16);
-        await("the stall to be noticed", () -> cache.statistics().stalls() >= 1);
-        load.awaitAnswers(2);
-        assertAnsweredWithoutAsking(cache);
-      } finally {
-        redis.resume();
-      }
-      await("decisions after the pause", () -> decides(cache));
+        RedisDecisionCache cache = RedisDecisionCache.start(hasty(redis))) {
+      CacheStatistics statistics = cache.statistics();
+      do {
+        Await.until("decisions", () -> decides(cache));
+        long stalls = statistics.stalls();
+        redis.pause();
+        try (Load load = new Load(cache, 8)) {
+          Await.until("the stall to be noticed", () -> statistics.stalls() > stalls);
+          load.awaitAnswers(2);
+          assertAnsweredWithoutAsking(cache);
+        } finally {
+          redis.resume();
+        }
+      } while (statistics.undecided(Cause.TIMEOUT) < 16);
+      Await.until("decisions after the pause", () -> decides(cache));
       assertEquation(cache);
     }
   }
 
   /** With a stall timeout of an hour nothing but the deadline can have let these callers go. */
   @Test
-  void redisStopped_deadlineAloneEndsTheWait() {
+  void redisStopped_deadlineAloneEndsTheWait() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache =
-            RedisDecisionCache.start(
-                config(redis).withConnectionTimeouts(NEVER, Duration.ofSeconds(1)))) {
-      await("the first decision", () -> decides(cache));
+        RedisDecisionCache cache = RedisDecisionCache.start(unnoticing(redis))) {
+      Await.until("the first decision", () -> decides(cache));
       redis.pause();
       try (Load load = new Load(cache, 8)) {
         // more than what is under way and queued at once: callers come back again and again
-        await("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT) >= 40);
+        Await.until("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT) >= 40);
         assertTrue(load.seen.size() >= 32, () -> load.seen.size() + " answers");
         assertEquals(0, cache.statistics().stalls());
         assertEquals(0, cache.statistics().undecided(Cause.UNAVAILABLE));
       } finally {
         redis.resume();
       }
-      await("decisions after the pause", () -> decides(cache));
+      Await.until("decisions after the pause", () -> decides(cache));
       assertEquation(cache);
     }
   }
 
   @Test
-  void redisStopped_callsSentAreBounded() {
-    try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache = RedisDecisionCache.start(config(redis).withQueue(256, 4, 2))) {
-      await("the first decision", () -> decides(cache));
-      long before = cache.statistics().checksSent();
-      redis.pause();
-      try (Load load = new Load(cache, 32)) {
-        await("the stall to be noticed", () -> cache.statistics().stalls() >= 1);
-        assertTrue(
-            cache.statistics().checksSent() - before <= 2 * 4,
-            () -> cache.statistics().checksSent() - before + " sent");
-        assertFalse(load.seen.isEmpty());
-      } finally {
-        redis.resume();
-      }
-      assertTrue(cache.statistics().checksExpiredUnsent() > 0);
-    }
-  }
-
-  @Test
-  void queueIsFull_nextCallIsRejectedAtOnce() {
+  void redisStopped_callsSentAreBounded_andWhatExpiredIsNeverSent() throws Exception {
     try (TestRedis redis = TestRedis.start();
         RedisDecisionCache cache =
-            RedisDecisionCache.start(
-                config(redis)
-                    .withQueue(2, 1, 1)
-                    .withConnectionTimeouts(Duration.ofSeconds(30), Duration.ofSeconds(1)))) {
-      await("the first decision", () -> decides(cache));
+            RedisDecisionCache.start(unnoticing(redis).withQueue(256, 4, 2))) {
+      CacheStatistics statistics = cache.statistics();
+      Await.until("the first decision", () -> decides(cache));
+      long before = statistics.checksSent();
       redis.pause();
-      try (Load load = new Load(cache, 16)) {
-        await("rejections", () -> cache.statistics().undecided(Cause.REJECTED) > 0);
-        assertFalse(load.seen.isEmpty());
+      try {
+        try (Load load = new Load(cache, 32)) {
+          // more than may be under way: the others wait in the queue until their time is over
+          Await.until("timeouts", () -> statistics.undecided(Cause.TIMEOUT) >= 64);
+          Await.until("the callers to tell", () -> load.seen.size() >= 64);
+        }
+        // nobody waits any more, and nothing has been answered
+        assertTrue(
+            statistics.checksSent() - before <= 2 * 4,
+            () -> statistics.checksSent() - before + " sent");
       } finally {
         redis.resume();
       }
-      await("decisions after the pause", () -> decides(cache));
+      Await.until("what waited to be given up", () -> statistics.checksExpiredUnsent() >= 32 - 8);
+      Await.until("decisions after the pause", () -> decides(cache));
     }
   }
 
   @Test
-  void start_redisIsDown_answersUnavailableAndConnectsLater() {
+  void queueIsFull_nextCallIsRejectedAtOnce() throws Exception {
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache = RedisDecisionCache.start(unnoticing(redis).withQueue(2, 1, 1))) {
+      Await.until("the first decision", () -> decides(cache));
+      redis.pause();
+      try (Load load = new Load(cache, 16)) {
+        Await.until("rejections", () -> cache.statistics().undecided(Cause.REJECTED) > 0);
+        Await.until(
+            "the callers to tell",
+            () -> load.seen.stream().anyMatch(answer -> cause(answer) == Cause.REJECTED));
+      } finally {
+        redis.resume();
+      }
+      Await.until("decisions after the pause", () -> decides(cache));
+    }
+  }
+
+  @Test
+  void start_redisIsDown_answersUnavailableAndConnectsLater() throws Exception {
     try (TestRedis redis = TestRedis.start()) {
       redis.kill();
-      try (RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
+      try (RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
         assertEquals(Cause.UNAVAILABLE, cause(cache.take(check("a"))));
         assertFalse(cache.check().ok());
         redis.restart();
-        await("decisions", () -> decides(cache));
-        assertTrue(cache.check().ok());
+        Await.until("decisions", () -> decides(cache));
+        Await.until(() -> cache.check().detail(), () -> cache.check().ok());
       }
     }
   }
 
   @Test
-  void noscriptAfterRestart_scriptsFlushed_loadsAndDecides() {
-    try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
-      await("the first decision", () -> decides(cache));
+  void noscriptAfterRestart_scriptsFlushed_loadsAndDecides() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
+      Await.until("the first decision", () -> decides(cache));
       administer(redis, connection -> connection.sync().scriptFlush());
 
       assertInstanceOf(Decision.Allowed.class, cache.take(check("a")));
@@ -290,10 +304,10 @@ class RedisOutageIT {
   }
 
   @Test
-  void readOnlyReplica_isUnavailableUntilItIsAMasterAgain() {
+  void readOnlyReplica_isUnavailableUntilItIsAMasterAgain() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
-      await("the first decision", () -> decides(cache));
+        RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
+      Await.until("the first decision", () -> decides(cache));
       administer(redis, connection -> connection.sync().replicaof("127.0.0.1", 1));
 
       Decision.Undecided decision =
@@ -301,15 +315,15 @@ class RedisOutageIT {
       assertEquals(Cause.UNAVAILABLE, decision.cause());
       assertTrue(decision.detail().contains("READONLY"), decision::detail);
       administer(redis, connection -> connection.sync().replicaofNoOne());
-      await("decisions", () -> decides(cache));
+      Await.until("decisions", () -> decides(cache));
     }
   }
 
   @Test
-  void outOfMemory_isUnavailableAndNothingIsCharged() {
+  void outOfMemory_isUnavailableAndNothingIsCharged() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache = RedisDecisionCache.start(config(redis))) {
-      await("the first decision", () -> decides(cache));
+        RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
+      Await.until("the first decision", () -> decides(cache));
       withServer("maxmemory", "1", redis);
 
       Decision.Undecided decision =
@@ -323,24 +337,24 @@ class RedisOutageIT {
   }
 
   @Test
-  void serverThatMayEvict_isRefusedOrWarnedAboutBySetting() {
+  void serverThatMayEvict_isRefusedOrWarnedAboutBySetting() throws Exception {
     try (TestRedis redis = TestRedis.start()) {
       withServer("maxmemory", "100mb", redis);
       withServer("maxmemory-policy", "allkeys-lru", redis);
-      try (RedisDecisionCache refusing = RedisDecisionCache.start(config(redis))) {
+      try (RedisDecisionCache refusing = RedisDecisionCache.start(PatientConfig.of(redis))) {
         assertEquals(EvictionCheck.Result.MAY_EVICT, refusing.evictionCheck().result());
         assertEquals(Cause.UNAVAILABLE, cause(refusing.take(check("a"))));
         assertTrue(refusing.check().detail().contains("allkeys-lru"), refusing.check()::detail);
         withServer("maxmemory-policy", "noeviction", redis);
-        await("decisions once the policy is safe", () -> decides(refusing));
+        Await.until("decisions once the policy is safe", () -> decides(refusing));
         assertEquals(EvictionCheck.Result.SAFE, refusing.evictionCheck().result());
       }
       withServer("maxmemory-policy", "volatile-ttl", redis);
       try (RedisDecisionCache warning =
           RedisDecisionCache.start(
-              config(redis).withOnEviction(RedisCacheConfig.OnEviction.WARN))) {
+              PatientConfig.of(redis).withOnEviction(RedisCacheConfig.OnEviction.WARN))) {
         assertEquals(EvictionCheck.Result.MAY_EVICT, warning.evictionCheck().result());
-        await("decisions", () -> decides(warning));
+        Await.until("decisions", () -> decides(warning));
       }
     }
   }
@@ -349,9 +363,9 @@ class RedisOutageIT {
   void close_callersWait_areAnsweredUnavailableAndNoThreadIsLeft() throws Exception {
     Set<String> before = threadNames();
     try (TestRedis redis = TestRedis.start()) {
-      RedisDecisionCache cache =
-          RedisDecisionCache.start(config(redis).withDeadline(Duration.ofSeconds(30)));
-      await("the first decision", () -> decides(cache));
+      RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis));
+      Await.until("the first decision", () -> decides(cache));
+      long calls = cache.statistics().scriptCalls();
       redis.pause();
       ConcurrentLinkedQueue<Decision> answers = new ConcurrentLinkedQueue<>();
       CountDownLatch answered = new CountDownLatch(20);
@@ -364,15 +378,15 @@ class RedisOutageIT {
                 "closing-caller")
             .start();
       }
-      await("a call under way", () -> cache.statistics().scriptCalls() > 1);
+      Await.until("a call under way", () -> cache.statistics().scriptCalls() > calls);
       cache.close();
       redis.resume();
 
-      assertTrue(answered.await(5, TimeUnit.SECONDS), "callers still wait");
+      Await.until("all callers to be answered", () -> answered.getCount() == 0);
       answers.forEach(answer -> assertEquals(Cause.UNAVAILABLE, cause(answer)));
       assertEquals(Cause.UNAVAILABLE, cause(cache.take(check("a"))));
     }
-    await("threads to end: " + threadNames(), () -> before.containsAll(threadNames()));
+    Await.until(() -> "threads to end: " + threadNames(), () -> before.containsAll(threadNames()));
   }
 
   /** Names of the threads that this module or its client library may have started. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.testing.Await;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BucketKeys;
@@ -13,9 +14,12 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.MemberToRemove;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -142,13 +146,35 @@ final class CorrectionTopic {
     }
   }
 
-  /** Sets the group back to the beginning; it must have no members. */
+  /** Has Kafka forget a member of the group, as it does by itself when a session is over. */
+  void endSession(String node) throws Exception {
+    try (Admin admin = admin()) {
+      admin
+          .removeMembersFromConsumerGroup(
+              CorrectionConsumer.GROUP,
+              new RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove(node))))
+          .all()
+          .get();
+    }
+  }
+
+  /** Sets the group back to the beginning, once it has no members. */
   void rewind() throws Exception {
     try (Admin admin = admin()) {
       Map<TopicPartition, OffsetAndMetadata> beginning = new HashMap<>();
       for (int partition = 0; partition < partitions; partition++) {
         beginning.put(new TopicPartition(NAME, partition), new OffsetAndMetadata(0));
       }
+      Await.until(
+          "the group without members",
+          () ->
+              admin
+                  .describeConsumerGroups(List.of(CorrectionConsumer.GROUP))
+                  .all()
+                  .get()
+                  .values()
+                  .stream()
+                  .allMatch(group -> group.members().isEmpty()));
       admin.alterConsumerGroupOffsets(CorrectionConsumer.GROUP, beginning).all().get();
     }
   }

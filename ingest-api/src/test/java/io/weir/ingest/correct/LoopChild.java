@@ -17,7 +17,7 @@ final class LoopChild {
     PrintStream out =
         new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
     FakeCorrector corrector = new FakeCorrector();
-    try (LoopNode node = new LoopNode(args[1], args[0], corrector, 20_000)) {
+    try (LoopNode node = new LoopNode(args[1], args[0], corrector)) {
       long told = -1;
       while (!out.checkError()) {
         long applied = node.statistics.outcomes(Kind.CREATED);

@@ -8,12 +8,24 @@ import io.weir.topics.model.PolicySet;
 
 /** One applier over a real broker and a cache in memory. */
 final class LoopNode implements AutoCloseable {
+  private static final int RATE = 20_000;
+
   final FakeLife life = new FakeLife();
   final CorrectionStatistics statistics = new CorrectionStatistics(new CollectedAges());
   final Trouble trouble = new Trouble();
   private final CorrectionLoop loop;
 
-  LoopNode(String node, String bootstrapServers, BucketCorrector corrector, int maxPerSecond) {
+  /** One whose clock runs fast; its rate bounds nothing. */
+  LoopNode(String node, String bootstrapServers, BucketCorrector corrector) {
+    this(node, bootstrapServers, corrector, RATE, FastClock.start());
+  }
+
+  LoopNode(
+      String node,
+      String bootstrapServers,
+      BucketCorrector corrector,
+      int maxPerSecond,
+      LocalClock clock) {
     loop =
         new CorrectionLoop(
             new CorrectionSettings(node, bootstrapServers, maxPerSecond),
@@ -22,7 +34,7 @@ final class LoopNode implements AutoCloseable {
             new DebtCaps(() -> PolicySet.EMPTY),
             statistics,
             trouble,
-            LocalClock.ofSystem());
+            clock);
     loop.start();
   }
 

@@ -4,6 +4,7 @@ package io.weir.ingest.correct;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.testing.SuiteForm;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Random;
@@ -11,6 +12,7 @@ import org.junit.jupiter.api.Test;
 
 /** The rate of corrections, in virtual time. */
 final class PaceTest {
+  private static final int SEEDS = SuiteForm.current().isAll() ? 40 : 10;
   private static final long SECOND = 1_000_000_000;
 
   private record Sent(long atNanos, int count) {}
@@ -46,7 +48,7 @@ final class PaceTest {
 
   @Test
   void pace_randomLoad_neverExceedsTheRateInAnyInterval() {
-    for (long seed = 0; seed < 40; seed++) {
+    for (long seed = 0; seed < SEEDS; seed++) {
       Random random = new Random(seed);
       int rate = 1 + random.nextInt(30_000);
       long nowNanos = random.nextLong();

@@ -70,7 +70,7 @@ final class LocalDeciderTest {
     LocalDecider local = decider(1);
     BucketRequest others = new BucketRequest(BucketKeys.ofClient("p", "other"), HUNDRED, true);
     local.decide(List.of(others), 100, false, nowEpochMillis);
-    int invented = 2 * LocalDecider.MAX_BUCKETS;
+    int invented = LocalDecider.MAX_BUCKETS + LocalDecider.MAX_BUCKETS / 10;
     for (int i = 0; i < invented; i++) {
       String bucket = BucketKeys.ofClientAndEndpoint("p", "inventor", "GET /" + i);
       local.decide(List.of(new BucketRequest(bucket, HUNDRED, true)), 1, false, nowEpochMillis);

@@ -15,6 +15,7 @@ import io.weir.ingest.record.RecordConfig;
 import io.weir.ingest.settle.Settler;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.model.PolicySet;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -35,7 +36,7 @@ final class FewThreadsNode implements AutoCloseable {
 
   final HttpStatistics statistics = new HttpStatistics();
   private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
-  private final TestKafka kafka = TestKafka.start();
+  private final TestKafka kafka = TestKafka.borrow();
   private final TestRedis redis = TestRedis.start();
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
@@ -45,10 +46,15 @@ final class FewThreadsNode implements AutoCloseable {
       throws Exception {
     CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
     cache =
-        RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()).withDeadline(decisionDeadline));
+        RedisDecisionCache.start(
+            RedisCacheConfig.of(redis.uri())
+                .withDeadline(decisionDeadline)
+                .withConnectionTimeouts(decisionDeadline.multipliedBy(8), Duration.ofMinutes(1)));
     log =
         KafkaCallLog.open(
-            RecordConfig.builder("n1", kafka.bootstrapServers(), folder).build(),
+            RecordConfig.builder("n1", kafka.bootstrapServers(), folder)
+                .drainTimeout(Await.PATIENCE)
+                .build(),
             DecisionClock.ofSystem());
     AtomicLong ids = new AtomicLong();
     api =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.testing.Await;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -14,8 +15,6 @@ import java.util.Map;
 
 /** A connection on which a test sends any bytes, and reads answers. */
 final class RawHttp implements AutoCloseable {
-  private static final int PATIENCE_MILLIS = 40_000;
-
   private final Socket socket;
   private final InputStream in;
 
@@ -29,7 +28,7 @@ final class RawHttp implements AutoCloseable {
 
   static RawHttp connect(int port) throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
-    socket.setSoTimeout(PATIENCE_MILLIS);
+    socket.setSoTimeout((int) Await.PATIENCE.toMillis());
     socket.setTcpNoDelay(true);
     return new RawHttp(socket);
   }

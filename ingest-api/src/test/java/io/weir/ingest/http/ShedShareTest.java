@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.http.SimulatedNode.Stretch;
+import io.weir.testing.SuiteForm;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ShedShareTest {
+  private static final int SEEDS = SuiteForm.current().isAll() ? 5 : 2;
   private static final long MILLI = 1_000_000;
   private static final long TARGET = 10 * MILLI;
   private static final long INTERVAL = ShedShare.INTERVAL_NANOS;
@@ -89,7 +91,7 @@ final class ShedShareTest {
   @ParameterizedTest
   @ValueSource(doubles = {0.1, 0.5, 0.8, 0.9})
   void underload_shedsNothing(double load) {
-    for (long seed = 1; seed <= 5; seed++) {
+    for (long seed = 1; seed <= SEEDS; seed++) {
       Stretch stretch = node(seed, READ_NANOS).offer(load, 20);
 
       assertEquals(0, stretch.shed(), "seed " + seed);
@@ -111,7 +113,7 @@ final class ShedShareTest {
   })
   void overload_keepsServing_andTheDelayStaysSmall(
       double load, long shedMicros, double leastGoodput, long mostDelayMillis) {
-    for (long seed = 1; seed <= 5; seed++) {
+    for (long seed = 1; seed <= SEEDS; seed++) {
       SimulatedNode node = node(seed, shedMicros * 1_000);
       node.offer(load, 5);
       Stretch steady = node.offer(load, 20);
@@ -125,7 +127,7 @@ final class ShedShareTest {
 
   @Test
   void overloadEnds_nothingIsShedSecondsLater() {
-    for (long seed = 1; seed <= 5; seed++) {
+    for (long seed = 1; seed <= SEEDS; seed++) {
       SimulatedNode node = node(seed, READ_NANOS);
       node.offer(3, 10);
       node.offer(0.7, 12);
@@ -137,7 +139,7 @@ final class ShedShareTest {
 
   @Test
   void burst_isServedWhole() {
-    for (long seed = 1; seed <= 5; seed++) {
+    for (long seed = 1; seed <= SEEDS; seed++) {
       SimulatedNode node = node(seed, READ_NANOS);
       node.offer(0.5, 5);
       Stretch burst = node.offer(3, 0.02);

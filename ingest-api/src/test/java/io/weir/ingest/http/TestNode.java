@@ -32,8 +32,8 @@ final class TestNode implements AutoCloseable {
   }
 
   static TestNode start(Path folder, Map<String, String> settings) throws Exception {
-    TestKafka kafka = TestKafka.start();
-    TestRedis redis = TestRedis.start();
+    TestKafka kafka = TestKafka.borrow();
+    TestRedis redis = TestRedis.borrow();
     try {
       try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
         topics.createMissing(1, Optional.empty());
@@ -64,10 +64,6 @@ final class TestNode implements AutoCloseable {
       kafka.close();
       throw failed;
     }
-  }
-
-  TestRedis redis() {
-    return redis;
   }
 
   RawHttp connect() throws IOException {

@@ -2,12 +2,14 @@
 package io.weir.ingest.record;
 
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** A journal over memory that cannot be written while the test says so. */
 final class FailingJournal implements Journal {
   private final Journal journal;
   volatile boolean failsToAppend;
   volatile boolean failsToSeal;
+  private final AtomicInteger refusedSeals = new AtomicInteger();
 
   FailingJournal(Journal journal) {
     this.journal = journal;
@@ -34,6 +36,7 @@ final class FailingJournal implements Journal {
   @Override
   public void seal(List<Seal> seals) throws JournalException {
     if (failsToSeal) {
+      refusedSeals.incrementAndGet();
       throw new JournalException("the journal cannot be written: no space left on device");
     }
     journal.seal(seals);
@@ -52,6 +55,11 @@ final class FailingJournal implements Journal {
   @Override
   public void trim() throws JournalException {
     journal.trim();
+  }
+
+  /** How often it could not seal. */
+  int refusedSeals() {
+    return refusedSeals.get();
   }
 
   @Override

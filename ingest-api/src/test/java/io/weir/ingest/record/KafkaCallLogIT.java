@@ -11,6 +11,8 @@ import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.model.BatchHeader;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,22 +21,29 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The call log over a real broker and a journal on disk. */
-@Tag("slow")
 final class KafkaCallLogIT {
   private static final int PARTITIONS = 3;
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   @TempDir Path temp;
   private TestKafka kafka;
 
   @BeforeEach
   void start() throws Exception {
-    kafka = TestKafka.start();
+    use(TestKafka.borrow());
+  }
+
+  /** For a test that stops it. */
+  private void startABrokerOfItsOwn() throws Exception {
+    kafka.close();
+    use(TestKafka.start());
+  }
+
+  private void use(TestKafka server) throws Exception {
+    kafka = server;
     CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
   }
 
@@ -45,6 +54,8 @@ final class KafkaCallLogIT {
 
   private RecordConfigBuilder config() {
     return RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
+        .ackTimeout(Await.PATIENCE)
+        .drainTimeout(Await.PATIENCE)
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(100));
   }
@@ -134,9 +145,10 @@ final class KafkaCallLogIT {
 
   @Test
   void record_kafkaAwayForAWhile_isSentInOrderWhenItIsBack() throws Exception {
+    startABrokerOfItsOwn();
     try (KafkaCallLog log = open(config().maxBatchLines(50))) {
       record(log, "a", 200);
-      Await.until("all is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+      Await.until("all is sent", () -> log.statistics().heldLines() == 0);
       kafka.stop();
       record(log, "b", 2_000);
       assertTrue(log.statistics().heldLines() >= 2_000);
@@ -146,7 +158,7 @@ final class KafkaCallLogIT {
 
       kafka.restart();
 
-      Await.until("all is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+      Await.until("all is sent", () -> log.statistics().heldLines() == 0);
       record(log, "c", 200);
     }
 
@@ -157,6 +169,7 @@ final class KafkaCallLogIT {
 
   @Test
   void open_kafkaAwayButJournalThere_worksAndSendsLater() throws Exception {
+    startABrokerOfItsOwn();
     try (KafkaCallLog log = open(config())) {
       record(log, "a", 100);
     }
@@ -167,7 +180,7 @@ final class KafkaCallLogIT {
 
       kafka.restart();
 
-      Await.until("all is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+      Await.until("all is sent", () -> log.statistics().heldLines() == 0);
     }
     assertEquals(200, lines(read()));
     assertNumbersCountUp(read());
@@ -175,6 +188,7 @@ final class KafkaCallLogIT {
 
   @Test
   void close_kafkaAway_leavesTheCallsToTheNextProcess() throws Exception {
+    startABrokerOfItsOwn();
     KafkaCallLog log = open(config().drainTimeout(Duration.ofMillis(300)));
     kafka.stop();
     record(log, "a", 100);
@@ -184,21 +198,39 @@ final class KafkaCallLogIT {
 
     try (KafkaCallLog next = open(config())) {
       assertEquals(100, next.statistics().foundLines());
-      Await.until("all is sent", PATIENCE, () -> next.statistics().heldLines() == 0);
+      Await.until("all is sent", () -> next.statistics().heldLines() == 0);
     }
 
     assertEquals(100, read().stream().flatMap(batch -> batch.lines().stream()).distinct().count());
   }
 
   @Test
-  void open_kafkaAwayAndNoJournal_isRefusedWithTheAddress() {
+  @FullSuite(
+      reason =
+          "waits 5 s for an answer of a broker that is away; the same with an address that nobody"
+              + " knows always runs",
+      turn = 2)
+  void open_kafkaAwayAndNoJournal_isRefusedWithTheAddress() throws Exception {
+    startABrokerOfItsOwn();
     kafka.stop();
 
-    CallLogStartException refused =
-        assertThrows(CallLogStartException.class, () -> open(config().startTimeout(Duration.ZERO)));
+    assertRefusedWithTheAddress(kafka.bootstrapServers());
+  }
+
+  @Test
+  void open_kafkaUnknownAndNoJournal_isRefusedWithTheAddress() {
+    assertRefusedWithTheAddress("kafka.invalid:9092");
+  }
+
+  private void assertRefusedWithTheAddress(String bootstrapServers) {
+    RecordConfigBuilder config =
+        RecordConfig.builder("n1", bootstrapServers, temp.resolve("journal"))
+            .startTimeout(Duration.ZERO);
+
+    CallLogStartException refused = assertThrows(CallLogStartException.class, () -> open(config));
 
     String message = String.valueOf(refused.getMessage());
-    assertTrue(message.contains(kafka.bootstrapServers()), message);
+    assertTrue(message.contains(bootstrapServers), message);
   }
 
   @Test
@@ -245,6 +277,7 @@ final class KafkaCallLogIT {
 
   @Test
   void record_ackedAndKafkaAway_isRefusedNotLost() throws Exception {
+    startABrokerOfItsOwn();
     try (KafkaCallLog log =
         open(config().durability(Durability.ACKED).ackTimeout(Duration.ofMillis(300)))) {
       kafka.stop();
@@ -255,10 +288,10 @@ final class KafkaCallLogIT {
 
       assertEquals(
           Recorded.Reason.TIMEOUT, assertInstanceOf(Recorded.Refused.class, recorded).reason());
-      Await.until("health tells", PATIENCE, () -> !log.check().ok());
+      Await.until("health tells", () -> !log.check().ok());
       assertFalse(log.check().detail().isEmpty());
       kafka.restart();
-      Await.until("it is sent", PATIENCE, () -> log.statistics().heldLines() == 0);
+      Await.until("it is sent", () -> log.statistics().heldLines() == 0);
     }
   }
 }

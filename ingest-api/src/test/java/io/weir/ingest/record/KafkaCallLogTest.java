@@ -11,6 +11,7 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.testing.Await;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
 import java.nio.file.Path;
@@ -27,7 +28,6 @@ import org.junit.jupiter.api.Test;
 
 /** The call log over a journal in memory and an outlet whose answers the test gives. */
 final class KafkaCallLogTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
 
   private final AtomicLong now = new AtomicLong(1_000_050);
@@ -62,7 +62,8 @@ final class KafkaCallLogTest {
     return RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(20))
-        .drainTimeout(Duration.ofMillis(200));
+        .ackTimeout(Await.PATIENCE)
+        .drainTimeout(Duration.ofMillis(20));
   }
 
   private CallEvent call(String id) {
@@ -89,7 +90,7 @@ final class KafkaCallLogTest {
   void batches_kafkaSlow_oneIsUnderWayAndTheNextGathersTheRest() throws Exception {
     KafkaCallLog log = open(config());
     log.record(log.begin(), call("a"));
-    Await.until("the first batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    Await.until("the first batch is sent", () -> outlet.batches().size() == 1);
     for (int i = 0; i < 50; i++) {
       log.record(log.begin(), call("b" + i));
     }
@@ -100,13 +101,13 @@ final class KafkaCallLogTest {
 
     outlet.batches().get(0).done().accept(null);
 
-    Await.until("the second batch is sent", PATIENCE, () -> outlet.batches().size() == 2);
+    Await.until("the second batch is sent", () -> outlet.batches().size() == 2);
     HeldOutlet.Sent second = outlet.batches().get(1);
     assertEquals(2, second.header().batchSequence());
     assertEquals(50, second.header().count());
     assertEquals(1, second.header().linesBefore());
     second.done().accept(null);
-    Await.until("nothing is held", PATIENCE, () -> log.statistics().heldLines() == 0);
+    Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
     assertEquals(51, log.statistics().ackedLines());
     assertEquals(0, log.statistics().journalBytes());
   }
@@ -118,29 +119,34 @@ final class KafkaCallLogTest {
     now.set(1_005_050);
     Ticket other = log.begin();
     log.record(other, call("later"));
-    Await.until("the batch is sent", PATIENCE, () -> !outlet.batches().isEmpty());
+    Await.until("the batch is sent", () -> !outlet.batches().isEmpty());
     assertEquals(1_000_000, outlet.batches().get(0).header().lowWatermarkEpochMillis());
     outlet.batches().get(0).done().accept(null);
     int before = outlet.heartbeats().size();
-    Await.until("it beats", PATIENCE, () -> outlet.heartbeats().size() > before + 2);
+    Await.until("it beats", () -> outlet.heartbeats().size() > before + 2);
     assertEquals(1_000_000, log.statistics().promiseEpochMillis(0));
 
     ticket.abandon();
 
-    Await.until(
-        "the promise goes on", PATIENCE, () -> log.statistics().promiseEpochMillis(0) == 1_005_000);
+    Await.until("the promise goes on", () -> log.statistics().promiseEpochMillis(0) == 1_005_000);
   }
 
   @Test
   void promise_batchThatLeavesLinesBehind_isTheEarlierOne() throws Exception {
-    KafkaCallLog log = open(config().maxBatchLines(2).linger(Duration.ofSeconds(5)));
-    Await.until("it beats", PATIENCE, () -> outlet.heartbeats().size() > 1);
-    long promised = log.statistics().promiseEpochMillis(0);
+    // one heartbeat only: another one after the clock has moved would promise more
+    KafkaCallLog log =
+        open(
+            config()
+                .maxBatchLines(2)
+                .linger(Duration.ofSeconds(5))
+                .heartbeatInterval(Duration.ofHours(1)));
+    long promised = 1_000_000;
+    Await.until("it beats", () -> log.statistics().promiseEpochMillis(0) == promised);
     now.addAndGet(10_000);
 
     log.record(log.begin(), List.of(call("a"), call("b"), call("c")));
 
-    Await.until("a full batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    Await.until("a full batch is sent", () -> outlet.batches().size() == 1);
     assertEquals(2, outlet.batches().get(0).header().count());
     assertEquals(promised, outlet.batches().get(0).header().lowWatermarkEpochMillis());
   }
@@ -148,15 +154,15 @@ final class KafkaCallLogTest {
   @Test
   void heartbeats_idleNode_carryTheLastNumberAndTheLines() throws Exception {
     KafkaCallLog log = open(config());
-    Await.until("it beats", PATIENCE, () -> !outlet.heartbeats().isEmpty());
+    Await.until("it beats", () -> !outlet.heartbeats().isEmpty());
     assertEquals(0, outlet.heartbeats().get(0).header().batchSequence());
 
     log.record(log.begin(), List.of(call("a"), call("b")));
-    Await.until("the batch is sent", PATIENCE, () -> !outlet.batches().isEmpty());
+    Await.until("the batch is sent", () -> !outlet.batches().isEmpty());
     int before = outlet.heartbeats().size();
     outlet.batches().get(0).done().accept(null);
 
-    Await.until("it beats again", PATIENCE, () -> outlet.heartbeats().size() > before);
+    Await.until("it beats again", () -> outlet.heartbeats().size() > before);
     HeldOutlet.Sent last = outlet.heartbeats().get(before);
     assertEquals(1, last.header().batchSequence());
     assertEquals(2, last.header().linesBefore());
@@ -168,14 +174,14 @@ final class KafkaCallLogTest {
     KafkaCallLog log = open(config());
     HeldOutlet second = HeldOutlet.open();
     log.record(log.begin(), call("a"));
-    Await.until("the first batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    Await.until("the first batch is sent", () -> outlet.batches().size() == 1);
     log.record(log.begin(), call("b"));
     HeldOutlet.Sent lost = outlet.batches().get(0);
     outlets.add(second);
 
     lost.done().accept(new Outlet.Failure(true, "fenced"));
 
-    Await.until("all is sent anew", PATIENCE, () -> log.statistics().heldLines() == 0);
+    Await.until("all is sent anew", () -> log.statistics().heldLines() == 0);
     assertTrue(outlet.isClosed());
     assertEquals(lost.header(), second.batches().get(0).header());
     assertEquals(lost.lines(), second.batches().get(0).lines());
@@ -188,12 +194,12 @@ final class KafkaCallLogTest {
   void batchFailed_outletWorks_isSentAgainBeforeTheNext() throws Exception {
     KafkaCallLog log = open(config());
     log.record(log.begin(), call("a"));
-    Await.until("the first batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    Await.until("the first batch is sent", () -> outlet.batches().size() == 1);
     log.record(log.begin(), call("b"));
 
     outlet.batches().get(0).done().accept(new Outlet.Failure(false, "too large for the broker"));
 
-    Await.until("it is sent again", PATIENCE, () -> outlet.batches().size() == 2);
+    Await.until("it is sent again", () -> outlet.batches().size() == 2);
     assertEquals(outlet.batches().get(0).header(), outlet.batches().get(1).header());
     assertFalse(outlet.isClosed());
   }
@@ -226,9 +232,9 @@ final class KafkaCallLogTest {
     fill(log);
     HeldOutlet second = HeldOutlet.open();
     outlets.add(second);
-    Await.until("a batch is sent", PATIENCE, () -> !outlet.batches().isEmpty());
+    Await.until("a batch is sent", () -> !outlet.batches().isEmpty());
     outlet.batches().get(0).done().accept(new Outlet.Failure(true, "fenced"));
-    Await.until("it is drained", PATIENCE, () -> log.statistics().heldLines() == 0);
+    Await.until("it is drained", () -> log.statistics().heldLines() == 0);
 
     assertInstanceOf(Recorded.Durable.class, log.record(log.begin(), call("again")));
     assertTrue(log.check().ok());
@@ -264,12 +270,12 @@ final class KafkaCallLogTest {
     KafkaCallLog log = open(config());
     journal.failsToSeal = true;
     log.record(log.begin(), call("a"));
-    TimeUnit.MILLISECONDS.sleep(50);
+    Await.until("it has tried", () -> journal.refusedSeals() > 2);
     assertEquals(0, outlet.batches().size());
 
     journal.failsToSeal = false;
 
-    Await.until("the batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    Await.until("the batch is sent", () -> outlet.batches().size() == 1);
     assertEquals(1, outlet.batches().get(0).header().batchSequence());
   }
 
@@ -278,14 +284,14 @@ final class KafkaCallLogTest {
     KafkaCallLog log = open(config().durability(Durability.ACKED));
     CompletableFuture<Recorded> answer =
         CompletableFuture.supplyAsync(() -> log.record(log.begin(), call("a")));
-    Await.until("the batch is sent", PATIENCE, () -> outlet.batches().size() == 1);
+    Await.until("the batch is sent", () -> outlet.batches().size() == 1);
     TimeUnit.MILLISECONDS.sleep(30);
     assertFalse(answer.isDone());
 
     outlet.batches().get(0).done().accept(null);
 
-    Recorded.Durable durable =
-        assertInstanceOf(Recorded.Durable.class, answer.get(10, TimeUnit.SECONDS));
+    Await.until("the answer", answer::isDone);
+    Recorded.Durable durable = assertInstanceOf(Recorded.Durable.class, answer.join());
     assertEquals(Durability.ACKED, durable.durability());
     assertEquals(1, durable.position().line());
   }
@@ -306,7 +312,7 @@ final class KafkaCallLogTest {
     outlets.clear();
     HeldOutlet open = HeldOutlet.open();
     outlets.add(open);
-    KafkaCallLog log = open(config().linger(Duration.ofSeconds(5)));
+    KafkaCallLog log = open(config().linger(Duration.ofSeconds(5)).drainTimeout(Await.PATIENCE));
     log.record(log.begin(), call("a"));
 
     log.close();
@@ -336,12 +342,13 @@ final class KafkaCallLogTest {
     KafkaCallLog log = open(config());
     Ticket ticket = log.begin();
     CompletableFuture<Void> closed = CompletableFuture.runAsync(log::close);
-    Await.until("it closes", PATIENCE, () -> !log.check().ok());
+    Await.until("it closes", () -> !log.check().ok());
 
     assertInstanceOf(Recorded.Refused.class, log.record(log.begin(), call("new")));
     assertInstanceOf(Recorded.Durable.class, log.record(ticket, call("old")));
 
-    closed.get(10, TimeUnit.SECONDS);
+    Await.until("the end", closed::isDone);
+    closed.join();
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.CallLineCodec;
@@ -13,12 +14,10 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -85,7 +84,7 @@ final class KilledNodeIT {
       }
     } finally {
       child.destroyForcibly();
-      assertTrue(child.waitFor(20, TimeUnit.SECONDS), "the child dies when killed");
+      child.waitFor();
     }
     return answered;
   }
@@ -93,7 +92,7 @@ final class KilledNodeIT {
   private static void drain(TestKafka kafka, Path folder) {
     RecordConfig config =
         RecordConfig.builder("killed", kafka.bootstrapServers(), folder)
-            .drainTimeout(Duration.ofSeconds(60))
+            .drainTimeout(Await.PATIENCE)
             .build();
     KafkaCallLog log = KafkaCallLog.open(config, DecisionClock.ofSystem());
     log.close();

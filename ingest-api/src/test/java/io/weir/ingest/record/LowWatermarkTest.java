@@ -10,7 +10,6 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -96,7 +95,8 @@ final class LowWatermarkTest {
         done.add(
             threads.submit(
                 () -> {
-                  for (int i = 0; i < 100_000; i++) {
+                  // on, until the promise has been seen to move
+                  for (int i = 0; i < 100_000 || newestPromise.get() <= 10_000_000; i++) {
                     long begun = shared.begin();
                     // a call is decided between begin and end, and so at or after its beginning
                     long decided = Math.max(begun, clock.get() - 50);
@@ -118,7 +118,7 @@ final class LowWatermarkTest {
                 }));
       }
       for (Future<?> each : done) {
-        each.get(60, TimeUnit.SECONDS);
+        each.get();
       }
     } finally {
       threads.shutdownNow();

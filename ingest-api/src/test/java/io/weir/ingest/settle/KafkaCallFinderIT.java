@@ -16,6 +16,7 @@ import io.weir.ingest.settle.CallFinder.Found;
 import io.weir.ingest.settle.CallFinder.NotFound;
 import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CallEvent;
@@ -29,6 +30,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -52,12 +54,14 @@ final class KafkaCallFinderIT {
 
   @BeforeEach
   void start() throws Exception {
-    kafka = TestKafka.start();
+    kafka = TestKafka.borrow();
     CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
     log =
         KafkaCallLog.open(
             RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
                 .durability(Durability.ACKED)
+                .ackTimeout(Await.PATIENCE)
+                .drainTimeout(Await.PATIENCE)
                 .build(),
             DecisionClock.ofSystem());
   }
@@ -106,14 +110,42 @@ final class KafkaCallFinderIT {
   void callThatArrivesWhileTheLogIsRead_isFound() throws Exception {
     fill(64);
     try (CallFinder finder = finder(0)) {
-      for (int i = 0; i < 5; i++) {
-        String id = "arriving-" + i;
-        var arriving = CompletableFuture.supplyAsync(() -> record(id));
-        Finding finding = finder.find(query(id, null));
-        assertEquals(arriving.join(), found(finding), id);
-      }
+      AtomicInteger found = new AtomicInteger();
+      AtomicInteger tried = new AtomicInteger();
+      Await.until(
+          () -> "5 calls that came in time, " + found.get() + " of " + tried.get(),
+          () -> {
+            found.addAndGet(arrivesInTimeAndIsFound(finder, tried.incrementAndGet()) ? 1 : 0);
+            return found.get() == 5;
+          });
     }
   }
+
+  /**
+   * Records a call while it is looked for. Whether one must be found that was recorded when nearly
+   * all was read cannot be told; one must that was recorded in the first half of the time.
+   */
+  private boolean arrivesInTimeAndIsFound(CallFinder finder, int number) {
+    String id = "arriving-" + number;
+    long beganNanos = System.nanoTime();
+    var arriving =
+        CompletableFuture.supplyAsync(
+            () -> {
+              UsagePosition position = record(id);
+              return new Arrival(position, System.nanoTime());
+            });
+    Finding finding = finder.find(query(id, null));
+    long half = beganNanos + (System.nanoTime() - beganNanos) / 2;
+    Arrival arrival = arriving.join();
+    if (arrival.atNanos() - half > 0) {
+      return false;
+    }
+    assertEquals(arrival.position(), found(finding), id);
+    return true;
+  }
+
+  /** A call in the log. */
+  private record Arrival(UsagePosition position, long atNanos) {}
 
   /** Makes the client's partition so long that reading it takes a while. */
   private void fill(int halfMebibytes) throws Exception {
