@@ -96,6 +96,7 @@ public final class Aggregator implements AutoCloseable {
             config.applicationPrefix(),
             config.dataFolder().resolve("streams"),
             config.instance(),
+            config.sessionTimeout(),
             store.id(),
             config.streamThreads(),
             config.standbys());

@@ -27,6 +27,8 @@ import java.util.Optional;
  * @param standbys copies of the state on other instances ({@code WEIR_STANDBYS}, 1)
  * @param instance name of this process, unique and the same after a restart ({@code WEIR_INSTANCE},
  *     default {@code HOSTNAME}, else {@code aggregator})
+ * @param sessionTimeout how long the partitions of an instance that was killed or stopped wait for
+ *     it to come back before others take them ({@code WEIR_SESSION_TIMEOUT}, PT10S)
  * @param advertisedReports host:port where other instances reach the reports API ({@code
  *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
  * @param applicationPrefix begins the names of consumer groups and changelog topics ({@code
@@ -44,12 +46,18 @@ public record AggregatorConfig(
     int streamThreads,
     int standbys,
     String instance,
+    Duration sessionTimeout,
     Optional<String> advertisedReports,
     String applicationPrefix) {
 
   private static final int MAX_STREAM_THREADS = 64;
   private static final int MAX_STANDBYS = 4;
   private static final int MAX_PORT = 65_535;
+
+  /** What brokers allow by default, {@code group.min.session.timeout.ms}. */
+  private static final Duration MIN_SESSION_TIMEOUT = Duration.ofSeconds(6);
+
+  private static final Duration MAX_SESSION_TIMEOUT = Duration.ofMinutes(5);
 
   public AggregatorConfig {
     if (bootstrapServers.isBlank()) {
@@ -78,6 +86,12 @@ public record AggregatorConfig(
         "WEIR_INSTANCE",
         "must match [A-Za-z0-9._-]{1,64}",
         instance);
+    require(
+        sessionTimeout.compareTo(MIN_SESSION_TIMEOUT) >= 0
+            && sessionTimeout.compareTo(MAX_SESSION_TIMEOUT) <= 0,
+        "WEIR_SESSION_TIMEOUT",
+        "must be between " + MIN_SESSION_TIMEOUT + " and " + MAX_SESSION_TIMEOUT,
+        sessionTimeout);
     advertisedReports.ifPresent(
         address ->
             require(
@@ -111,6 +125,7 @@ public record AggregatorConfig(
         integer(environment, "WEIR_STREAM_THREADS", 1),
         integer(environment, "WEIR_STANDBYS", 1),
         text(environment, "WEIR_INSTANCE", text(environment, "HOSTNAME", "aggregator")),
+        duration(environment, "WEIR_SESSION_TIMEOUT", Duration.ofSeconds(10)),
         Optional.of(text(environment, "WEIR_ADVERTISED_REPORTS", ""))
             .filter(address -> !address.isEmpty()),
         text(environment, "WEIR_APPLICATION_PREFIX", "weir-"));

@@ -26,9 +26,8 @@ import org.slf4j.LoggerFactory;
 final class NameCheck {
   private static final Logger LOG = LoggerFactory.getLogger(NameCheck.class);
 
-  /** A dead member is forgotten within its session; a little more, for a busy broker. */
-  private static final Duration PATIENCE =
-      Duration.ofMillis(StreamsSettings.SESSION_TIMEOUT_MILLIS).plusSeconds(10);
+  /** How much longer than its session a dead member is waited for, for a busy broker. */
+  private static final Duration MARGIN = Duration.ofSeconds(10);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -41,7 +40,7 @@ final class NameCheck {
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
     try (Admin admin = connect(settings)) {
-      long end = System.nanoTime() + PATIENCE.toNanos();
+      long end = System.nanoTime() + settings.sessionTimeout().plus(MARGIN).toNanos();
       Optional<MemberDescription> other = other(admin, settings);
       other.ifPresent(
           member ->
@@ -87,7 +86,7 @@ final class NameCheck {
     String member = settings.instance() + thread.substring(thread.lastIndexOf('-'));
     boolean isThere = false;
     try (Admin admin = connect(settings)) {
-      long end = System.nanoTime() + PATIENCE.toNanos();
+      long end = System.nanoTime() + settings.sessionTimeout().plus(MARGIN).toNanos();
       do {
         LockSupport.parkNanos(PAUSE_NANOS);
         try {

@@ -11,6 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class AggregatorConfigTest {
   @Test
@@ -21,6 +22,16 @@ final class AggregatorConfigTest {
     assertEquals(Duration.ofMinutes(10), config.grace());
     assertEquals(8081, config.reportsPort());
     assertEquals("aggregator", config.instance());
+    assertEquals(Duration.ofSeconds(10), config.sessionTimeout());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT6S", "PT5M"})
+  void of_sessionTimeoutAtItsBounds_isTaken(String value) {
+    AggregatorConfig config =
+        AggregatorConfig.of(Map.of("WEIR_KAFKA", "kafka:9092", "WEIR_SESSION_TIMEOUT", value));
+
+    assertEquals(Duration.parse(value), config.sessionTimeout());
   }
 
   @ParameterizedTest
@@ -38,6 +49,10 @@ final class AggregatorConfigTest {
     "WEIR_STREAM_THREADS,0",
     "WEIR_STANDBYS,-1",
     "WEIR_INSTANCE,a/b",
+    "WEIR_SESSION_TIMEOUT,PT5.999S",
+    "WEIR_SESSION_TIMEOUT,PT5M0.001S",
+    "WEIR_SESSION_TIMEOUT,-PT10S",
+    "WEIR_SESSION_TIMEOUT,10s",
     "WEIR_ADVERTISED_REPORTS,here",
   })
   void of_badValue_isRefusedByName(String variable, String value) {

@@ -44,6 +44,7 @@ final class RevivedTaskIT {
   private static final byte[] ABORTED_BATCH = "20".getBytes(StandardCharsets.UTF_8);
   private static final long WINDOW_MILLIS = 2_000;
   private static final long GRACE_MILLIS = 1_000;
+  private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(10);
 
   @TempDir Path folder;
 
@@ -120,7 +121,8 @@ final class RevivedTaskIT {
 
   private KafkaStreams streams(Broker broker, AtomicBoolean aborted) {
     Properties properties =
-        new StreamsSettings(broker.bootstrapServers(), "revived-", folder, "it", "f", 1, 0)
+        new StreamsSettings(
+                broker.bootstrapServers(), "revived-", folder, "it", SESSION_TIMEOUT, "f", 1, 0)
             .meterCore("127.0.0.1:1");
     CountSettings settings =
         new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, 60_000, Duration.ofDays(35).toMillis());

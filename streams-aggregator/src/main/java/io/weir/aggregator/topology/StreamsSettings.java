@@ -3,6 +3,7 @@ package io.weir.aggregator.topology;
 
 import io.weir.topics.catalog.Topic;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -16,6 +17,10 @@ import org.apache.kafka.streams.StreamsConfig;
  * @param stateFolder where the stores live
  * @param instance names this process among all aggregators, the same after a restart: a restarted
  *     process gets its partitions back without a rebalance
+ * @param sessionTimeout how long the partitions of an instance that was killed or stopped wait for
+ *     it to come back before they move. Others answer its reports meanwhile, but nobody counts. A
+ *     transaction that it left open ends after the same time: nothing behind one is read until
+ *     then, but a successor over its folder ends it at once
  * @param folderId names the state folder, so that two processes of one name can be told apart
  * @param threads threads of {@code meter-core}
  * @param standbys copies of the stores kept ready by other instances
@@ -25,6 +30,7 @@ public record StreamsSettings(
     String applicationPrefix,
     Path stateFolder,
     String instance,
+    Duration sessionTimeout,
     String folderId,
     int threads,
     int standbys) {
@@ -34,19 +40,10 @@ public record StreamsSettings(
   /** A thread that makes no progress for this long loses its partitions. */
   private static final int MAX_POLL_INTERVAL_MILLIS = 300_000;
 
-  /**
-   * Longer than a pause that should be survived. A transaction that a killed thread left open is
-   * only ended by this when no successor has its name, and nothing behind it is read until then.
-   */
-  private static final int TRANSACTION_TIMEOUT_MILLIS = 20_000;
+  private static final int MAX_HEARTBEAT_INTERVAL_MILLIS = 3_000;
 
-  /**
-   * How long partitions wait for an instance that was stopped or killed to come back before they
-   * move: a restart takes less. The others answer its reports meanwhile.
-   */
-  public static final int SESSION_TIMEOUT_MILLIS = 20_000;
-
-  private static final int HEARTBEAT_INTERVAL_MILLIS = 3_000;
+  /** So many heartbeats must be lost for a session to end. */
+  private static final int HEARTBEATS_A_SESSION = 3;
 
   /** A partition moves only to where its state is nearly complete. */
   private static final long ACCEPTABLE_RECOVERY_LAG_RECORDS = 10_000;
@@ -78,7 +75,7 @@ public record StreamsSettings(
     properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, STORE_CACHE_BYTES);
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG),
-        TRANSACTION_TIMEOUT_MILLIS);
+        sessionTimeoutMillis());
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), PRODUCER_BATCH_BYTES);
     properties.put(
@@ -98,6 +95,10 @@ public record StreamsSettings(
   /** What the ids of all its Kafka clients begin with. */
   public String clientId() {
     return applicationId() + "-" + instance + "-" + folderId;
+  }
+
+  private int sessionTimeoutMillis() {
+    return Math.toIntExact(sessionTimeout.toMillis());
   }
 
   private Properties common() {
@@ -121,10 +122,10 @@ public record StreamsSettings(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG), instance);
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG),
-        SESSION_TIMEOUT_MILLIS);
+        sessionTimeoutMillis());
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG),
-        HEARTBEAT_INTERVAL_MILLIS);
+        Math.min(MAX_HEARTBEAT_INTERVAL_MILLIS, sessionTimeoutMillis() / HEARTBEATS_A_SESSION));
     properties.put(
         StreamsConfig.consumerPrefix(ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG),
         MAX_POLL_INTERVAL_MILLIS);

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Objects;
 import org.apache.kafka.streams.Topology;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,8 @@ import org.junit.jupiter.api.Test;
 /** The stored descriptions: names are on-disk format, so a difference here is a migration. */
 final class TopologyDescriptionTest {
   private static final StreamsSettings SETTINGS =
-      new StreamsSettings("localhost:1", "weir-", Path.of("unused"), "one", "f", 1, 1);
+      new StreamsSettings(
+          "localhost:1", "weir-", Path.of("unused"), "one", Duration.ofSeconds(10), "f", 1, 1);
 
   @Test
   void meterCore_description_isAsStored() throws IOException {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Properties;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class StreamsSettingsTest {
+  @ParameterizedTest
+  @CsvSource({"PT6S,6000,2000", "PT9S,9000,3000", "PT5M,300000,3000"})
+  void meterCore_sessionTimeout_endsMembersAndTransactions(
+      Duration sessionTimeout, int millis, int heartbeatMillis) {
+    Properties properties =
+        new StreamsSettings(
+                "localhost:1", "weir-", Path.of("unused"), "one", sessionTimeout, "f", 1, 1)
+            .meterCore("localhost:2");
+
+    assertEquals(millis, properties.get("main.consumer.session.timeout.ms"));
+    assertEquals(heartbeatMillis, properties.get("main.consumer.heartbeat.interval.ms"));
+    assertEquals(millis, properties.get("producer.transaction.timeout.ms"));
+  }
+}
