@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
-import io.weir.testing.SuiteForm;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -24,7 +24,8 @@ import org.junit.jupiter.api.Test;
 
 /** Topics are written to in the moment they are there. */
 final class NewTopicsIT {
-  private static final int PARTITIONS = SuiteForm.current().isAll() ? 300 : 100;
+  private static final int FEW_PARTITIONS = 40;
+  private static final int MANY_PARTITIONS = 300;
   private static final int RECORDS = 20;
 
   /** What a batch that is never taken would fail after. */
@@ -32,15 +33,27 @@ final class NewTopicsIT {
 
   @Test
   void createMissing_producerWithSeveralRequestsUnderWay_everyRecordIsTaken() throws Exception {
+    writeAtOnce(FEW_PARTITIONS);
+  }
+
+  @Test
+  @FullSuite(
+      reason = "1,800 partitions take a quarter of a minute and more; fewer always run",
+      turn = 2)
+  void createMissing_manyPartitions_everyRecordIsTaken() throws Exception {
+    writeAtOnce(MANY_PARTITIONS);
+  }
+
+  private static void writeAtOnce(int partitions) throws Exception {
     try (TestKafka kafka = TestKafka.start();
         TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers());
         var producer = producer(kafka)) {
-      admin.createMissing(PARTITIONS, Optional.empty());
+      admin.createMissing(partitions, Optional.empty());
 
       List<Future<RecordMetadata>> sent = new ArrayList<>();
       for (Topic topic : lastFirst()) {
         for (int record = 0; record < RECORDS; record++) {
-          for (int partition = 0; partition < PARTITIONS; partition++) {
+          for (int partition = 0; partition < partitions; partition++) {
             sent.add(
                 producer.send(
                     new ProducerRecord<>(topic.name(), partition, new byte[] {1}, new byte[] {1})));

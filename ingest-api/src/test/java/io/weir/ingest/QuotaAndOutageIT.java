@@ -35,6 +35,7 @@ import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
@@ -223,7 +224,7 @@ final class QuotaAndOutageIT {
           }
           return found.get() != null;
         });
-    return found.get();
+    return Objects.requireNonNull(found.get());
   }
 
   private void awaitCache() throws Exception {

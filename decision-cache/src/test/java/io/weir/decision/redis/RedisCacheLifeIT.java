@@ -79,7 +79,7 @@ class RedisCacheLifeIT {
           seen.set(life.look());
           return seen.get() != Warmth.UNKNOWN;
         });
-    return seen.get();
+    return Objects.requireNonNull(seen.get());
   }
 
   private static String begin(CacheLife life) throws CacheUnavailableException {

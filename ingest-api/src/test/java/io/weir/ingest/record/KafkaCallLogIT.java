@@ -168,6 +168,11 @@ final class KafkaCallLogIT {
   }
 
   @Test
+  @FullSuite(
+      reason =
+          "waits for a connection that fails after 5 s; KilledNodeIT, which always runs, opens a"
+              + " journal without Kafka, too",
+      turn = 1)
   void open_kafkaAwayButJournalThere_worksAndSendsLater() throws Exception {
     startABrokerOfItsOwn();
     try (KafkaCallLog log = open(config())) {
@@ -187,6 +192,11 @@ final class KafkaCallLogIT {
   }
 
   @Test
+  @FullSuite(
+      reason =
+          "waits 3 s for the last heartbeats; the close alone is in KafkaCallLogTest, the next"
+              + " process in KilledNodeIT, and both always run",
+      turn = 2)
   void close_kafkaAway_leavesTheCallsToTheNextProcess() throws Exception {
     startABrokerOfItsOwn();
     KafkaCallLog log = open(config().drainTimeout(Duration.ofMillis(300)));

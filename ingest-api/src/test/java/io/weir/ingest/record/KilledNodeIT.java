@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.CallLineCodec;
@@ -30,23 +31,40 @@ final class KilledNodeIT {
 
   @Test
   void answeredCalls_nodeKilledManyTimes_areAllInKafkaInOrder() throws Exception {
+    killAgainAndAgain(1, 1);
+  }
+
+  @Test
+  @FullSuite(
+      reason =
+          "a process and its kill take seconds; it always runs with one kill each before, during"
+              + " and after an outage of Kafka",
+      turn = 0)
+  void answeredCalls_nodeKilledTwiceBeforeAndDuringAnOutage_areAllInKafkaInOrder()
+      throws Exception {
+    killAgainAndAgain(2, 2);
+  }
+
+  private void killAgainAndAgain(int before, int during) throws Exception {
     List<String> answered = new ArrayList<>();
     Path folder = temp.resolve("journal");
     try (TestKafka kafka = TestKafka.start()) {
       CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
-      answered.addAll(runAndKill(kafka, folder, "round1"));
-      answered.addAll(runAndKill(kafka, folder, "round2"));
+      for (int i = 0; i < before; i++) {
+        answered.addAll(runAndKill(kafka, folder, "before" + i));
+      }
       kafka.stop();
-      answered.addAll(runAndKill(kafka, folder, "round3"));
-      answered.addAll(runAndKill(kafka, folder, "round4"));
+      for (int i = 0; i < during; i++) {
+        answered.addAll(runAndKill(kafka, folder, "during" + i));
+      }
       kafka.restart();
-      answered.addAll(runAndKill(kafka, folder, "round5"));
+      answered.addAll(runAndKill(kafka, folder, "after"));
       drain(kafka, folder);
 
       List<CallsTopicReader.Batch> batches =
           CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS);
       Map<String, String> idsByPosition = assertInOrderAndIdentical(batches);
-      assertEquals(5 * CALLS_A_ROUND, answered.size());
+      assertEquals((before + during + 1) * CALLS_A_ROUND, answered.size());
       for (String each : answered) {
         String[] positionAndId = each.split(" ", 2);
         assertEquals(

@@ -18,7 +18,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.GroupListing;
@@ -52,7 +51,7 @@ final class TestServersIT {
 
       redis.restart();
       assertEquals(uri, redis.uri());
-      assertEquals(PONG, pingUntilUp(uri));
+      awaitPong(uri);
     }
   }
 
@@ -184,19 +183,16 @@ final class TestServersIT {
     return Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
   }
 
-  private static String pingUntilUp(String uri) throws Exception {
-    AtomicReference<String> answer = new AtomicReference<>("none");
+  private static void awaitPong(String uri) throws Exception {
     Await.until(
-        () -> PONG + ", not " + answer.get(),
+        PONG,
         () -> {
           try {
-            answer.set(ping(uri));
+            return ping(uri).equals(PONG);
           } catch (IOException notUp) {
-            answer.set(notUp.toString());
+            return false;
           }
-          return answer.get().equals(PONG);
         });
-    return answer.get();
   }
 
   private static String ping(String uri) throws IOException {
