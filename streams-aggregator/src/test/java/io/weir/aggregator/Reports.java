@@ -3,6 +3,7 @@ package io.weir.aggregator;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.testing.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -10,6 +11,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** Two aggregators that share the partitions of a broker, asked over HTTP. */
 final class Reports implements AutoCloseable {
@@ -49,9 +51,31 @@ final class Reports implements AutoCloseable {
     return List.of(one, two);
   }
 
-  static HttpResponse<String> get(Aggregator aggregator, String path) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path);
-    return HTTP.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  /** Asks once. */
+  static HttpResponse<String> get(Aggregator aggregator, String path, String... headers)
+      throws Exception {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  /**
+   * Asks until it answers: within the few seconds that it tries a busy machine may not find another
+   * one, which is 503, or not come to a position, which is 504.
+   */
+  static HttpResponse<String> answer(Aggregator aggregator, String path, String... headers)
+      throws Exception {
+    AtomicReference<HttpResponse<String>> last = new AtomicReference<>();
+    Await.until(
+        () -> "an answer to " + path + ", not " + last.get().body(),
+        () -> {
+          last.set(get(aggregator, path, headers));
+          return last.get().statusCode() != 503 && last.get().statusCode() != 504;
+        });
+    return last.get();
   }
 
   /** A figure of {@code /metrics}; 0 when it is not told. */
@@ -64,13 +88,25 @@ final class Reports implements AutoCloseable {
         .sum();
   }
 
-  /** The document of a route that must answer 200. */
-  static JsonNode document(Aggregator aggregator, String path) throws Exception {
-    HttpResponse<String> response = get(aggregator, path);
+  /** The document of a route that must answer 200, once it answers. */
+  static JsonNode document(Aggregator aggregator, String path, String... headers) throws Exception {
+    HttpResponse<String> response = answer(aggregator, path, headers);
     if (response.statusCode() != 200) {
       throw new AssertionError(path + ": " + response.statusCode() + " " + response.body());
     }
     return MAPPER.readTree(response.body());
+  }
+
+  /** A document about all partitions, once none of them is missing since another was too slow. */
+  static JsonNode whole(Aggregator aggregator, String path) throws Exception {
+    AtomicReference<JsonNode> last = new AtomicReference<>();
+    Await.until(
+        () -> path + " tells all: " + last.get(),
+        () -> {
+          last.set(document(aggregator, path));
+          return last.get().path("missing_partitions").isEmpty();
+        });
+    return last.get();
   }
 
   private static AggregatorConfig config(Broker broker, Path folder, String instance) {
