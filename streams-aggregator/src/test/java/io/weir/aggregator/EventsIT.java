@@ -23,7 +23,6 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -180,14 +179,10 @@ final class EventsIT {
 
   /** A list that fits into one page, which a busy machine may not read to its end in time. */
   private static JsonNode list(Aggregator aggregator, String path) throws Exception {
-    AtomicReference<JsonNode> last = new AtomicReference<>();
-    Await.until(
-        () -> "the list in one page: " + last.get(),
-        () -> {
-          last.set(Reports.document(aggregator, path));
-          return !last.get().path("has_more").asBoolean();
-        });
-    return last.get();
+    return Reports.ask(
+        "a list of one page",
+        () -> Reports.document(aggregator, path),
+        document -> !document.path("has_more").asBoolean());
   }
 
   private static void assertProblem(String field, String path) throws Exception {

@@ -62,7 +62,7 @@ final class FencedNameIT {
   }
 
   @Test
-  @FullSuite(reason = "waits for longer than a session", turn = 0)
+  @FullSuite(reason = "waits for longer than a session", turn = 2)
   void joinOfAnotherProcessThatLives_stopsIt_insteadOfTakingTheNameBack() throws Exception {
     try (Aggregator aggregator = Aggregator.start(config())) {
       Await.until("ready", aggregator::ready);

@@ -9,9 +9,11 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.Callable;
+import java.util.function.Predicate;
 
 /** Two aggregators that share the partitions of a broker, asked over HTTP. */
 final class Reports implements AutoCloseable {
@@ -68,14 +70,23 @@ final class Reports implements AutoCloseable {
    */
   static HttpResponse<String> answer(Aggregator aggregator, String path, String... headers)
       throws Exception {
-    AtomicReference<HttpResponse<String>> last = new AtomicReference<>();
+    return ask(
+        "an answer to " + path,
+        () -> get(aggregator, path, headers),
+        response -> response.statusCode() != 503 && response.statusCode() != 504);
+  }
+
+  /** Asks until the answer is as it is to be, and returns it. */
+  static <T> T ask(String what, Callable<T> question, Predicate<T> isAsWanted) throws Exception {
+    List<T> last = new ArrayList<>();
     Await.until(
-        () -> "an answer to " + path + ", not " + last.get().body(),
+        () -> what + ", was told: " + last,
         () -> {
-          last.set(get(aggregator, path, headers));
-          return last.get().statusCode() != 503 && last.get().statusCode() != 504;
+          last.clear();
+          last.add(question.call());
+          return isAsWanted.test(last.get(0));
         });
-    return last.get();
+    return last.get(0);
   }
 
   /** A figure of {@code /metrics}; 0 when it is not told. */
@@ -99,14 +110,10 @@ final class Reports implements AutoCloseable {
 
   /** A document about all partitions, once none of them is missing since another was too slow. */
   static JsonNode whole(Aggregator aggregator, String path) throws Exception {
-    AtomicReference<JsonNode> last = new AtomicReference<>();
-    Await.until(
-        () -> path + " tells all: " + last.get(),
-        () -> {
-          last.set(document(aggregator, path));
-          return last.get().path("missing_partitions").isEmpty();
-        });
-    return last.get();
+    return ask(
+        path + " about all",
+        () -> document(aggregator, path),
+        document -> document.path("missing_partitions").isEmpty());
   }
 
   private static AggregatorConfig config(Broker broker, Path folder, String instance) {

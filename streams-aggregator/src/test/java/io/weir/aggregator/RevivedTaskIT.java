@@ -45,7 +45,9 @@ final class RevivedTaskIT {
   private static final byte[] ABORTED_BATCH = "20".getBytes(StandardCharsets.UTF_8);
   private static final long WINDOW_MILLIS = 2_000;
   private static final long GRACE_MILLIS = 1_000;
-  private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(10);
+
+  /** The thread that takes over from the one that ends has to wait for its session. */
+  private static final Duration SESSION_TIMEOUT = Fleet.SHORT_SESSION;
 
   @TempDir Path folder;
 
