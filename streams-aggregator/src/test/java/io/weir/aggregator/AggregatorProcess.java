@@ -24,7 +24,8 @@ final class AggregatorProcess implements AutoCloseable {
   private Process launch() throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-Xmx256m");
+    // lives for a minute: what the second compiler does would not pay
+    command.addAll(List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
     if (Runtime.version().feature() >= 21) {
       command.add("--enable-native-access=ALL-UNNAMED");
     }
@@ -73,8 +74,9 @@ final class AggregatorProcess implements AutoCloseable {
     process = launch();
   }
 
+  /** SIGKILL, and waits for the end: what comes after it has the broker for itself. */
   @Override
   public void close() {
-    process.destroyForcibly();
+    process.destroyForcibly().onExit().join();
   }
 }

@@ -23,10 +23,16 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** A real broker with the topics, written to as an ingest node does and read as a biller does. */
 final class Broker implements AutoCloseable {
-  private final TestKafka kafka = TestKafka.start();
+  private final TestKafka kafka;
   private final KafkaProducer<byte[], byte[]> producer;
 
+  /** The broker that the tests of this JVM share, with empty topics. */
   Broker(int partitions) throws TopicAdmin.TopicAdminException {
+    this(TestKafka.borrow(), partitions);
+  }
+
+  private Broker(TestKafka kafka, int partitions) throws TopicAdmin.TopicAdminException {
+    this.kafka = kafka;
     try (TopicAdmin admin = TopicAdmin.connect(bootstrapServers())) {
       admin.createMissing(partitions, Optional.empty());
     }
@@ -35,6 +41,11 @@ final class Broker implements AutoCloseable {
             Map.of("bootstrap.servers", bootstrapServers(), "acks", "all", "linger.ms", 5),
             new ByteArraySerializer(),
             new ByteArraySerializer());
+  }
+
+  /** A broker that can be stopped. */
+  static Broker ofItsOwn(int partitions) throws TopicAdmin.TopicAdminException {
+    return new Broker(TestKafka.start(), partitions);
   }
 
   String bootstrapServers() {
@@ -63,7 +74,7 @@ final class Broker implements AutoCloseable {
     var unused = producer.send(new ProducerRecord<>(Topics.CALLS.name(), partition, null, value));
   }
 
-  /** Takes the broker away; its data stay. */
+  /** Takes a broker {@link #ofItsOwn} away; its data stay. */
   void stop() {
     kafka.stop();
   }

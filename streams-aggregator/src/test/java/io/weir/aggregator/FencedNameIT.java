@@ -3,6 +3,8 @@ package io.weir.aggregator;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.Topics;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,7 +16,6 @@ import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -23,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
  * own: one that it gave up while a broker was away, and that the broker takes up later
  * (KAFKA-20983).
  */
-@Tag("slow")
 final class FencedNameIT {
   private static final String GROUP = "weir-meter-core";
 
@@ -45,8 +45,9 @@ final class FencedNameIT {
     try (Aggregator aggregator = Aggregator.start(config())) {
       Await.until("ready", aggregator::ready);
 
-      join().close();
-      Await.until("fenced", () -> !aggregator.ready());
+      double rebalances = rebalances(aggregator);
+      join(Fleet.SHORT_SESSION).close();
+      Await.until("fenced, and joined again", () -> rebalances(aggregator) > rebalances);
       long decidedAt = System.currentTimeMillis();
       broker.send(
           0,
@@ -61,11 +62,12 @@ final class FencedNameIT {
   }
 
   @Test
+  @FullSuite(reason = "waits for longer than a session", turn = 2)
   void joinOfAnotherProcessThatLives_stopsIt_insteadOfTakingTheNameBack() throws Exception {
     try (Aggregator aggregator = Aggregator.start(config())) {
       Await.until("ready", aggregator::ready);
 
-      try (KafkaConsumer<byte[], byte[]> other = join()) {
+      try (KafkaConsumer<byte[], byte[]> other = join(Fleet.ENDLESS_SESSION)) {
         Await.until("stopped", aggregator::failed);
         assertFalse(other.groupMetadata().memberId().isEmpty());
       }
@@ -82,11 +84,21 @@ final class FencedNameIT {
             "WEIR_REPORTS_PORT",
             "0",
             "WEIR_INSTANCE",
-            "it"));
+            "it",
+            "WEIR_SESSION_TIMEOUT",
+            Fleet.SHORT_SESSION.toString()));
   }
 
-  /** Joins as a process that has just started, under the aggregator's name. */
-  private KafkaConsumer<byte[], byte[]> join() throws Exception {
+  private static double rebalances(Aggregator aggregator) throws Exception {
+    return Reports.metric(aggregator, "weir_rebalances_total");
+  }
+
+  /**
+   * Joins as a process that has just started, under the aggregator's name.
+   *
+   * @param session how long it is a member after it was heard of last
+   */
+  private KafkaConsumer<byte[], byte[]> join(Duration session) throws Exception {
     KafkaConsumer<byte[], byte[]> consumer =
         new KafkaConsumer<>(
             Map.of(
@@ -97,7 +109,7 @@ final class FencedNameIT {
                 "group.instance.id",
                 "it-1",
                 "session.timeout.ms",
-                6_000,
+                Math.toIntExact(session.toMillis()),
                 "partition.assignment.strategy",
                 List.of(AsStreams.class)),
             new ByteArrayDeserializer(),

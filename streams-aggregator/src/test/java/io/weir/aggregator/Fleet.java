@@ -4,6 +4,7 @@ package io.weir.aggregator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.Ports;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -17,27 +18,28 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Some aggregator processes over one broker, each at a port that it keeps. */
 final class Fleet implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  /** A member that has come back may get its share only when it is looked again, in a minute. */
-  private static final Duration SHARE_PATIENCE = Duration.ofMinutes(4);
+  /** The shortest session there is: partitions of a member that is gone move after it. */
+  static final Duration SHORT_SESSION = Duration.ofSeconds(6);
+
+  /** Longer than any test waits: partitions of a member that is gone do not move. */
+  static final Duration ENDLESS_SESSION = Duration.ofMinutes(5);
 
   private final HttpClient http =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Duration.ofSeconds(2))
-          .build();
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final Path folder;
   private final int partitions;
   private final List<Integer> ports = new ArrayList<>();
   private final List<AggregatorProcess> members = new ArrayList<>();
 
-  Fleet(Broker broker, int partitions, Path folder, int size) throws IOException {
+  Fleet(Broker broker, int partitions, Path folder, int size, Duration sessionTimeout)
+      throws IOException {
     this.folder = folder;
     this.partitions = partitions;
     for (int i = 0; i < size; i++) {
@@ -57,7 +59,9 @@ final class Fleet implements AutoCloseable {
                   "WEIR_GRACE",
                   "PT1S",
                   "WEIR_INSTANCE",
-                  "node-" + i),
+                  "node-" + i,
+                  "WEIR_SESSION_TIMEOUT",
+                  sessionTimeout.toString()),
               folder.resolve("log-" + i)));
     }
   }
@@ -98,15 +102,22 @@ final class Fleet implements AutoCloseable {
     for (int i = 0; i < members.size(); i++) {
       int member = i;
       Await.until(
-          "node-" + member + " counts a part",
-          SHARE_PATIENCE,
-          () -> counted(member) > 0 && isRunning(member));
+          "node-" + member + " counts a part", () -> counted(member) > 0 && isRunning(member));
+    }
+  }
+
+  /** Waits until each counts a part, and can report everything itself. */
+  void awaitAllHaveAll() throws Exception {
+    awaitAllShare();
+    for (int i = 0; i < members.size(); i++) {
+      int member = i;
+      Await.until("node-" + member + " can report all", () -> readable(member) == partitions);
     }
   }
 
   /** Waits until a member counts, and can answer for all that belongs to it. */
   void awaitCaughtUp(int member) throws Exception {
-    Await.until("node-" + member + " has caught up", SHARE_PATIENCE, () -> isCaughtUp(member));
+    Await.until("node-" + member + " has caught up", () -> isCaughtUp(member));
   }
 
   private boolean isCaughtUp(int member) throws InterruptedException {
@@ -130,8 +141,7 @@ final class Fleet implements AutoCloseable {
     return metric(member, "weir_partitions{role=\"counted\"}");
   }
 
-  /** How many partitions a member can report itself. */
-  double readable(int member) throws InterruptedException {
+  private double readable(int member) throws InterruptedException {
     return metric(member, "weir_partitions{role=\"readable\"}");
   }
 
@@ -153,22 +163,27 @@ final class Fleet implements AutoCloseable {
     }
   }
 
-  /** The document of a route that must answer 200. */
-  JsonNode document(int member, String path) throws IOException, InterruptedException {
-    HttpResponse<String> response = get(member, path);
-    if (response.statusCode() != 200) {
-      throw new AssertionError(path + ": " + response.statusCode() + " " + response.body());
-    }
-    return MAPPER.readTree(response.body());
+  /** The document of a route that answers 200, or 503 while the machine is too busy for it. */
+  Optional<JsonNode> document(int member, String path, String... headers)
+      throws IOException, InterruptedException {
+    HttpResponse<String> response = get(member, path, headers);
+    return switch (response.statusCode()) {
+      case 200 -> Optional.of(MAPPER.readTree(response.body()));
+      case 503 -> Optional.empty();
+      default ->
+          throw new AssertionError(path + ": " + response.statusCode() + " " + response.body());
+    };
   }
 
-  private HttpResponse<String> get(int member, String path)
+  private HttpResponse<String> get(int member, String path, String... headers)
       throws IOException, InterruptedException {
-    return http.send(
+    HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port(member) + path))
-            .timeout(PATIENCE)
-            .build(),
-        HttpResponse.BodyHandlers.ofString());
+            .timeout(Await.PATIENCE);
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
   /** What a member has logged, for a failed test. */

@@ -6,24 +6,26 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.model.BatchHeader;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Tag;
+import java.util.Set;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.MemberToRemove;
+import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Two aggregators that keep no copies for each other, and two that have one name. */
-@Tag("slow")
 final class InstancesIT {
   private static final int PARTITIONS = 4;
-  private static final HttpClient HTTP = HttpClient.newHttpClient();
+  private static final String GROUP = "weir-meter-core";
 
   @TempDir Path folder;
 
@@ -40,24 +42,25 @@ final class InstancesIT {
         String position = send(broker, partition, client);
         String path = Reports.TOTAL + client;
 
-        JsonNode passedOn =
-            Reports.MAPPER.readTree(get(second, path, "Usage-Position", position).body());
+        JsonNode passedOn = Reports.document(second, path, "Usage-Position", position);
         assertEquals(3, passedOn.at("/data/0/quantity").asLong(), passedOn.toString());
-        assertEquals(200, get(second, "/v1/usage/" + client + "/events").statusCode());
-        assertEquals(200, get(second, "/v1/usage/" + client + "/current").statusCode());
-        HttpResponse<String> bad = get(second, path, "Usage-Position", partition + ":n:1:999");
-        assertEquals(504, bad.statusCode(), "the problem of the other is passed on");
+        assertEquals(200, Reports.answer(second, "/v1/usage/" + client + "/events").statusCode());
+        assertEquals(200, Reports.answer(second, "/v1/usage/" + client + "/current").statusCode());
+        String never = partition + ":n:1:999";
+        Await.until(
+            "the problem of the other is passed on",
+            () -> Reports.get(second, path, "Usage-Position", never).statusCode() == 504);
 
-        assertMissing(partition, get(second, path, "Weir-Forwarded", "1"));
+        assertMissing(partition, Reports.get(second, path, "Weir-Forwarded", "1"));
 
         first.close();
-        assertMissing(partition, get(second, path));
+        assertMissing(partition, Reports.get(second, path));
         JsonNode completeness = Reports.document(second, "/v1/completeness");
         assertTrue(names(completeness, partition), completeness.toString());
         JsonNode accuracy = Reports.document(second, "/v1/accuracy");
         assertTrue(names(accuracy, partition), accuracy.toString());
 
-        Await.until("taken over", () -> get(second, path).statusCode() == 200);
+        forget(broker, "first");
         JsonNode report = Reports.document(second, path);
         assertEquals(3, report.at("/data/0/quantity").asLong(), report.toString());
         assertEquals(0, elsewhere(second));
@@ -68,60 +71,88 @@ final class InstancesIT {
   }
 
   @Test
+  void secondOverTheSameFolder_isRefused_andTheFirstGoesOn() throws Exception {
+    try (Broker broker = new Broker(1);
+        Aggregator first = Aggregator.start(config(broker, "one", "same"))) {
+      Await.until("ready", first::ready);
+
+      assertSays("in use by another process", config(broker, "other", "same"));
+
+      assertAnswers(broker, first);
+    }
+  }
+
+  @Test
+  @FullSuite(reason = "waits for longer than a session", turn = 1)
   void secondOfTheSameName_isRefused_andTheFirstGoesOn() throws Exception {
     try (Broker broker = new Broker(1);
         Aggregator first = Aggregator.start(config(broker, "same", "one"))) {
       Await.until("ready", first::ready);
 
-      AggregatorStartException folderInUse =
-          assertThrows(
-              AggregatorStartException.class,
-              () -> Aggregator.start(config(broker, "other", "one")));
-      assertSays("in use by another process", folderInUse);
-      AggregatorStartException nameInUse =
-          assertThrows(
-              AggregatorStartException.class,
-              () -> Aggregator.start(config(broker, "same", "two")));
-      assertSays("WEIR_INSTANCE", nameInUse);
+      assertSays("WEIR_INSTANCE", config(broker, "same", "two", Fleet.SHORT_SESSION));
 
-      String client = Calls.clientOf("acme", 0, 1);
-      String position = send(broker, 0, client);
-      HttpResponse<String> report = get(first, Reports.TOTAL + client, "Usage-Position", position);
-      assertEquals(200, report.statusCode(), report.body());
+      assertAnswers(broker, first);
     }
   }
 
   @Test
   void reportWhileKafkaIsAway_saysThatItMayBeOld() throws Exception {
-    try (Broker broker = new Broker(1);
+    try (Broker broker = Broker.ofItsOwn(1);
         Aggregator only = Aggregator.start(config(broker, "only", "only"))) {
       Await.until("ready", only::ready);
       String client = Calls.clientOf("acme", 0, 1);
       String path = Reports.TOTAL + client;
       String position = send(broker, 0, client);
-      HttpResponse<String> before = get(only, path, "Usage-Position", position);
-      assertTrue(upToDate(before), before.body());
+      Await.until(
+          "the position is reached, and Kafka there",
+          () -> upToDate(Reports.answer(only, path, "Usage-Position", position)));
 
       broker.stop();
-      Await.until("Kafka is missed", () -> !upToDate(get(only, path)));
-      HttpResponse<String> old = get(only, path);
-      assertEquals(200, old.statusCode(), old.body());
-      assertEquals(3, Reports.MAPPER.readTree(old.body()).at("/data/0/quantity").asLong());
-      HttpResponse<String> csv = get(only, path, "Accept", "text/csv");
-      assertEquals(503, csv.statusCode(), csv.body());
-      assertTrue(csv.body().contains("not-up-to-date"), csv.body());
+      Await.until("Kafka is missed", () -> !upToDate(Reports.answer(only, path)));
+      JsonNode old = Reports.document(only, path);
+      assertEquals(3, old.at("/data/0/quantity").asLong(), old.toString());
+      Await.until(
+          "a table is refused",
+          () -> {
+            HttpResponse<String> csv = Reports.get(only, path, "Accept", "text/csv");
+            assertEquals(503, csv.statusCode(), csv.body());
+            return csv.body().contains("not-up-to-date");
+          });
       assertEquals(200, Reports.get(only, "/health/ready").statusCode());
 
       broker.restart();
-      Await.until("Kafka is found again", () -> upToDate(get(only, path)));
+      Await.until("Kafka is found again", () -> upToDate(Reports.answer(only, path)));
     }
+  }
+
+  /** Ends the session of one that is closed, as its time-out would, so that others take over. */
+  private static void forget(Broker broker, String instance) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", broker.bootstrapServers()))) {
+      admin
+          .removeMembersFromConsumerGroup(
+              GROUP,
+              new RemoveMembersFromConsumerGroupOptions(
+                  Set.of(new MemberToRemove(instance + "-1"))))
+          .all()
+          .get();
+    }
+  }
+
+  private static void assertAnswers(Broker broker, Aggregator aggregator) throws Exception {
+    String client = Calls.clientOf("acme", 0, 1);
+    String position = send(broker, 0, client);
+    JsonNode report =
+        Reports.document(aggregator, Reports.TOTAL + client, "Usage-Position", position);
+    assertEquals(3, report.at("/data/0/quantity").asLong(), report.toString());
   }
 
   private static boolean upToDate(HttpResponse<String> report) throws Exception {
     return Reports.MAPPER.readTree(report.body()).at("/completeness/up_to_date").asBoolean();
   }
 
-  private static void assertSays(String words, AggregatorStartException refused) {
+  private static void assertSays(String words, AggregatorConfig config) {
+    AggregatorStartException refused =
+        assertThrows(AggregatorStartException.class, () -> Aggregator.start(config));
     assertTrue(String.valueOf(refused.getMessage()).contains(words), refused.toString());
   }
 
@@ -162,17 +193,13 @@ final class InstancesIT {
     return partition + ":n:1:3";
   }
 
-  private static HttpResponse<String> get(Aggregator aggregator, String path, String... headers)
-      throws Exception {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path));
-    if (headers.length > 0) {
-      request.headers(headers);
-    }
-    return HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  /** One that is not forgotten while the test runs. */
+  private AggregatorConfig config(Broker broker, String instance, String data) {
+    return config(broker, instance, data, Fleet.ENDLESS_SESSION);
   }
 
-  private AggregatorConfig config(Broker broker, String instance, String data) {
+  private AggregatorConfig config(
+      Broker broker, String instance, String data, Duration sessionTimeout) {
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", broker.bootstrapServers());
     environment.put("WEIR_DATA", folder.resolve(data).toString());
@@ -181,6 +208,7 @@ final class InstancesIT {
     environment.put("WEIR_GRACE", "PT1S");
     environment.put("WEIR_INSTANCE", instance);
     environment.put("WEIR_STANDBYS", "0");
+    environment.put("WEIR_SESSION_TIMEOUT", sessionTimeout.toString());
     return AggregatorConfig.of(environment);
   }
 }

@@ -3,9 +3,10 @@ package io.weir.aggregator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -13,7 +14,9 @@ import org.junit.jupiter.api.io.TempDir;
  * Two aggregator processes are killed, and started again when the disk of one is lost. With {@code
  * -Dweir.rounds=N} N times, in turn.
  */
-@Tag("slow")
+@FullSuite(
+    reason = "waits for sessions to end; KilledOwnerIT kills one, whose disk stays",
+    turn = 2)
 final class LostStateIT {
   private static final int PARTITIONS = 4;
   private static final int ROUNDS = Integer.getInteger("weir.rounds", 1);
@@ -23,8 +26,8 @@ final class LostStateIT {
   @Test
   void reports_whenBothAreKilledAndAStateIsLost_areNeverSmaller_andBecomeExact() throws Exception {
     try (Broker broker = new Broker(PARTITIONS);
-        Fleet fleet = new Fleet(broker, PARTITIONS, folder, 2);
-        Traffic traffic = new Traffic(broker, PARTITIONS)) {
+        Fleet fleet = new Fleet(broker, PARTITIONS, folder, 2, Fleet.SHORT_SESSION);
+        Traffic traffic = new Traffic(broker, PARTITIONS, "busy")) {
       fleet.awaitAllShare();
       try (Watch watch = new Watch(traffic, fleet.ports())) {
         watch.askOnlyReady();

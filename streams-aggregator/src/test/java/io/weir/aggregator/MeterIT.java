@@ -4,6 +4,7 @@ package io.weir.aggregator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -30,6 +31,9 @@ final class MeterIT {
   private static final int PARTITIONS = 3;
   private static final long WINDOW_MILLIS = 2_000;
 
+  /** So long ago were calls decided that a promise of now closes their windows. */
+  private static final long AGO_MILLIS = 20_000;
+
   private static Broker broker;
 
   @TempDir Path folder;
@@ -47,20 +51,20 @@ final class MeterIT {
   @Test
   void aggregator_restartedInTheMiddle_writesEveryCallOnce() throws Exception {
     String client = Calls.clientOf("acme", 0, PARTITIONS);
-    long start = System.currentTimeMillis();
+    long start = System.currentTimeMillis() - AGO_MILLIS;
 
     try (Aggregator running = Aggregator.start(config("a", folder))) {
       Await.until("ready", running::ready);
-      send(0, client, 1, 50);
+      send(0, client, 1, 50, start);
       broker.flush();
       Await.until("first batches counted", () -> statesOf(client) > 0);
     }
-    send(0, client, 51, 100);
+    send(0, client, 51, 100, start + WINDOW_MILLIS);
     broker.flush();
     try (Aggregator restarted = Aggregator.start(config("a", folder))) {
       Await.until("ready", restarted::ready);
       promise(0, 100);
-      Await.until("closed", () -> closedThrough(0) > start + WINDOW_MILLIS);
+      Await.until("closed", () -> closedThrough(0) > start + 2 * WINDOW_MILLIS);
     }
 
     List<UsageRow> rows = rowsOf(client);
@@ -73,10 +77,10 @@ final class MeterIT {
   @Test
   void aggregator_replayUnderAnotherName_writesTheSameRows() throws Exception {
     String client = Calls.clientOf("replay", 1, PARTITIONS);
-    long start = System.currentTimeMillis();
+    long start = System.currentTimeMillis() - AGO_MILLIS;
     try (Aggregator running = Aggregator.start(config("b", folder.resolve("1")))) {
       Await.until("ready", running::ready);
-      send(1, client, 1, 30);
+      send(1, client, 1, 30, start);
       promise(1, 30);
       Await.until("closed", () -> closedThrough(1) > start + WINDOW_MILLIS);
       send(1, client, 31, 31, start);
@@ -99,14 +103,14 @@ final class MeterIT {
   @Test
   void aggregator_killedInTheMiddle_writesEveryCallOnce() throws Exception {
     String client = Calls.clientOf("killed", 2, PARTITIONS);
-    long start = System.currentTimeMillis();
+    long start = System.currentTimeMillis() - AGO_MILLIS;
     AggregatorConfig config = config("k", folder);
     Process process = startProcess(config);
     try {
-      send(2, client, 1, 300);
+      send(2, client, 1, 300, start);
       broker.flush();
       Await.until("first batches counted", () -> statesOf(client) > 0);
-      send(2, client, 301, 600);
+      send(2, client, 301, 600, start + WINDOW_MILLIS);
       broker.flush();
     } finally {
       process.destroyForcibly().waitFor();
@@ -114,7 +118,7 @@ final class MeterIT {
     try (Aggregator restarted = Aggregator.start(config)) {
       Await.until("ready", restarted::ready);
       promise(2, 600);
-      Await.until("closed", () -> closedThrough(2) > start + WINDOW_MILLIS);
+      Await.until("closed", () -> closedThrough(2) > start + 2 * WINDOW_MILLIS);
     }
 
     List<UsageRow> rows = rowsOf(client);
@@ -166,10 +170,6 @@ final class MeterIT {
             prefix + "-"));
   }
 
-  private static void send(int partition, String client, int firstBatch, int lastBatch) {
-    send(partition, client, firstBatch, lastBatch, System.currentTimeMillis());
-  }
-
   /** Batches of ten calls of cost 1, decided at the time given. */
   private static void send(
       int partition, String client, int firstBatch, int lastBatch, long decidedAt) {
@@ -185,20 +185,13 @@ final class MeterIT {
     }
   }
 
-  /** A promise as of now, repeated until time has passed the window and the grace. */
-  private static void promise(int partition, long sequence) throws Exception {
-    long end = System.currentTimeMillis() + 2 * WINDOW_MILLIS + 1_500;
-    Await.until(
-        "time to pass",
-        () -> {
-          long now = System.currentTimeMillis();
-          broker.send(
-              partition,
-              new BatchHeader("n" + partition, 1, sequence, 0, now, sequence * 10, false),
-              new byte[0]);
-          broker.flush();
-          return now > end;
-        });
+  private static void promise(int partition, long sequence) {
+    long now = System.currentTimeMillis();
+    broker.send(
+        partition,
+        new BatchHeader("n" + partition, 1, sequence, 0, now, sequence * 10, false),
+        new byte[0]);
+    broker.flush();
   }
 
   private static long statesOf(String client) {

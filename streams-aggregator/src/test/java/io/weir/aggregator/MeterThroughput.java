@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
@@ -34,7 +35,7 @@ final class MeterThroughput {
     int calls = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 3_000_000;
     int batch = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 500;
     int clients = arguments.length > 2 ? Integer.parseInt(arguments[2]) : 10_000;
-    try (Broker broker = new Broker(1)) {
+    try (Broker broker = Broker.ofItsOwn(1)) {
       long bytes = fill(broker, calls, batch, clients);
       System.out.printf("filled calls=%d bytes_per_call=%d%n", calls, bytes / calls);
       AggregatorConfig config =

@@ -3,13 +3,17 @@ package io.weir.aggregator;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.testing.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Predicate;
 
 /** Two aggregators that share the partitions of a broker, asked over HTTP. */
 final class Reports implements AutoCloseable {
@@ -49,9 +53,40 @@ final class Reports implements AutoCloseable {
     return List.of(one, two);
   }
 
-  static HttpResponse<String> get(Aggregator aggregator, String path) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path);
-    return HTTP.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  /** Asks once. */
+  static HttpResponse<String> get(Aggregator aggregator, String path, String... headers)
+      throws Exception {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  /**
+   * Asks until it answers: within the few seconds that it tries a busy machine may not find another
+   * one, which is 503, or not come to a position, which is 504.
+   */
+  static HttpResponse<String> answer(Aggregator aggregator, String path, String... headers)
+      throws Exception {
+    return ask(
+        "an answer to " + path,
+        () -> get(aggregator, path, headers),
+        response -> response.statusCode() != 503 && response.statusCode() != 504);
+  }
+
+  /** Asks until the answer is as it is to be, and returns it. */
+  static <T> T ask(String what, Callable<T> question, Predicate<T> isAsWanted) throws Exception {
+    List<T> last = new ArrayList<>();
+    Await.until(
+        () -> what + ", was told: " + last,
+        () -> {
+          last.clear();
+          last.add(question.call());
+          return isAsWanted.test(last.get(0));
+        });
+    return last.get(0);
   }
 
   /** A figure of {@code /metrics}; 0 when it is not told. */
@@ -64,13 +99,21 @@ final class Reports implements AutoCloseable {
         .sum();
   }
 
-  /** The document of a route that must answer 200. */
-  static JsonNode document(Aggregator aggregator, String path) throws Exception {
-    HttpResponse<String> response = get(aggregator, path);
+  /** The document of a route that must answer 200, once it answers. */
+  static JsonNode document(Aggregator aggregator, String path, String... headers) throws Exception {
+    HttpResponse<String> response = answer(aggregator, path, headers);
     if (response.statusCode() != 200) {
       throw new AssertionError(path + ": " + response.statusCode() + " " + response.body());
     }
     return MAPPER.readTree(response.body());
+  }
+
+  /** A document about all partitions, once none of them is missing since another was too slow. */
+  static JsonNode whole(Aggregator aggregator, String path) throws Exception {
+    return ask(
+        path + " about all",
+        () -> document(aggregator, path),
+        document -> document.path("missing_partitions").isEmpty());
   }
 
   private static AggregatorConfig config(Broker broker, Path folder, String instance) {

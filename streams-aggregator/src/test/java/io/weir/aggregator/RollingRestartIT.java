@@ -3,9 +3,10 @@ package io.weir.aggregator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Three aggregator processes are stopped in order and started again, one after the other, while
  * calls and questions go on. With {@code -Dweir.rounds=N} all of them N times.
  */
-@Tag("slow")
+@FullSuite(reason = "starts six processes; AwayOwnerIT brings one of two back", turn = 0)
 final class RollingRestartIT {
   private static final int PARTITIONS = 6;
   private static final int SIZE = 3;
@@ -24,8 +25,8 @@ final class RollingRestartIT {
   @Test
   void reports_duringRollingRestarts_areAllAnsweredAndNeverSmaller() throws Exception {
     try (Broker broker = new Broker(PARTITIONS);
-        Fleet fleet = new Fleet(broker, PARTITIONS, folder, SIZE);
-        Traffic traffic = new Traffic(broker, PARTITIONS)) {
+        Fleet fleet = new Fleet(broker, PARTITIONS, folder, SIZE, Fleet.ENDLESS_SESSION);
+        Traffic traffic = new Traffic(broker, PARTITIONS, "busy")) {
       fleet.awaitAllShare();
       for (int i = 0; i < SIZE; i++) {
         fleet.awaitCaughtUp(i);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.BucketKeys;
@@ -23,26 +24,35 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
-/** One ingest node that never rests: a batch for a client of each partition, again and again. */
+/**
+ * One ingest node that never rests until it says goodbye: a batch for a client of each partition,
+ * again and again.
+ */
 final class Traffic implements AutoCloseable {
   private static final int CALLS_PER_BATCH = 10;
   private static final long PAUSE_MILLIS = 20;
-  private static final String NODE = "traffic";
-  private static final long MICROS_PER_TOKEN = 100_000;
+  private static final long MICROS_PER_TOKEN = 10_000_000;
   private static final TokenBucketLimit LIMIT =
       new TokenBucketLimit(1_000_000, 1, MICROS_PER_TOKEN);
 
   private final Broker broker;
+  private final String node;
   private final List<String> clients = new ArrayList<>();
   private final long startEpochMillis = System.currentTimeMillis() / 2_000 * 2_000;
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final ScheduledFuture<?> writing;
   private volatile long batches;
 
-  Traffic(Broker broker, int partitions) {
+  /**
+   * Begins to write.
+   *
+   * @param node names the node, and its clients
+   */
+  Traffic(Broker broker, int partitions, String node) {
     this.broker = broker;
+    this.node = node;
     for (int partition = 0; partition < partitions; partition++) {
-      clients.add(Calls.clientOf("busy", partition, partitions));
+      clients.add(Calls.clientOf(node, partition, partitions));
     }
     writing = timer.scheduleWithFixedDelay(this::write, 0, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
   }
@@ -58,7 +68,7 @@ final class Traffic implements AutoCloseable {
       }
       broker.send(
           partition,
-          new BatchHeader(NODE, 1, sequence, calls.size(), now, before, false),
+          new BatchHeader(node, 1, sequence, calls.size(), now, before, false),
           Calls.value(calls));
     }
     broker.flush();
@@ -85,11 +95,11 @@ final class Traffic implements AutoCloseable {
         List.of(new Charge(BucketKeys.ofClient("burst", client), 1, LIMIT, stamp)));
   }
 
-  private void promise() {
+  private void promise(boolean departing) {
     for (int partition = 0; partition < clients.size(); partition++) {
       broker.send(
           partition,
-          new BatchHeader(NODE, 1, batches, 0, System.currentTimeMillis(), perClient(), false),
+          new BatchHeader(node, 1, batches, 0, System.currentTimeMillis(), perClient(), departing),
           new byte[0]);
     }
     broker.flush();
@@ -116,7 +126,7 @@ final class Traffic implements AutoCloseable {
   /** Ends writing; promises go on, so that windows close. */
   void stop() throws Exception {
     timer.submit(() -> writing.cancel(false)).get();
-    var unused = timer.scheduleWithFixedDelay(this::promise, 0, 200, TimeUnit.MILLISECONDS);
+    var unused = timer.scheduleWithFixedDelay(() -> promise(false), 0, 200, TimeUnit.MILLISECONDS);
   }
 
   /** Waits until the ledger says of every client what was written. */
@@ -132,7 +142,7 @@ final class Traffic implements AutoCloseable {
     Map<String, Long> quantities = new HashMap<>();
     for (ConsumerRecord<byte[], byte[]> record : broker.read(Topics.LEDGER)) {
       LedgerRow row = LedgerRowCodec.decode(record.value());
-      if (row instanceof UsageRow usage) {
+      if (row instanceof UsageRow usage && clients.contains(usage.key().client())) {
         quantities.merge(usage.key().client(), usage.count().quantity(), Long::sum);
       }
     }
@@ -145,8 +155,10 @@ final class Traffic implements AutoCloseable {
     return quantities;
   }
 
+  /** Says goodbye, so that no window waits for it. */
   @Override
   public void close() {
     timer.shutdownNow();
+    promise(true);
   }
 }

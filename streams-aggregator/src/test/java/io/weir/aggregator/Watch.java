@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
@@ -25,18 +27,26 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A reader that never rests: asks instance after instance for client after client, and notes every
  * answer that is none, and every figure that is smaller than one it was told before by anyone.
+ *
+ * <p>An instance that was too slow says so: nobody who has the partition answered within 5 s, or
+ * the figure may be old since Kafka did not answer within 2 s. On a busy machine that is no fault,
+ * but it must pass by itself: the same instance is asked the same until it answers. A test that
+ * changes nothing until then has shown that the processes that run can answer.
  */
 final class Watch implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  /**
+   * How long an aggregator that is stopped waits for the questions under way; then it cuts them.
+   */
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+
+  private static final Duration PAUSE = Duration.ofMillis(20);
 
   private record Answered(long begunNanos, long endedNanos) {}
 
   private final HttpClient http =
-      HttpClient.newBuilder()
-          .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Duration.ofSeconds(2))
-          .build();
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final Traffic traffic;
   private final Map<String, Long> greatest = new ConcurrentHashMap<>();
   private final Map<String, Deque<Answered>> answered = new ConcurrentHashMap<>();
@@ -45,7 +55,8 @@ final class Watch implements AutoCloseable {
   private final AtomicLong answers = new AtomicLong();
   private final AtomicLong unreached = new AtomicLong();
   private final Map<Integer, Long> asked = new ConcurrentHashMap<>();
-  private final AtomicLong old = new AtomicLong();
+  private final AtomicLong putOff = new AtomicLong();
+  private final AtomicLong cutLate = new AtomicLong();
   private final AtomicLong unready = new AtomicLong();
   private final Thread thread = new Thread(this::run, "watch");
   private volatile List<Integer> ports;
@@ -84,32 +95,61 @@ final class Watch implements AutoCloseable {
   }
 
   private void ask(String client, int port) {
-    asked.merge(port, 1L, Long::sum);
-    long begunNanos = System.nanoTime();
-    HttpResponse<String> response;
-    try {
-      if (onlyReady && get(port, "/health/ready").statusCode() != 200) {
-        unready.incrementAndGet();
+    long firstNanos = System.nanoTime();
+    for (int attempt = 1; !closed; attempt++) {
+      asked.merge(port, 1L, Long::sum);
+      long begunNanos = System.nanoTime();
+      try {
+        if (onlyReady && get(port, "/health/ready").statusCode() != 200) {
+          unready.incrementAndGet();
+          return;
+        }
+        HttpResponse<String> response = get(port, traffic.query(client));
+        if (!isTooSlow(response)) {
+          judge(client, port, response);
+          answered
+              .computeIfAbsent(client, none -> new ConcurrentLinkedDeque<>())
+              .add(new Answered(begunNanos, System.nanoTime()));
+          return;
+        }
+        if (attempt == 1) {
+          putOff.incrementAndGet();
+        }
+        if (System.nanoTime() - firstNanos > Await.PATIENCE.toNanos()) {
+          wrong.add(port + " " + client + ": put off for ever: " + response.body());
+          return;
+        }
+        TimeUnit.NANOSECONDS.sleep(PAUSE.toNanos());
+      } catch (JsonProcessingException noDocument) {
+        wrong.add(port + " " + client + ": " + noDocument);
+        return;
+      } catch (ConnectException unreachable) {
+        unreached.incrementAndGet(); // a balancer would ask the next one
+        return;
+      } catch (IOException cut) {
+        noteCut(port + " " + client + ": " + cut, System.nanoTime() - begunNanos);
+        return;
+      } catch (InterruptedException closing) {
         return;
       }
-      response = get(port, traffic.query(client));
-    } catch (ConnectException unreachable) {
-      unreached.incrementAndGet(); // a balancer would ask the next one
-      return;
-    } catch (IOException cut) {
-      broken.add(port + " " + client + ": " + cut);
-      return;
-    } catch (InterruptedException closing) {
-      return;
     }
-    try {
-      judge(client, port, response);
-      answered
-          .computeIfAbsent(client, none -> new ConcurrentLinkedDeque<>())
-          .add(new Answered(begunNanos, System.nanoTime()));
-    } catch (IOException noDocument) {
-      wrong.add(port + " " + client + ": " + noDocument);
+  }
+
+  private void noteCut(String what, long underWayNanos) {
+    if (underWayNanos >= STOP_PATIENCE.toNanos()) {
+      cutLate.incrementAndGet();
+    } else {
+      broken.add(what);
     }
+  }
+
+  private static boolean isTooSlow(HttpResponse<String> response) throws IOException {
+    JsonNode document = MAPPER.readTree(response.body());
+    return switch (response.statusCode()) {
+      case 200 -> !document.at("/completeness/up_to_date").asBoolean();
+      case 503 -> document.path("type").asText().equals("partition-unavailable");
+      default -> false;
+    };
   }
 
   private void judge(String client, int port, HttpResponse<String> response) throws IOException {
@@ -118,12 +158,7 @@ final class Watch implements AutoCloseable {
       wrong.add(port + " " + client + ": " + response.statusCode() + " " + response.body());
       return;
     }
-    JsonNode report = MAPPER.readTree(response.body());
-    long quantity = report.at("/data/0/quantity").asLong();
-    if (!report.at("/completeness/up_to_date").asBoolean()) {
-      old.incrementAndGet(); // it says that it may be behind
-      return;
-    }
+    long quantity = MAPPER.readTree(response.body()).at("/data/0/quantity").asLong();
     long before = greatest.merge(client, quantity, Math::max);
     if (quantity < before) {
       wrong.add(port + " " + client + ": " + before + " before, now " + response.body());
@@ -133,7 +168,7 @@ final class Watch implements AutoCloseable {
   private HttpResponse<String> get(int port, String path) throws IOException, InterruptedException {
     return http.send(
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-            .timeout(PATIENCE)
+            .timeout(Await.PATIENCE)
             .build(),
         HttpResponse.BodyHandlers.ofString());
   }
@@ -178,18 +213,21 @@ final class Watch implements AutoCloseable {
   }
 
   /**
-   * What was wrong so far. That answers may be old is said when Kafka starves on a busy machine;
-   * when it is said of many, that is wrong, too.
+   * What was wrong so far. For a question to be put off something must stand still for 2 s or more;
+   * when many are, that is wrong, too.
    */
   List<String> wrong() {
     List<String> all = new ArrayList<>(wrong);
-    if (old.get() > 10 + answers.get() / 50) {
-      all.add(old + " of " + answers + " answers may be old");
+    if (putOff.get() > 10 + answers.get() / 50) {
+      all.add(putOff + " of " + answers + " questions were put off");
     }
     return all;
   }
 
-  /** Requests that began and were not answered. */
+  /**
+   * Requests that began and were not answered, without those that were cut when they had been under
+   * way for longer than a stop waits for them.
+   */
   List<String> broken() {
     return new ArrayList<>(broken);
   }
@@ -202,8 +240,10 @@ final class Watch implements AutoCloseable {
         + unreached
         + " unready="
         + unready
-        + " old="
-        + old
+        + " put_off="
+        + putOff
+        + " cut_late="
+        + cutLate
         + " broken="
         + broken.size()
         + " wrong="
@@ -212,6 +252,13 @@ final class Watch implements AutoCloseable {
 
   long answers() {
     return answers.get();
+  }
+
+  /** Waits until everybody who is asked has been asked for everybody. */
+  void awaitRounds() throws Exception {
+    long before = answers();
+    long round = (long) ports.size() * traffic.clients().size();
+    Await.until("two rounds of answers", () -> answers() > before + 2 * round);
   }
 
   @Override

@@ -7,18 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.aggregator.Calls;
 import io.weir.aggregator.count.BucketStanding;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.TokenBucketLimit;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -48,7 +47,7 @@ final class StreamsBucketTracksIT {
 
   @Test
   void ofClient_tellsTheTracksOfThatClientAlone() throws Exception {
-    try (TestKafka kafka = TestKafka.start()) {
+    try (TestKafka kafka = TestKafka.borrow()) {
       createTopics(kafka);
       try (KafkaStreams application = new KafkaStreams(topology(), properties(kafka));
           KafkaProducer<byte[], byte[]> producer =
@@ -69,14 +68,17 @@ final class StreamsBucketTracksIT {
         put(producer, "z", "the end");
         producer.flush();
 
-        await(() -> tracks.ofClient(1, client, 10).standings().size() == 2);
+        Await.until(
+            "both are told",
+            () -> holds(() -> tracks.ofClient(1, client, 10).standings().size() == 2));
         assertEquals(
             List.of(burst, items),
             tracks.ofClient(1, client, 10).standings().stream()
                 .map(BucketStanding::bucket)
                 .toList());
         assertEquals(1, tracks.ofClient(1, client, 1).standings().size());
-        await(() -> !tracks.ofClient(1, client, 1).isCopy());
+        Await.until(
+            "told by who counts", () -> holds(() -> !tracks.ofClient(1, client, 1).isCopy()));
         assertTrue(tracks.ofClient(1, "nobody", 10).standings().isEmpty());
         assertTrue(
             new StreamsBucketTracks(application, "no-such-store", StreamsBucketTracksIT::standing)
@@ -143,16 +145,6 @@ final class StreamsBucketTracksIT {
 
   private static byte[] utf8(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
-  }
-
-  private static void await(BooleanSupplier condition) {
-    long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-    while (!holds(condition)) {
-      if (System.nanoTime() - end > 0) {
-        throw new AssertionError("waited in vain");
-      }
-      LockSupport.parkNanos(Duration.ofMillis(50).toNanos());
-    }
   }
 
   private static boolean holds(BooleanSupplier condition) {
