@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.testing.Await;
+import io.weir.testing.ChildJvm;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -86,12 +87,7 @@ final class ServersIT {
   @Test
   void redis_ownerKilled_endsToo() throws Exception {
     Process owner =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                RedisOwner.class.getName(),
-                folder.toString())
+        new ProcessBuilder(ChildJvm.command("128m", RedisOwner.class, folder.toString()))
             .redirectError(ProcessBuilder.Redirect.INHERIT)
             .start();
     String pid = owner.inputReader(StandardCharsets.UTF_8).readLine();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.testing.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -22,16 +21,7 @@ final class AggregatorProcess implements AutoCloseable {
   }
 
   private Process launch() throws IOException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    // lives for a minute: what the second compiler does would not pay
-    command.addAll(List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-    if (Runtime.version().feature() >= 21) {
-      command.add("--enable-native-access=ALL-UNNAMED");
-    }
-    command.addAll(
-        List.of("-cp", System.getProperty("java.class.path"), AggregatorMain.class.getName()));
-    ProcessBuilder builder = new ProcessBuilder(command);
+    ProcessBuilder builder = new ProcessBuilder(ChildJvm.command("256m", AggregatorMain.class));
     builder.environment().keySet().removeIf(name -> name.startsWith("WEIR_"));
     builder.environment().putAll(environment);
     return builder

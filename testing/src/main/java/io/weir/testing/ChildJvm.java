@@ -39,4 +39,16 @@ public final class ChildJvm {
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
     return command;
   }
+
+  /**
+   * Returns the command line of a main class.
+   *
+   * @param heap as {@code -Xmx} says it
+   */
+  public static List<String> command(String heap, Class<?> main, String... arguments) {
+    List<String> command = command(heap, List.of());
+    command.add(main.getName());
+    command.addAll(List.of(arguments));
+    return command;
+  }
 }

@@ -13,6 +13,7 @@ import io.weir.ingest.clock.LocalClock;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
 import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CacheRestored;
@@ -21,7 +22,6 @@ import io.weir.topics.wire.CorrectionCodec;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -329,14 +329,7 @@ final class CorrectionLoopIT {
     topic.create();
     Process child =
         new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx128m",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                LoopChild.class.getName(),
-                kafka.bootstrapServers(),
-                "n2")
+                ChildJvm.command("128m", LoopChild.class, kafka.bootstrapServers(), "n2"))
             .redirectError(ProcessBuilder.Redirect.DISCARD)
             .start();
     try (BufferedReader lines =

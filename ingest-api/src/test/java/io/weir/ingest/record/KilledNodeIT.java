@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
+import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
@@ -79,15 +80,12 @@ final class KilledNodeIT {
       throws IOException, InterruptedException {
     Process child =
         new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx256m",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                JournalChild.class.getName(),
-                kafka.bootstrapServers(),
-                folder.toString(),
-                prefix)
+                ChildJvm.command(
+                    "256m",
+                    JournalChild.class,
+                    kafka.bootstrapServers(),
+                    folder.toString(),
+                    prefix))
             .redirectError(ProcessBuilder.Redirect.DISCARD)
             .start();
     List<String> answered = new ArrayList<>();
