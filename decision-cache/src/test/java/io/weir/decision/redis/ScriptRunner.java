@@ -2,6 +2,7 @@
 package io.weir.decision.redis;
 
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -18,6 +19,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,8 +66,12 @@ final class ScriptRunner implements AutoCloseable {
   }
 
   void setClock(long epochMicros) {
-    redis.set(bytes("clock-seconds"), bytes(Long.toString(epochMicros / 1_000_000)));
-    redis.set(bytes("clock-micros"), bytes(Long.toString(epochMicros % 1_000_000)));
+    redis.mset(
+        Map.of(
+            bytes("clock-seconds"),
+            bytes(Long.toString(epochMicros / 1_000_000)),
+            bytes("clock-micros"),
+            bytes(Long.toString(epochMicros % 1_000_000))));
   }
 
   /** Sets the marker to the life that this runner knows, or takes it away. */
@@ -125,7 +132,31 @@ final class ScriptRunner implements AutoCloseable {
 
   /** The state kept under a key, null when there is none. */
   @Nullable BucketState state(String bucket) {
-    byte @Nullable [] value = redis.get(bytes(bucket));
+    return state(redis.get(bytes(bucket)));
+  }
+
+  /**
+   * What is kept under some keys, asked for at once: a thread that waits for every single answer
+   * waits for its turn each time on a machine with much other work.
+   */
+  List<Kept> kept(List<String> buckets) throws ExecutionException, InterruptedException {
+    List<RedisFuture<byte[]>> values = new ArrayList<>();
+    List<RedisFuture<Long>> times = new ArrayList<>();
+    for (String bucket : buckets) {
+      values.add(connection.async().get(bytes(bucket)));
+      times.add(connection.async().pttl(bytes(bucket)));
+    }
+    List<Kept> kept = new ArrayList<>();
+    for (int i = 0; i < buckets.size(); i++) {
+      kept.add(new Kept(state(values.get(i).get()), times.get(i).get()));
+    }
+    return kept;
+  }
+
+  /** A state, null when there is none, and the time until it expires as {@link #ttlMillis}. */
+  record Kept(@Nullable BucketState state, long ttlMillis) {}
+
+  private static @Nullable BucketState state(byte @Nullable [] value) {
     if (value == null) {
       return null;
     }
