@@ -28,7 +28,7 @@ final class RestartIT {
   }
 
   @Test
-  @FullSuite(reason = "three starts of everything; one kill is in the test above", turn = 0)
+  @FullSuite(reason = "three starts of everything; one kill always runs", turn = 0)
   void up_killedThreeTimes_countsEveryAnsweredCallExactlyOnce() throws Exception {
     assertCountsExactlyOnceAfter(3);
   }

@@ -65,11 +65,6 @@ public record SuiteForm(String name) {
     return name.equals(ALL) || name.equals(TURN + turn);
   }
 
-  /** Whether nothing is left out. */
-  public boolean isAll() {
-    return name.equals(ALL);
-  }
-
   /**
    * Those of a list that belong to this form, when the list is divided among the turns as cards are
    * dealt; none in the short form, every one in the whole suite.

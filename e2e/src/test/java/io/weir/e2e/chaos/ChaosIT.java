@@ -41,7 +41,7 @@ final class ChaosIT {
 
   @Test
   @FullSuite(
-      reason = "the first third of all faults, three brokers; one of each family is tested above",
+      reason = "the first third of all faults, three brokers; one of each family always runs",
       turn = 0)
   void everyFault_firstThird_isHarmless() throws Exception {
     assertHarmless(3, SuiteForm.turn(0).share(Chaos.names(3)));
@@ -49,7 +49,7 @@ final class ChaosIT {
 
   @Test
   @FullSuite(
-      reason = "the second third of all faults, three brokers; one of each family is tested above",
+      reason = "the second third of all faults, three brokers; one of each family always runs",
       turn = 1)
   void everyFault_secondThird_isHarmless() throws Exception {
     assertHarmless(3, SuiteForm.turn(1).share(Chaos.names(3)));
@@ -57,7 +57,7 @@ final class ChaosIT {
 
   @Test
   @FullSuite(
-      reason = "the last third of all faults, three brokers; one of each family is tested above",
+      reason = "the last third of all faults, three brokers; one of each family always runs",
       turn = 2)
   void everyFault_lastThird_isHarmless() throws Exception {
     assertHarmless(3, SuiteForm.turn(2).share(Chaos.names(3)));

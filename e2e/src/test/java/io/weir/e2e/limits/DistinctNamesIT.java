@@ -54,7 +54,7 @@ final class DistinctNamesIT {
   }
 
   @Test
-  @FullSuite(reason = "200,000 names; the test above counts 30,000", turn = 2)
+  @FullSuite(reason = "200,000 names; 30,000 always run", turn = 2)
   void aggregator_manyEndpointsAndIds_livesAndCountsExactly() throws Exception {
     assertCountsExactly(MANY_CALLS);
   }
@@ -192,7 +192,7 @@ final class DistinctNamesIT {
   }
 
   @Test
-  @FullSuite(reason = "20,000 names; the test above checks 5,000", turn = 1)
+  @FullSuite(reason = "20,000 names; 5,000 always run", turn = 1)
   void ingest_manyEndpointsAndIds_livesAndAnswersOthers() throws Exception {
     assertAnswersOthers(MANY_CHECKS);
   }

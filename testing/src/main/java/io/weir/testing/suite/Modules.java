@@ -54,7 +54,8 @@ final class Modules {
     return classes;
   }
 
-  private static List<Path> javaFiles(Path folder) throws IOException {
+  /** The files below a folder, which need not exist. */
+  static List<Path> javaFiles(Path folder) throws IOException {
     if (!Files.isDirectory(folder)) {
       return List.of();
     }

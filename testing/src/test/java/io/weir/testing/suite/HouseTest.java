@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing.suite;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** What is kept in step by hand in the repository: lists of modules and of tests. */
+final class HouseTest {
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+  private static final Path MAIN = Path.of("src", "main", "java");
+  private static final Path TESTS = Path.of("src", "test", "java");
+  private static final Pattern MODULE = Pattern.compile("<module>([a-z0-9-]+)</module>");
+  private static final Pattern MARK = Pattern.compile("(?m)^ *@FullSuite\\(");
+  private static final Pattern ROW =
+      Pattern.compile("(?m)^\\| `(\\w+)`.* \\| [a-z-]+ \\| [0-2] \\|");
+
+  @Test
+  void pom_namesEveryModule() throws IOException {
+    TreeSet<String> named = new TreeSet<>();
+    Matcher module = MODULE.matcher(Files.readString(ROOT.resolve("pom.xml")));
+    while (module.find()) {
+      named.add(module.group(1));
+    }
+
+    assertEquals(named, new TreeSet<>(new Modules(ROOT).names()));
+  }
+
+  @Test
+  void checks_readEveryModule() throws IOException {
+    String checks = Files.readString(ROOT.resolve("checks/pom.xml"));
+    for (String module : new Modules(ROOT).names()) {
+      for (Path sources : List.of(MAIN, TESTS)) {
+        boolean has = Files.isDirectory(ROOT.resolve(module).resolve(sources));
+        String root = "/../" + module + "/" + sources.toString().replace('\\', '/') + "<";
+        assertEquals(has, checks.contains(root), root);
+      }
+    }
+  }
+
+  @Test
+  void everyTestClass_isTakenBySurefireOrFailsafe() throws IOException {
+    Map<String, String> taken = new Modules(ROOT).testClasses();
+    assertTrue(taken.containsKey(HouseTest.class.getName()));
+    for (Path file : testSources()) {
+      String name = file.getFileName().toString().replace(".java", "");
+      boolean hasTests = Files.readString(file).contains("@Test\n");
+      boolean isTaken = name.endsWith("Test") || name.endsWith("IT") || name.endsWith("Contract");
+      assertFalse(hasTests && !isTaken, () -> file + " has tests that nothing runs");
+    }
+  }
+
+  @Test
+  void docs_listWhatTheShortFormLeavesOut() throws IOException {
+    List<String> marked = new ArrayList<>();
+    for (Path file : testSources()) {
+      Matcher mark = MARK.matcher(Files.readString(file));
+      while (mark.find()) {
+        marked.add(file.getFileName().toString().replace(".java", ""));
+      }
+    }
+    List<String> listed = new ArrayList<>();
+    Matcher row = ROW.matcher(Files.readString(ROOT.resolve("docs/testing.md")));
+    while (row.find()) {
+      listed.add(row.group(1));
+    }
+
+    assertEquals(marked.stream().sorted().toList(), listed.stream().sorted().toList());
+  }
+
+  private static List<Path> testSources() throws IOException {
+    List<Path> sources = new ArrayList<>();
+    for (String module : new Modules(ROOT).names()) {
+      sources.addAll(Modules.javaFiles(ROOT.resolve(module).resolve(TESTS)));
+    }
+    return sources;
+  }
+}
