@@ -23,10 +23,8 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(120)
 final class KafkaNodesIT {
   /** So that the last node of a cluster that is closed waits for nobody. */
   private static final Map<String, String> NOTHING_IS_HANDED_OVER =

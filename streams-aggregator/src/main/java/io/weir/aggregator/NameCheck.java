@@ -29,9 +29,20 @@ final class NameCheck {
   /** How much longer than its session a dead member is waited for, for a busy broker. */
   private static final Duration MARGIN = Duration.ofSeconds(10);
 
+  private static final Duration FORMER_SESSION = Duration.ofSeconds(20);
+
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private NameCheck() {}
+
+  /**
+   * A dead member stays for the session that it joined with, which another setting, or the version
+   * before with its fixed 20 s, may have chosen.
+   */
+  private static Duration longestSession(StreamsSettings settings) {
+    Duration own = settings.sessionTimeout();
+    return own.compareTo(FORMER_SESSION) > 0 ? own : FORMER_SESSION;
+  }
 
   /**
    * Waits for a member of the same name over another folder to vanish.
@@ -40,7 +51,7 @@ final class NameCheck {
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
     try (Admin admin = connect(settings)) {
-      long end = System.nanoTime() + settings.sessionTimeout().plus(MARGIN).toNanos();
+      long end = System.nanoTime() + longestSession(settings).plus(MARGIN).toNanos();
       Optional<MemberDescription> other = other(admin, settings);
       other.ifPresent(
           member ->
@@ -86,7 +97,7 @@ final class NameCheck {
     String member = settings.instance() + thread.substring(thread.lastIndexOf('-'));
     boolean isThere = false;
     try (Admin admin = connect(settings)) {
-      long end = System.nanoTime() + settings.sessionTimeout().plus(MARGIN).toNanos();
+      long end = System.nanoTime() + longestSession(settings).plus(MARGIN).toNanos();
       do {
         LockSupport.parkNanos(PAUSE_NANOS);
         try {

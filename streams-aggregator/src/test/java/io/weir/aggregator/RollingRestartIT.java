@@ -2,6 +2,7 @@
 package io.weir.aggregator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
@@ -48,6 +49,7 @@ final class RollingRestartIT {
         System.out.println("restarts=" + ROUNDS * SIZE + " " + watch.summary());
         assertEquals(List.of(), watch.wrong());
         assertEquals(List.of(), watch.broken());
+        assertTrue(watch.cutLate() <= (long) ROUNDS * SIZE, watch::summary);
       }
     }
   }

@@ -232,6 +232,11 @@ final class Watch implements AutoCloseable {
     return new ArrayList<>(broken);
   }
 
+  /** Requests that were cut when they had been under way for longer than a stop waits for them. */
+  long cutLate() {
+    return cutLate.get();
+  }
+
   /** How many requests were answered, and how many found nobody. */
   String summary() {
     return "answers="

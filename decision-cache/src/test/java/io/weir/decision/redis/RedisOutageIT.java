@@ -33,6 +33,9 @@ import org.junit.jupiter.api.Test;
 class RedisOutageIT {
   private static final Duration DEADLINE = Duration.ofMillis(100);
 
+  /** Far more than are ever needed; each gives up to eight time-outs. */
+  private static final int MAX_ROUNDS = 50;
+
   private static final Duration STALL = Duration.ofMillis(500);
 
   /** Longer than any test: what ends before it was not ended by it. */
@@ -197,7 +200,8 @@ class RedisOutageIT {
     try (TestRedis redis = TestRedis.start();
         RedisDecisionCache cache = RedisDecisionCache.start(hasty(redis))) {
       CacheStatistics statistics = cache.statistics();
-      do {
+      for (int round = 0; statistics.undecided(Cause.TIMEOUT) < 16; round++) {
+        assertTrue(round < MAX_ROUNDS, () -> "time-outs: " + statistics.undecided(Cause.TIMEOUT));
         Await.until("decisions", () -> decides(cache));
         long stalls = statistics.stalls();
         redis.pause();
@@ -208,7 +212,7 @@ class RedisOutageIT {
         } finally {
           redis.resume();
         }
-      } while (statistics.undecided(Cause.TIMEOUT) < 16);
+      }
       Await.until("decisions after the pause", () -> decides(cache));
       assertEquation(cache);
     }

@@ -14,7 +14,7 @@ record Lasting(Duration longest) {
   /** Long enough for time-outs of a second or less to strike, on both sides. */
   private static final long SHORT_MILLIS = 2_000;
 
-  /** Longer than every session and transaction time-out (20 s). */
+  /** Longer than the sessions and transactions of the aggregators, which last 6 s here. */
   private static final long BEYOND_SESSIONS_MILLIS = 25_000;
 
   void aMoment(RandomGenerator random) throws InterruptedException {

@@ -27,7 +27,8 @@ final class ChaosIT {
           "aggregator's state lost",
           "Redis killed",
           "cut: ingest, all brokers",
-          "journal at its bound, drop");
+          "journal at its bound, drop",
+          "two faults at once");
 
   private static final Duration LONGEST = Duration.ofSeconds(4);
   private static final long SEED = 20_261_121;

@@ -15,9 +15,7 @@ import java.net.SocketTimeoutException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(30)
 final class RelayTest {
   private static final int PATIENCE_MILLIS = Math.toIntExact(Await.PATIENCE.toMillis());
 

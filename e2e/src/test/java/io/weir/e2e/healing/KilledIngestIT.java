@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** One of two ingest nodes is killed with -9 under load, again and again. */
 final class KilledIngestIT {
-  private static final int KILLS = Lengths.of(1, 40);
+  private static final int KILLS = Lengths.of(1, 2, 40);
   private static final int CALLS_BETWEEN_KILLS = 400;
   private static final int CLIENTS = 20;
   private static final double CALLS_PER_SECOND = 400;

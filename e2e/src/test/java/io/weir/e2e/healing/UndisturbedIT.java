@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class UndisturbedIT {
   private static final int CLIENTS = 200;
   private static final double CALLS_PER_SECOND = 1_000;
-  private static final long CALLS = Lengths.of(8_000, 600_000);
+  private static final long CALLS = Lengths.of(8_000, 12_000, 600_000);
 
   private static final Rule BURST = Rule.bucket("burst", "*", 10, Duration.ofMillis(400));
   private static final Rule ORDERS = Rule.bucket("orders", "POST *", 3, Duration.ofSeconds(3));

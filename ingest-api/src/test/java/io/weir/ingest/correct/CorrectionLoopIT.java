@@ -197,8 +197,11 @@ final class CorrectionLoopIT {
     topic.create().publish(corrections(0, 100, 1));
     LoopNode first = node("n1");
     Await.until("a refusal", () -> cache.refusals() > 0);
+    long before = cache.refusals();
     first.close();
 
+    long meanwhile = cache.refusals() - before;
+    assertTrue(meanwhile <= 5, () -> "the cache was asked " + meanwhile + " times more");
     assertEquals("stopped", first.trouble.detail());
     assertEquals(first.statistics.read(), first.ended());
     cache.setAvailable(true);

@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
@@ -26,6 +27,8 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
   private final Map<String, Long> begunNanos = new HashMap<>();
   private final Map<String, Integer> tests = new HashMap<>();
   private final Set<String> told = new HashSet<>();
+  private final Set<String> built = new TreeSet<>();
+  private final Set<String> broken = new TreeSet<>();
   private final long startNanos = System.nanoTime();
   private final @Nullable ProgressBar bar;
 
@@ -74,7 +77,14 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
 
   @Override
   public void moduleEnded(String module, String status) {
-    tell(module, status.equals("SUCCESS") ? "" : status);
+    boolean isBuilt = status.equals("SUCCESS");
+    if (isBuilt) {
+      built.add(module);
+    } else if (status.equals("FAILURE")) {
+      broken.add(module);
+      told.remove(module); // its tests have ended; how, is said now
+    }
+    tell(module, isBuilt ? "" : status);
   }
 
   private void tell(String module, String status) {
@@ -93,6 +103,16 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
             status.isEmpty() ? "" : "  " + status);
     out.println(bar == null ? line : "\r" + line + "\u001b[K");
     out.flush();
+  }
+
+  /** The modules that Maven has built and found in order. */
+  Set<String> built() {
+    return built;
+  }
+
+  /** The modules that failed, by a test or otherwise. */
+  Set<String> broken() {
+    return broken;
   }
 
   static String clock(long nanos) {

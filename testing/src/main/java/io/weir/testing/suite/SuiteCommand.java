@@ -2,6 +2,7 @@
 package io.weir.testing.suite;
 
 import io.weir.testing.SuiteForm;
+import io.weir.testing.suite.TestResult.Outcome;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -13,6 +14,8 @@ import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -47,11 +50,17 @@ import picocli.CommandLine.Spec;
 public final class SuiteCommand implements Callable<Integer> {
   private static final String THREADS = "3";
 
+  /** The file that lists the modules that Maven has just built; the script reads it. */
+  private static final String BUILT = "weir.just-built";
+
+  /** The long forms are compiled as in production: a race may need the optimizing compiler. */
+  private static final String OPTIMIZED = "-Dweir.jvm.quick=-XX:+UseSerialGC";
+
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
   private CommandSpec spec;
 
-  @Option(names = "--all", description = "leave nothing out, and run --containers after it")
+  @Option(names = "--all", description = "run what is left out, too, and --containers after it")
   private boolean all;
 
   @Option(
@@ -96,36 +105,45 @@ public final class SuiteCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (containers) {
-      throw new ParameterException(spec.commandLine(), "--containers stands alone");
+      throw new ParameterException(
+          spec.commandLine(), "--containers stands alone; it takes no other argument");
     }
     SuiteForm form = form();
     PrintWriter out = spec.commandLine().getOut();
     Modules modules = new Modules(root);
     Path log = Files.createDirectories(root.resolve("testing/target")).resolve("test.log");
+    Path built = root.resolve("testing/target").resolve(BUILT);
     FileTime since = FileTime.from(Instant.now().minusSeconds(1));
     long startNanos = System.nanoTime();
     out.printf("weir test, form %s, Java %s%n", form, System.getProperty("java.version"));
     out.flush();
     MavenLog read;
+    Set<String> broken;
     int status;
     try (Progress progress = new Progress(out, modules.testClasses(), terminal)) {
       read = new MavenLog(progress);
       status = runMaven(command(form), log, read);
+      Files.write(built, progress.built());
+      broken = new TreeSet<>(progress.broken());
     }
     List<TestResult> results = ReportReader.read(root, modules.names(), since);
     Summary.printFailures(out, results);
-    if (status != 0 && results.stream().noneMatch(TestResult::isWrong)) {
-      out.printf("%n== FAILED, but not by a test; Maven says (all of it is in %s):%n", log);
+    results.stream().filter(TestResult::isWrong).forEach(wrong -> broken.remove(wrong.module()));
+    if (!broken.isEmpty() || (status != 0 && results.stream().noneMatch(TestResult::isWrong))) {
+      out.printf(
+          "%n== FAILED, but not by a test: %s; Maven says (all of it is in %s):%n", broken, log);
       read.errors().forEach(out::println);
     }
     Summary.printSlowest(out, results);
     Summary.printLeftOut(out, results);
     Summary.printCounts(out, results);
-    out.println();
-    out.println(Summary.counts(results));
     out.printf(
-        "weir test: %s in %s%n",
-        status == 0 ? "passed" : "FAILED", Progress.clock(System.nanoTime() - startNanos).strip());
+        "%nweir test: %s, %d tests, %d failed, %d left out, in %s%n",
+        status == 0 ? "passed" : "FAILED",
+        results.size(),
+        results.stream().filter(TestResult::isWrong).count(),
+        results.stream().filter(result -> result.outcome() == Outcome.SKIPPED).count(),
+        Progress.clock(System.nanoTime() - startNanos).strip());
     out.flush();
     return status == 0 ? 0 : 1;
   }
@@ -148,6 +166,9 @@ public final class SuiteCommand implements Callable<Integer> {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("mvn", "-B", "-ntp", "-T", THREADS, "--fail-at-end", "verify"));
     command.add(form.mavenArgument());
+    if (!form.equals(SuiteForm.ofShort())) {
+      command.add(OPTIMIZED);
+    }
     command.addAll(mavenArguments);
     return command;
   }

@@ -4,13 +4,17 @@ package io.weir.testing.suite;
 import io.weir.testing.TestMarks;
 import io.weir.testing.suite.TestResult.Outcome;
 import io.weir.testing.suite.TestResult.Plugin;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -34,7 +38,7 @@ final class Summary {
       List<String> output = outputOf(result);
       if (!output.isEmpty()) {
         out.printf("-- the last lines of its output; all of it is in %s%n", result.output());
-        output.stream().skip(Math.max(0, output.size() - MAX_OUTPUT_LINES)).forEach(out::println);
+        output.forEach(out::println);
       }
     }
     if (wrong.size() > MAX_FAILURES) {
@@ -42,29 +46,43 @@ final class Summary {
     }
   }
 
-  /** What a test has printed: the part of its class's output between its marks. */
+  /**
+   * The last lines of what a test has printed: the part of its class's output between its marks.
+   */
   static List<String> outputOf(TestResult result) throws IOException {
     Path file = result.output();
     if (!Files.isRegularFile(file)) {
       return List.of();
     }
-    List<String> lines =
-        new String(Files.readAllBytes(file), StandardCharsets.UTF_8).lines().toList();
     String method = result.method().replaceFirst("[({\\[].*", "");
-    List<String> own = new ArrayList<>();
+    Deque<String> all = new ArrayDeque<>();
+    Deque<String> own = new ArrayDeque<>();
     boolean within = false;
     boolean found = false;
-    for (String line : lines) {
-      if (line.equals(TestMarks.BEGIN + method)) {
-        within = true;
-        found = true;
-      } else if (line.equals(TestMarks.END + method)) {
-        within = false;
-      } else if (within) {
-        own.add(line);
+    // a killed process may have left half a character
+    try (BufferedReader lines =
+        new BufferedReader(
+            new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8))) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        keep(all, line);
+        if (line.equals(TestMarks.BEGIN + method)) {
+          within = true;
+          found = true;
+        } else if (line.equals(TestMarks.END + method)) {
+          within = false;
+        } else if (within) {
+          keep(own, line);
+        }
       }
     }
-    return found ? own : lines;
+    return List.copyOf(found ? own : all);
+  }
+
+  private static void keep(Deque<String> last, String line) {
+    last.add(line);
+    if (last.size() > MAX_OUTPUT_LINES) {
+      last.remove();
+    }
   }
 
   /** The tests that took the longest. */

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,7 +25,7 @@ final class HouseTest {
   private static final Pattern MODULE = Pattern.compile("<module>([a-z0-9-]+)</module>");
   private static final Pattern MARK = Pattern.compile("(?m)^ *@FullSuite\\(");
   private static final Pattern ROW =
-      Pattern.compile("(?m)^\\| `(\\w+)`.* \\| [a-z-]+ \\| [0-2] \\|");
+      Pattern.compile("(?m)^\\| `(\\w+)`.* \\| [a-z0-9-]+ \\| [0-2] \\|");
 
   @Test
   void pom_namesEveryModule() throws IOException {
@@ -55,7 +56,7 @@ final class HouseTest {
     assertTrue(taken.containsKey(HouseTest.class.getName()));
     for (Path file : testSources()) {
       String name = file.getFileName().toString().replace(".java", "");
-      boolean hasTests = Files.readString(file).contains("@Test\n");
+      boolean hasTests = Files.readString(file).lines().anyMatch(HouseTest::isTest);
       boolean isTaken = name.endsWith("Test") || name.endsWith("IT") || name.endsWith("Contract");
       assertFalse(hasTests && !isTaken, () -> file + " has tests that nothing runs");
     }
@@ -77,6 +78,37 @@ final class HouseTest {
     }
 
     assertEquals(marked.stream().sorted().toList(), listed.stream().sorted().toList());
+  }
+
+  private static boolean isTest(String line) {
+    return line.strip().matches("@(Test|ParameterizedTest|RepeatedTest|TestFactory)\\b.*");
+  }
+
+  @Test
+  void script_knowsWhatTheLauncherStandsOn() throws IOException {
+    TreeSet<String> needed = new TreeSet<>();
+    addNeeded("launcher", needed);
+    Matcher named =
+        Pattern.compile("launcher\\) printf '([a-z -]+)'")
+            .matcher(Files.readString(ROOT.resolve("weir")));
+
+    assertTrue(named.find());
+    assertEquals(needed, new TreeSet<>(List.of(named.group(1).split(" ", -1))));
+  }
+
+  private static void addNeeded(String module, Set<String> needed) throws IOException {
+    if (!needed.add(module)) {
+      return;
+    }
+    String pom = Files.readString(ROOT.resolve(module).resolve("pom.xml"));
+    String dependencies = pom.substring(pom.indexOf("<dependencies>"));
+    Matcher own =
+        Pattern.compile(
+                "<groupId>io.weir</groupId>\\s*<artifactId>([a-z-]+)</artifactId>\\s*</dependency>")
+            .matcher(dependencies);
+    while (own.find()) {
+      addNeeded(own.group(1), needed);
+    }
   }
 
   private static List<Path> testSources() throws IOException {
