@@ -5,15 +5,56 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Loopback TCP ports. */
 public final class Ports {
+  private static final int FIRST = 10_000;
+  private static final int COUNT = 5_000;
+
+  /** Begins anywhere, so that two processes seldom look at the same ports. */
+  private static final AtomicInteger NEXT =
+      new AtomicInteger(ThreadLocalRandom.current().nextInt(COUNT));
+
   private Ports() {}
 
-  /** A port that nobody listens on at this moment; another process may still take it first. */
+  /**
+   * Returns a port from 10,000 to 14,999 that nobody listens on at this moment, another one each
+   * time until all were given. It lies below the ports that systems give to outgoing connections
+   * (from 32,768 on Linux, from 49,152 elsewhere), so that none of these takes it before it is
+   * bound; another process may.
+   *
+   * @throws IOException if no port is free
+   */
   public static int free() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
+    for (int i = 0; i < COUNT; i++) {
+      int port = FIRST + Math.floorMod(NEXT.getAndIncrement(), COUNT);
+      if (isFree(port)) {
+        return port;
+      }
+    }
+    throw new IOException("no port is free from " + FIRST + " to " + (FIRST + COUNT - 1));
+  }
+
+  private static boolean isFree(int port) {
+    try {
+      bind(port).close();
+      return true;
+    } catch (IOException taken) {
+      return false;
+    }
+  }
+
+  private static ServerSocket bind(int port) throws IOException {
+    ServerSocket socket = new ServerSocket();
+    try {
+      socket.setReuseAddress(true);
+      socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+      return socket;
+    } catch (IOException taken) {
+      socket.close();
+      throw taken;
     }
   }
 
@@ -26,9 +67,8 @@ public final class Ports {
    */
   public static void requireFree(int port, String owner, String setting)
       throws ServerStartException {
-    try (ServerSocket socket = new ServerSocket()) {
-      socket.setReuseAddress(true);
-      socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+    try {
+      bind(port).close();
     } catch (IOException taken) {
       throw new ServerStartException(
           "port "

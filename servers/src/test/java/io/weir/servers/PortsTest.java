@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+final class PortsTest {
+  private static final int FIRST_OF_OUTGOING_CONNECTIONS = 32_768;
+
+  /** Once, a port of outgoing connections was given, and one of them took it before the server. */
+  @Test
+  void free_isNoneOfThoseForOutgoingConnections_andAnotherEachTime() throws Exception {
+    Set<Integer> given = new HashSet<>();
+    for (int i = 0; i < 100; i++) {
+      int port = Ports.free();
+      assertTrue(port < FIRST_OF_OUTGOING_CONNECTIONS, () -> "port " + port);
+      given.add(port);
+    }
+
+    assertEquals(100, given.size());
+  }
+
+  @Test
+  void requireFree_taken_namesTheSetting() throws Exception {
+    try (ServerSocket taken = new ServerSocket(Ports.free(), 1, InetAddress.getLoopbackAddress())) {
+      ServerStartException refused =
+          assertThrows(
+              ServerStartException.class,
+              () -> Ports.requireFree(taken.getLocalPort(), "Redis", "WEIR_REDIS_PORT"));
+
+      assertTrue(String.valueOf(refused.getMessage()).contains("set WEIR_REDIS_PORT"));
+      assertNotEquals(taken.getLocalPort(), Ports.free());
+    }
+  }
+}
