@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.MemberToRemove;
@@ -26,6 +27,7 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
@@ -146,7 +148,7 @@ final class CorrectionTopic {
     }
   }
 
-  /** Has Kafka forget a member of the group, as it does by itself when a session is over. */
+  /** Has Kafka forget a member of the group, unless it has already, since its session is over. */
   void endSession(String node) throws Exception {
     try (Admin admin = admin()) {
       admin
@@ -155,6 +157,10 @@ final class CorrectionTopic {
               new RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove(node))))
           .all()
           .get();
+    } catch (ExecutionException failed) {
+      if (!(failed.getCause() instanceof UnknownMemberIdException)) {
+        throw failed;
+      }
     }
   }
 
