@@ -53,7 +53,7 @@ public final class SuiteCommand implements Callable<Integer> {
   /** The file that lists the modules that Maven has just built; the script reads it. */
   private static final String BUILT = "weir.just-built";
 
-  /** The long forms are compiled as in production: a race may need the optimizing compiler. */
+  /** The whole suite is compiled as in production: a race may need the optimizing compiler. */
   private static final String OPTIMIZED = "-Dweir.jvm.quick=-XX:+UseSerialGC";
 
   @Spec
@@ -166,7 +166,7 @@ public final class SuiteCommand implements Callable<Integer> {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("mvn", "-B", "-ntp", "-T", THREADS, "--fail-at-end", "verify"));
     command.add(form.mavenArgument());
-    if (!form.equals(SuiteForm.ofShort())) {
+    if (form.equals(SuiteForm.all())) {
       command.add(OPTIMIZED);
     }
     command.addAll(mavenArguments);
