@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e;
 
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
+import io.weir.servers.Ports;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -22,20 +19,10 @@ public final class FixedPorts {
   public int next() {
     while (next < LAST) {
       int port = next++;
-      if (isFree(port)) {
+      if (Ports.isFree(port)) {
         return port;
       }
     }
     throw new IllegalStateException("no port is free between " + FIRST + " and " + LAST);
-  }
-
-  private static boolean isFree(int port) {
-    try (ServerSocket socket = new ServerSocket()) {
-      socket.setReuseAddress(true);
-      socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
-      return true;
-    } catch (IOException taken) {
-      return false;
-    }
   }
 }

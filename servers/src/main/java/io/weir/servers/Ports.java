@@ -37,7 +37,8 @@ public final class Ports {
     throw new IOException("no port is free from " + FIRST + " to " + (FIRST + COUNT - 1));
   }
 
-  private static boolean isFree(int port) {
+  /** Returns whether nobody listens on a loopback port at this moment. */
+  public static boolean isFree(int port) {
     try {
       bind(port).close();
       return true;
