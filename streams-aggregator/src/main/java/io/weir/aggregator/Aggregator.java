@@ -8,8 +8,10 @@ import io.weir.aggregator.report.ReportSettings;
 import io.weir.aggregator.table.TableException;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
+import io.weir.aggregator.topology.CountClients;
 import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.Rebalances;
+import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
@@ -105,11 +107,14 @@ public final class Aggregator implements AutoCloseable {
     parts.push(reports);
     String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
     WrittenRows written = new WrittenRows();
+    StoppedPartitions stopped = new StoppedPartitions(config.quarantineRecords());
     Properties meter = settings.meterCore(self);
     KafkaStreams meterCore =
         new KafkaStreams(
-            new MeterTopology(meter, config.countSettings(), topics.partitions(), written).get(),
-            meter);
+            new MeterTopology(meter, config.countSettings(), topics.partitions(), written, stopped)
+                .get(),
+            meter,
+            new CountClients(stopped));
     Instances instances = new Instances(meterCore, HostInfo.buildFromEndpoint(self));
     Rebalances rebalances =
         new Rebalances(() -> "counted=" + instances.counted() + " here=" + instances.here());
@@ -139,7 +144,8 @@ public final class Aggregator implements AutoCloseable {
             config.window(),
             config.lateness(),
             POSITION_WAIT),
-        written);
+        written,
+        stopped);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     return new Aggregator(meterCore, rebalances, instances, follower, reports, parts);
   }

@@ -2,6 +2,7 @@
 package io.weir.aggregator;
 
 import io.weir.aggregator.count.CountSettings;
+import io.weir.aggregator.topology.RecordPlace;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
@@ -10,6 +11,7 @@ import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Everything an aggregator process can be told.
@@ -33,6 +35,9 @@ import java.util.Optional;
  *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
  * @param applicationPrefix begins the names of consumer groups and changelog topics ({@code
  *     WEIR_APPLICATION_PREFIX}, {@code weir-})
+ * @param quarantineRecords records of the calls topic that a person has given up since they make
+ *     the counting fail: they go into the quarantine whole ({@code WEIR_QUARANTINE_RECORDS}, none;
+ *     partition@offset, separated by commas)
  */
 public record AggregatorConfig(
     String bootstrapServers,
@@ -48,7 +53,8 @@ public record AggregatorConfig(
     String instance,
     Duration sessionTimeout,
     Optional<String> advertisedReports,
-    String applicationPrefix) {
+    String applicationPrefix,
+    Set<RecordPlace> quarantineRecords) {
 
   private static final int MAX_STREAM_THREADS = 64;
   private static final int MAX_STANDBYS = 4;
@@ -128,7 +134,8 @@ public record AggregatorConfig(
         duration(environment, "WEIR_SESSION_TIMEOUT", Duration.ofSeconds(10)),
         Optional.of(text(environment, "WEIR_ADVERTISED_REPORTS", ""))
             .filter(address -> !address.isEmpty()),
-        text(environment, "WEIR_APPLICATION_PREFIX", "weir-"));
+        text(environment, "WEIR_APPLICATION_PREFIX", "weir-"),
+        places(environment, "WEIR_QUARANTINE_RECORDS"));
   }
 
   /** The lengths of time the counting rules need. */
@@ -159,6 +166,16 @@ public record AggregatorConfig(
     } catch (DateTimeParseException notADuration) {
       throw new Settings.InvalidSettingException(
           name + " must be an ISO 8601 duration such as PT15M, is '" + value + "'");
+    }
+  }
+
+  private static Set<RecordPlace> places(Map<String, String> environment, String name) {
+    String value = text(environment, name, "");
+    try {
+      return RecordPlace.parseAll(value);
+    } catch (IllegalArgumentException malformed) {
+      throw new Settings.InvalidSettingException(
+          name + " " + malformed.getMessage() + ", is '" + value + "'");
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.aggregator.topology.PartitionStoppedException;
+import io.weir.aggregator.topology.StoppedPartitions;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.KafkaException;
@@ -14,7 +16,8 @@ import org.slf4j.LoggerFactory;
  * What happens when a Streams thread dies. A failure of Kafka or of the disk is transient: a new
  * thread takes over, a bounded number of times. A process whose name another one keeps stops, or
  * the two would fence each other off in turn. Anything else is a broken invariant and stops the
- * application: a stopped biller is better than a wrong bill.
+ * application: a stopped biller is better than a wrong bill. But a record that makes the counting
+ * fail stops its partition alone, see {@link StoppedPartitions}.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   /** More deaths than this in the life of a process are no passing trouble. */
@@ -39,8 +42,12 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   @Override
   public StreamThreadExceptionResponse handle(Throwable failure) {
     Throwable root = failure;
-    while (root.getCause() != null) {
+    while (root.getCause() != null && !(root instanceof PartitionStoppedException)) {
       root = root.getCause();
+    }
+    if (root instanceof PartitionStoppedException) {
+      // it is said there already; each partition stops once in the life of a process
+      return StreamThreadExceptionResponse.REPLACE_THREAD;
     }
     if (root instanceof FencedInstanceIdException && isNameTaken.getAsBoolean()) {
       LOG.error(

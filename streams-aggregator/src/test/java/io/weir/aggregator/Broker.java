@@ -74,6 +74,11 @@ final class Broker implements AutoCloseable {
     var unused = producer.send(new ProducerRecord<>(Topics.CALLS.name(), partition, null, value));
   }
 
+  /** Sends any record to any topic. */
+  void sendTo(String topic, int partition, byte[] key, byte[] value) {
+    var unused = producer.send(new ProducerRecord<>(topic, partition, key, value));
+  }
+
   /** Takes a broker {@link #ofItsOwn} away; its data stay. */
   void stop() {
     kafka.stop();
@@ -90,6 +95,11 @@ final class Broker implements AutoCloseable {
 
   /** Everything committed in a topic so far, in the order of each partition. */
   List<ConsumerRecord<byte[], byte[]>> read(Topic topic) {
+    return read(topic.name());
+  }
+
+  /** The same of a topic by its name. */
+  List<ConsumerRecord<byte[], byte[]>> read(String topic) {
     try (KafkaConsumer<byte[], byte[]> consumer =
         new KafkaConsumer<>(
             Map.of(
@@ -102,8 +112,8 @@ final class Broker implements AutoCloseable {
             new ByteArrayDeserializer(),
             new ByteArrayDeserializer())) {
       List<TopicPartition> partitions =
-          consumer.partitionsFor(topic.name()).stream()
-              .map(partition -> new TopicPartition(topic.name(), partition.partition()))
+          consumer.partitionsFor(topic).stream()
+              .map(partition -> new TopicPartition(topic, partition.partition()))
               .toList();
       consumer.assign(partitions);
       consumer.seekToBeginning(partitions);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.topology.MeterTopology;
+import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.testing.Await;
@@ -127,7 +128,10 @@ final class RevivedTaskIT {
             .meterCore("127.0.0.1:1");
     CountSettings settings =
         new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, 60_000, Duration.ofDays(35).toMillis());
-    Topology topology = new MeterTopology(properties, settings, 1, new WrittenRows()).get();
+    Topology topology =
+        new MeterTopology(
+                properties, settings, 1, new WrittenRows(), new StoppedPartitions(Set.of()))
+            .get();
     topology.addProcessor("abort-once", () -> new AbortOnce(aborted), "calls");
     return new KafkaStreams(topology, properties);
   }

@@ -34,18 +34,18 @@ final class BucketLine {
 
   /** Charged by the cache and not seen in a record yet: on its way, or lost. */
   long pendingTokens() {
-    return chargedTokens + driftTokens - exactTokens;
+    return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
   }
 
   /** Accepts what is recorded beyond what the cache has charged; gives how much that is. */
   long acceptOverlap() {
     long overlap = Math.max(0, -pendingTokens());
-    driftTokens += overlap;
+    driftTokens = Saturating.add(driftTokens, overlap);
     return overlap;
   }
 
   /** Accepts that so many tokens will never be recorded. */
   void acceptGap(long tokens) {
-    driftTokens -= tokens;
+    driftTokens = Saturating.subtract(driftTokens, tokens);
   }
 }

@@ -2,6 +2,7 @@
 package io.weir.aggregator.count;
 
 import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Correction;
 import io.weir.topics.model.Correction.Cause;
@@ -122,8 +123,8 @@ final class BucketTrack {
 
   /** Takes a charge that the cache does not know of. */
   void takeUnstamped(long costTokens, long atMillis) {
-    totalTokens += costTokens;
-    openOutageTokens += costTokens;
+    totalTokens = Saturating.add(totalTokens, costTokens);
+    openOutageTokens = Saturating.add(openOutageTokens, costTokens);
     owe(costTokens, atMillis, Cause.UNSTAMPED);
   }
 
@@ -133,7 +134,7 @@ final class BucketTrack {
    * time. It cannot take back what was full already.
    */
   void settle(long differenceTokens, long decidedAtMillis) {
-    totalTokens += differenceTokens;
+    totalTokens = Saturating.add(totalTokens, differenceTokens);
     if (differenceTokens > 0) {
       owe(differenceTokens, decidedAtMillis, Cause.SETTLE);
       return;
@@ -152,14 +153,16 @@ final class BucketTrack {
   /** T ← max(T, at) + tokens·τ. */
   private void fillUp(long tokens, long atMicros) {
     if (limit instanceof TokenBucketLimit bucket) {
-      trueFullAtMicros = Math.max(trueFullAtMicros, atMicros) + micros(bucket, tokens);
+      long fullAt = Math.max(trueFullAtMicros, atMicros) + micros(bucket, tokens);
+      trueFullAtMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
     }
   }
 
   /** Time in which so many tokens are gained. */
   private static long micros(TokenBucketLimit bucket, long tokens) {
     double micros = (double) tokens * bucket.refillPeriodMicros() / bucket.refillTokens();
-    return Math.round(Math.min(micros, TokenBucketLimit.EXACT_BELOW));
+    double most = TokenBucketLimit.EXACT_BELOW;
+    return Math.round(Math.max(-most, Math.min(micros, most)));
   }
 
   /**
@@ -169,7 +172,7 @@ final class BucketTrack {
    * @param askedTokens what it asked for
    */
   Judgement takeStamped(Stamp stamp, long costTokens, long askedTokens, long atMillis) {
-    totalTokens += costTokens;
+    totalTokens = Saturating.add(totalTokens, costTokens);
     if (stamp.epoch() < line.epoch) {
       takeOlderLife(stamp, costTokens, atMillis);
       return Judgement.RIGHT;
@@ -205,10 +208,10 @@ final class BucketTrack {
           ? Judgement.RIGHT
           : Judgement.WRONGLY_ADMITTED;
     }
-    if (!held(fullAtBefore, totalBefore, askedTokens + forgoneTokens, at)) {
+    if (!held(fullAtBefore, totalBefore, Saturating.add(askedTokens, forgoneTokens), at)) {
       return Judgement.RIGHT;
     }
-    forgoneTokens += askedTokens;
+    forgoneTokens = Saturating.add(forgoneTokens, askedTokens);
     return Judgement.WRONGLY_DENIED;
   }
 
@@ -216,7 +219,7 @@ final class BucketTrack {
     if (limit instanceof TokenBucketLimit bucket) {
       return fullAt + micros(bucket, tokens) - micros(bucket, bucket.capacityTokens()) <= at;
     }
-    return limit.capacityTokens() - total >= tokens;
+    return Saturating.subtract(limit.capacityTokens(), total) >= tokens;
   }
 
   /** A record of a life that is over: what that life's counter did not say is owed. */
@@ -224,7 +227,7 @@ final class BucketTrack {
     BucketLine life = olderLives.find(stamp.epoch());
     long owed = costTokens;
     if (life != null) {
-      life.exactTokens += costTokens;
+      life.exactTokens = Saturating.add(life.exactTokens, costTokens);
       owed = life.acceptOverlap();
     }
     if (owed > 0) {
@@ -261,7 +264,7 @@ final class BucketTrack {
       double missing = Math.max(0, trueFullAtMicros - cacheFullAtMicros);
       return Math.round(missing * bucket.refillTokens() / bucket.refillPeriodMicros());
     }
-    return Math.max(0, totalTokens - line.chargedTokens);
+    return Math.max(0, Saturating.subtract(totalTokens, line.chargedTokens));
   }
 
   /**
@@ -282,9 +285,10 @@ final class BucketTrack {
   private void takeNewest(Stamp stamp, long costTokens, long at) {
     long jump = stamp.charged() - line.chargedTokens;
     long wentBackBy = Math.max(0, costTokens - jump);
-    line.exactTokens += costTokens;
+    line.exactTokens = Saturating.add(line.exactTokens, costTokens);
     line.chargedTokens = stamp.charged();
-    line.driftTokens += wentBackBy; // so that what is on its way stays on its way
+    line.driftTokens =
+        Saturating.add(line.driftTokens, wentBackBy); // so that what is on its way stays on its way
     line.stampedAtMicros = Math.max(line.stampedAtMicros, at);
     cacheFullAtMicros = stamp.fullAtEpochMicros();
     gapCheck.note(stamp, costTokens, at);
@@ -340,7 +344,7 @@ final class BucketTrack {
 
   /** A record that others have overtaken: its charge is in their counter already. */
   private void takeLate(Stamp stamp, long costTokens, long at) {
-    line.exactTokens += costTokens;
+    line.exactTokens = Saturating.add(line.exactTokens, costTokens);
     gapCheck.note(stamp, costTokens, at);
     long overlap = line.acceptOverlap();
     if (overlap > 0) {
@@ -355,7 +359,7 @@ final class BucketTrack {
 
   /** Says that a correction is due. */
   void disturb(Cause cause, long driftTokens, long atMillis) {
-    openDriftTokens += driftTokens;
+    openDriftTokens = Saturating.add(openDriftTokens, driftTokens);
     if (pendingCause == null) {
       pendingCause = cause;
       disturbedAtMillis = atMillis;
@@ -396,7 +400,8 @@ final class BucketTrack {
     long headroom = gapCheck.leastHeadroomMicros();
     of.acceptGap(missingTokens);
     if (limit instanceof TokenBucketLimit bucket) {
-      trueFullAtMicros -= Math.min(micros(bucket, missingTokens), headroom);
+      long earlier = Math.min(micros(bucket, missingTokens), headroom);
+      trueFullAtMicros = Math.max(0, trueFullAtMicros - earlier);
     }
     disturb(Cause.GAP, missingTokens, of.stampedAtMicros / MICROS_PER_MILLI);
     return Math.min(missingTokens, gapCheck.possibleRefusals());
@@ -404,9 +409,10 @@ final class BucketTrack {
 
   /** The correction that is due, which is the bucket's next version. */
   Correction correct(Cause cause, long nowMillis) {
-    long onTheWay = Math.max(0, line.pendingTokens()) + olderLives.pendingTokens();
+    long onTheWay = Saturating.add(Math.max(0, line.pendingTokens()), olderLives.pendingTokens());
+    long total = Saturating.add(totalTokens, onTheWay);
     long pendingSince = pendingCause == null ? nowMillis : disturbedAtMillis;
-    version++;
+    version = Math.min(version + 1, CallEvent.MAX_QUANTITY);
     publishedAtMillis = nowMillis;
     awaitedSinceMillis = pendingCause == null ? 0 : disturbedAtMillis;
     pendingCause = null;
@@ -417,8 +423,8 @@ final class BucketTrack {
         version,
         line.chargedTokens,
         trueFullAtMicros,
-        totalTokens + onTheWay,
-        totalTokens + onTheWay - line.chargedTokens,
+        total,
+        Saturating.subtract(total, line.chargedTokens),
         cause,
         pendingSince,
         nowMillis);

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * Not safe for threads.
  */
 final class CallReader {
-  /** Digits that always fit an int64. */
-  private static final int MAX_DIGITS = 18;
+  /** Digits that may make a number in range. */
+  private static final int MAX_DIGITS = 16;
 
   private static final byte[] ID = ascii("{\"id\":\"");
   private static final byte[] CLIENT = ascii(",\"client\":\"");
@@ -105,7 +105,7 @@ final class CallReader {
     if (isOther
         || position != end
         || cost < 1
-        || cost > CallEvent.MAX_QUANTITY
+        || decidedAtEpochMillis > CallEvent.MAX_EPOCH_MILLIS
         || decidedBy == null) {
       return null;
     }
@@ -213,6 +213,7 @@ final class CallReader {
     }
     int digits = position - start;
     isOther |= digits == 0 || digits > MAX_DIGITS || (digits > 1 && bytes[start] == '0');
+    isOther |= number > CallEvent.MAX_QUANTITY;
     return number;
   }
 

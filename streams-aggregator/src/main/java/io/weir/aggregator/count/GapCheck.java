@@ -53,7 +53,7 @@ final class GapCheck {
   /** Takes a record of the line, which may stand before the stamp. */
   void note(Stamp stamp, long costTokens, long at) {
     if (stamp.charged() <= chargedTokens && at <= stampedAtMicros) {
-      exactTokens += costTokens;
+      exactTokens = Saturating.add(exactTokens, costTokens);
     }
   }
 
@@ -96,6 +96,6 @@ final class GapCheck {
 
   /** What the cache has charged up to the stamp, and nobody recorded. */
   long missingTokens() {
-    return chargedTokens + driftTokens - exactTokens;
+    return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
   }
 }

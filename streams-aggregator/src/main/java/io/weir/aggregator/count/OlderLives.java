@@ -44,7 +44,7 @@ final class OlderLives {
   long pendingTokens() {
     long pending = 0;
     for (BucketLine life : newestLast) {
-      pending += Math.max(0, life.pendingTokens());
+      pending = Saturating.add(pending, Math.max(0, life.pendingTokens()));
     }
     return pending;
   }

@@ -91,15 +91,18 @@ public final class PartitionCounter {
     this.figures = new RunningFigures(settings, open, state, output, this::progress);
   }
 
+  /**
+   * Puts the next record of the partition into the quarantine without a look at it, since a person
+   * said so: taking it makes the code fail.
+   */
+  public void giveUp(SourceRecord record, String reason) {
+    refuse(begin(record), reason);
+    save();
+  }
+
   /** Takes the next record of the partition. */
   public void take(SourceRecord record) {
-    if (state.offset < 0) {
-      state.beginsMidway = record.offset() > 0;
-    }
-    state.offset = record.offset();
-    state.appendEpochMillis = Math.max(state.appendEpochMillis, record.appendEpochMillis());
-    byte[] value = record.value() == null ? new byte[0] : record.value();
-    lines.find(value);
+    byte[] value = begin(record);
     try {
       if (isCacheLoss(record)) {
         buckets.restore(CacheLossCodec.decode(value));
@@ -110,6 +113,18 @@ public final class PartitionCounter {
       refuse(value, String.valueOf(unreadable.getMessage()));
     }
     save();
+  }
+
+  /** Notes where the partition stands now; the record's value. */
+  private byte[] begin(SourceRecord record) {
+    if (state.offset < 0) {
+      state.beginsMidway = record.offset() > 0;
+    }
+    state.offset = record.offset();
+    state.appendEpochMillis = Math.max(state.appendEpochMillis, record.appendEpochMillis());
+    byte[] value = record.value() == null ? new byte[0] : record.value();
+    lines.find(value);
+    return value;
   }
 
   private static boolean isCacheLoss(SourceRecord record) {

@@ -2,6 +2,8 @@
 package io.weir.aggregator.report;
 
 import io.weir.aggregator.topology.Rebalances;
+import io.weir.aggregator.topology.StoppedPartitions;
+import io.weir.topics.catalog.Topics;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,9 +19,16 @@ final class Readiness {
   private final UsageTable table;
   private final Instances instances;
   private final Rebalances rebalances;
+  private final StoppedPartitions stopped;
   private final int partitions;
 
-  Readiness(UsageTable table, Instances instances, Rebalances rebalances, int partitions) {
+  Readiness(
+      UsageTable table,
+      Instances instances,
+      Rebalances rebalances,
+      StoppedPartitions stopped,
+      int partitions) {
+    this.stopped = stopped;
     this.table = table;
     this.instances = instances;
     this.rebalances = rebalances;
@@ -52,6 +61,16 @@ final class Readiness {
     members.put("counting", state.name().toLowerCase(Locale.ROOT));
     members.put("catching_up", catchingUp());
     members.put("answered_elsewhere", elsewhere);
+    members.put("stopped", stopped.all().stream().map(Readiness::members).toList());
+    return members;
+  }
+
+  private static Map<String, Object> members(StoppedPartitions.Stop stop) {
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("topic", Topics.CALLS.name());
+    members.put("partition", stop.place().partition());
+    members.put("offset", stop.place().offset());
+    members.put("failure", stop.failure());
     return members;
   }
 

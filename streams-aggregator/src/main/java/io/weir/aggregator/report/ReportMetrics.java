@@ -9,6 +9,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.aggregator.topology.BoundedRocksMemory;
 import io.weir.aggregator.topology.Rebalances;
+import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
@@ -43,7 +44,8 @@ final class ReportMetrics {
       int partitions,
       Clock clock,
       WrittenRows written,
-      Rebalances rebalances) {
+      Rebalances rebalances,
+      StoppedPartitions stopped) {
     this.table = table;
     this.instances = instances;
     this.partitions = partitions;
@@ -61,6 +63,9 @@ final class ReportMetrics {
         .tag("type", "close")
         .register(registry);
     registerInstances(rebalances);
+    Gauge.builder("weir.stopped.partitions", stopped, all -> all.all().size())
+        .description("partitions that stand still since a record makes the counting fail")
+        .register(registry);
     Gauge.builder("weir.rocksdb.used.bytes", BoundedRocksMemory::usedBytes).register(registry);
     Gauge.builder("weir.rocksdb.max.bytes", () -> BoundedRocksMemory.MAX_BYTES).register(registry);
     new JvmMemoryMetrics().bindTo(registry);

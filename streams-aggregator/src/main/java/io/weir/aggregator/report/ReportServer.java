@@ -9,6 +9,7 @@ import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.Rebalances;
+import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.WrittenRows;
 import java.io.IOException;
 import java.io.InputStream;
@@ -97,7 +98,8 @@ public final class ReportServer implements AutoCloseable {
       TableFollower follower,
       ProgressSignal signal,
       ReportSettings settings,
-      WrittenRows written) {
+      WrittenRows written,
+      StoppedPartitions stopped) {
     UsageTable table = new FollowedUsageTable(store, follower);
     PeerReports peers = new PeerReports();
     int partitions = settings.partitions();
@@ -116,8 +118,8 @@ public final class ReportServer implements AutoCloseable {
                 clock),
             new CompletenessReports(table, instances, peers, partitions),
             new AccuracyReports(table, instances, peers, partitions),
-            new ReportMetrics(table, instances, partitions, clock, written, rebalances),
-            new Readiness(table, instances, rebalances, partitions));
+            new ReportMetrics(table, instances, partitions, clock, written, rebalances, stopped),
+            new Readiness(table, instances, rebalances, stopped, partitions));
     javalin.start();
   }
 

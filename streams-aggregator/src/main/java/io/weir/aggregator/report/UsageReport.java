@@ -97,7 +97,7 @@ final class UsageReport {
     Sum sum =
         sums.get(bucket)
             .computeIfAbsent(query.byEndpoint() ? state.key().endpoint() : "", none -> newSum());
-    sum.quantity = Math.addExact(sum.quantity, state.count().quantity());
+    sum.quantity = sum(sum.quantity, state.count().quantity());
     sum.allowed += state.count().callsAllowed();
     sum.denied += state.count().callsDenied();
     sum.failOpen += state.count().callsFailOpen();
@@ -105,6 +105,18 @@ final class UsageReport {
     boolean running = state.status() == UsageState.Status.RUNNING;
     sum.hasRunning |= running;
     atomsComplete &= running || state.complete();
+  }
+
+  /** Windows hold up to 2^53 − 1 each, so that the sum of a thousand may leave int64. */
+  private static long sum(long quantity, long more) {
+    try {
+      return Math.addExact(quantity, more);
+    } catch (ArithmeticException outOfRange) {
+      throw new ProblemException(
+          Problem.badParameter(
+              "from",
+              "gives a quantity beyond 2^63 - 1; ask for less time, or for smaller windows"));
+    }
   }
 
   private Sum newSum() {

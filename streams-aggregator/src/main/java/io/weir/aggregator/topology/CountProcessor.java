@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.utils.Bytes;
@@ -35,6 +36,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   /** Closing may take this much of each record taken, and more between records. */
   private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
+
+  private static final String GIVEN_UP = "given up by WEIR_QUARANTINE_RECORDS";
 
   private static final Duration CLOSE_BUDGET = Duration.ofMillis(50);
 
@@ -65,6 +68,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private final int partitions;
   private final WrittenRows written;
   private final SkippedOffsets skipped;
+  private final StoppedPartitions stopped;
   private @Nullable ProcessorContext<PlacedKey, byte[]> context;
   private @Nullable SinkOutput output;
   private @Nullable PartitionCounter counter;
@@ -74,8 +78,13 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private long roundStartedNanos;
 
   CountProcessor(
-      CountSettings settings, int partitions, WrittenRows written, SkippedOffsets skipped) {
+      CountSettings settings,
+      int partitions,
+      WrittenRows written,
+      SkippedOffsets skipped,
+      StoppedPartitions stopped) {
     this.skipped = skipped;
+    this.stopped = stopped;
     this.written = written;
     this.settings = settings;
     this.partitions = partitions;
@@ -113,6 +122,9 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     // a task that lost its transaction is revived with this same processor: what was scheduled for
     // the counter before would go on to write from its memory, which was never committed
     cancelSchedules();
+    if (stopped.isIdle(context.taskId().partition())) {
+      return;
+    }
     schedule(context, CLOSE_INTERVAL, now -> started.close(new TimeBudget(CLOSE_BUDGET)));
     schedule(context, PUBLISH_INTERVAL, now -> publish(started));
     schedule(context, FORGET_INTERVAL, now -> started.forget(MAX_FORGET_ROWS));
@@ -123,7 +135,18 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   private void schedule(
       ProcessorContext<PlacedKey, byte[]> context, Duration interval, Punctuator work) {
-    schedules.add(context.schedule(interval, PunctuationType.WALL_CLOCK_TIME, work));
+    Punctuator guarded =
+        now -> {
+          try {
+            work.punctuate(now);
+          } catch (KafkaException ofKafka) {
+            throw ofKafka;
+          } catch (RuntimeException failure) {
+            long next = Math.max(0, initialised(counter).nextOffset());
+            throw stop(context.taskId().partition(), next, true, failure);
+          }
+        };
+    schedules.add(context.schedule(interval, PunctuationType.WALL_CLOCK_TIME, guarded));
   }
 
   private void cancelSchedules() {
@@ -152,9 +175,30 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
       initialised(ids).mark(record.timestamp());
       marked = true;
     }
-    partition.take(
-        new SourceRecord(offset, record.timestamp(), record.value(), values(record.headers())));
-    partition.close(new TimeBudget(CLOSE_BUDGET_PER_RECORD));
+    SourceRecord source =
+        new SourceRecord(offset, record.timestamp(), record.value(), values(record.headers()));
+    int number = ready.taskId().partition();
+    try {
+      if (stopped.isGivenUp(new RecordPlace(number, offset))) {
+        partition.giveUp(source, GIVEN_UP);
+      } else {
+        partition.take(source);
+      }
+      partition.close(new TimeBudget(CLOSE_BUDGET_PER_RECORD));
+    } catch (KafkaException ofKafka) {
+      throw ofKafka;
+    } catch (RuntimeException failure) {
+      throw stop(number, offset, false, failure);
+    }
+  }
+
+  /** What this record has done to the counter is not committed; others' work is done again. */
+  private PartitionStoppedException stop(
+      int partition, long offset, boolean betweenRecords, RuntimeException failure) {
+    return stopped.stop(
+        new StoppedPartitions.Stop(
+            new RecordPlace(partition, offset), betweenRecords, failure.toString()),
+        failure);
   }
 
   private void publish(PartitionCounter partition) {

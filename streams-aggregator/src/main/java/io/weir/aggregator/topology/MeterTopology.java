@@ -31,15 +31,22 @@ public final class MeterTopology implements Supplier<Topology> {
   private final int partitions;
   private final WrittenRows written;
   private final SkippedOffsets skipped = new SkippedOffsets();
+  private final StoppedPartitions stopped;
 
   /**
    * @param properties the Streams configuration, see {@link StreamsSettings#meterCore}
    * @param partitions partitions of the calls topic, and so of every topic
    * @param written counts the rows
+   * @param stopped partitions that stand still, and records that a person has given up
    */
   public MeterTopology(
-      Properties properties, CountSettings settings, int partitions, WrittenRows written) {
+      Properties properties,
+      CountSettings settings,
+      int partitions,
+      WrittenRows written,
+      StoppedPartitions stopped) {
     this.written = written;
+    this.stopped = stopped;
     this.properties = properties;
     this.settings = settings;
     this.partitions = partitions;
@@ -55,7 +62,7 @@ public final class MeterTopology implements Supplier<Topology> {
         Topics.CALLS.name());
     topology.addProcessor(
         ResourceNames.COUNT_PROCESSOR,
-        () -> new CountProcessor(settings, partitions, written, skipped),
+        () -> new CountProcessor(settings, partitions, written, skipped, stopped),
         ResourceNames.CALLS_SOURCE);
     topology.addStateStore(
         keyValues(ResourceNames.OPEN_STORE).withCachingEnabled(), ResourceNames.COUNT_PROCESSOR);

@@ -132,6 +132,8 @@ final class CallReaderModelTest {
         String[] rewrites = {
           text.replace("\":", "\" : "),
           text.replaceAll("\"cost\":\\d+", "\"cost\":9007199254740992"),
+          text.replaceAll("\"(charged|epoch|full_at_us)\":\\d+", "\"$1\":9007199254740992"),
+          text.replaceAll("\"decided_at_ms\":\\d+", "\"decided_at_ms\":9007199254741"),
           text.replace("\"cost\":", "\"cost\":-"),
           text.replace("\"cost\":", "\"cost\":0"),
           text.replace("\"charged\":", "\"charged\":0.5,\"x\":"),
@@ -150,6 +152,6 @@ final class CallReaderModelTest {
   }
 
   private static long number(Random random) {
-    return random.nextLong(Long.MAX_VALUE) >> (1 + random.nextInt(62));
+    return random.nextLong(CallEvent.MAX_EPOCH_MILLIS) >> random.nextInt(43);
   }
 }

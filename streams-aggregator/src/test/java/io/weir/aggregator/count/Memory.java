@@ -79,6 +79,12 @@ final class Memory implements CountOutput {
         new SourceRecord(offset++, appendEpochMillis, value, BatchHeaderCodec.encode(header)::get));
   }
 
+  /** Takes a record whose headers may say anything. */
+  void takeRaw(Map<String, byte[]> headers, byte[] value, long appendEpochMillis) {
+    counter.take(new SourceRecord(offset++, appendEpochMillis, value, headers::get));
+    counter.close(() -> false);
+  }
+
   /** Takes the word that the cache has lost its state, and tells whatever can be told. */
   void takeCacheLoss(String generation, long appendEpochMillis) {
     byte[] value = CacheLossCodec.encode(new CacheLoss(generation, appendEpochMillis));

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.aggregator.count.CountSettings;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.processor.api.MockProcessorContext;
@@ -29,7 +30,8 @@ final class CountProcessorTest {
         .forEach(name -> addStore(context, name));
     addIdStore(context);
     CountProcessor processor =
-        new CountProcessor(SETTINGS, 1, new WrittenRows(), new SkippedOffsets());
+        new CountProcessor(
+            SETTINGS, 1, new WrittenRows(), new SkippedOffsets(), new StoppedPartitions(Set.of()));
 
     processor.init(context);
     List<MockProcessorContext.CapturedPunctuator> first =

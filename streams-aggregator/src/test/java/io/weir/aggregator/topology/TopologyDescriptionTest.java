@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Set;
 import org.apache.kafka.streams.Topology;
 import org.junit.jupiter.api.Test;
 
@@ -25,7 +26,13 @@ final class TopologyDescriptionTest {
 
     assertIsStored(
         "meter-core.txt",
-        new MeterTopology(SETTINGS.meterCore("127.0.0.1:8081"), count, 8, new WrittenRows()).get());
+        new MeterTopology(
+                SETTINGS.meterCore("127.0.0.1:8081"),
+                count,
+                8,
+                new WrittenRows(),
+                new StoppedPartitions(Set.of()))
+            .get());
   }
 
   private static void assertIsStored(String file, Topology topology) throws IOException {

@@ -41,23 +41,13 @@ public record BatchHeader(
     if (!isNodeName(node)) {
       throw new IllegalArgumentException("node must be 1 to 64 of A-Za-z0-9._-, is '" + node + "'");
     }
-    if (nodeEpoch < 0) {
-      throw new IllegalArgumentException("node_epoch must not be negative, is " + nodeEpoch);
-    }
+    Numbers.require("node_epoch", nodeEpoch, 0);
     if (count < 0 || count > MAX_COUNT) {
       throw new IllegalArgumentException("count must be 0 to " + MAX_COUNT + ", is " + count);
     }
-    if (batchSequence < (count == 0 ? 0 : 1)) {
-      throw new IllegalArgumentException(
-          "batch_seq " + batchSequence + " is too small for a batch of " + count);
-    }
-    if (lowWatermarkEpochMillis < 0) {
-      throw new IllegalArgumentException(
-          "low_watermark_ms must not be negative, is " + lowWatermarkEpochMillis);
-    }
-    if (linesBefore < 0) {
-      throw new IllegalArgumentException("lines_before must not be negative, is " + linesBefore);
-    }
+    Numbers.require("batch_seq", batchSequence, count == 0 ? 0 : 1);
+    Numbers.require("low_watermark_ms", lowWatermarkEpochMillis, 0);
+    Numbers.require("lines_before", linesBefore, 0);
   }
 
   /** True for an empty batch, which only carries the promise. */

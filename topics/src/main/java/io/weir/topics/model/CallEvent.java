@@ -55,6 +55,9 @@ public record CallEvent(
    */
   public static final long MAX_QUANTITY = (1L << 53) - 1;
 
+  /** Latest time of a call, in epoch milliseconds: in the year 2255. */
+  public static final long MAX_EPOCH_MILLIS = Numbers.MAX_EPOCH_MILLIS;
+
   public CallEvent {
     Names.require("id", id);
     Names.require("client", client);
@@ -64,10 +67,8 @@ public record CallEvent(
       throw new IllegalArgumentException(
           "cost must be at least 1 and at most " + MAX_QUANTITY + ", is " + cost);
     }
-    if (decidedAtEpochMillis < 0) {
-      throw new IllegalArgumentException(
-          "decided_at_ms must not be negative, is " + decidedAtEpochMillis);
-    }
+    Numbers.require("policies_version", policiesVersion, 0);
+    Numbers.require("decided_at_ms", decidedAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
     if (settlement != null && !allowed) {
       throw new IllegalArgumentException("a denied call has nothing to settle");
     }

@@ -17,9 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Charge(String bucket, long cost, @Nullable BucketLimit limit, @Nullable Stamp stamp) {
   public Charge {
-    if (cost < 0) {
-      throw new IllegalArgumentException("cost must not be negative, is " + cost);
-    }
+    Numbers.require("cost", cost, 0);
     if (stamp != null && stamp.charged() < cost) {
       throw new IllegalArgumentException(
           "charged " + stamp.charged() + " is less than cost " + cost);

@@ -73,16 +73,9 @@ public record Correction(
   }
 
   public Correction {
-    if (epoch < 1 || version < 1 || chargedTokens < 0 || fullAtEpochMicros < 0) {
-      throw new IllegalArgumentException(
-          "a correction has epoch and version >= 1, charged and full_at_us >= 0, is epoch "
-              + epoch
-              + ", version "
-              + version
-              + ", charged "
-              + chargedTokens
-              + ", full_at_us "
-              + fullAtEpochMicros);
-    }
+    Numbers.require("epoch", epoch, 1);
+    Numbers.require("version", version, 1);
+    Numbers.require("charged", chargedTokens, 0);
+    Numbers.require("full_at_us", fullAtEpochMicros, 0);
   }
 }

@@ -19,9 +19,6 @@ public record Settlement(long actualCost, long settledAtEpochMillis) {
               + ", is "
               + actualCost);
     }
-    if (settledAtEpochMillis < 0) {
-      throw new IllegalArgumentException(
-          "settled_at_ms must not be negative, is " + settledAtEpochMillis);
-    }
+    Numbers.require("settled_at_ms", settledAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
   }
 }

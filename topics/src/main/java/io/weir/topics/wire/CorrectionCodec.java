@@ -118,8 +118,8 @@ public final class CorrectionCodec {
     try {
       return new CacheRestored(
           record.text("generation"),
-          Math.toIntExact(record.integer("partition")),
-          Math.toIntExact(record.integer("partitions")),
+          record.smallInteger("partition"),
+          record.smallInteger("partitions"),
           record.integer("buckets"),
           record.integer("as_of_ms"));
     } catch (IllegalArgumentException | ArithmeticException badValue) {

@@ -83,7 +83,7 @@ public final class LedgerRowCodec {
 
   private static CloseRow close(Members row) throws MalformedRecordException {
     return new CloseRow(
-        Math.toIntExact(row.integer("input_partition")),
+        row.smallInteger("input_partition"),
         row.integer("closed_through_ms"),
         row.integer("rows"),
         row.integer("quantity_total"),
@@ -102,7 +102,7 @@ public final class LedgerRowCodec {
         reason == null ? null : UsageRow.Reason.valueOf(reason),
         UsageRecordMembers.count(row),
         row.integer("quantity_total"),
-        Math.toIntExact(row.integer("input_partition")),
+        row.smallInteger("input_partition"),
         row.integer("closed_through_ms"),
         row.bool("complete"),
         row.integer("emitted_at_ms"));

@@ -55,6 +55,14 @@ final class Members {
     return required(member, Long.class);
   }
 
+  int smallInteger(String member) throws MalformedRecordException {
+    long value = integer(member);
+    if (value != (int) value) {
+      throw new MalformedRecordException(record + ": " + member + " must be in the range of int32");
+    }
+    return (int) value;
+  }
+
   boolean bool(String member) throws MalformedRecordException {
     return required(member, Boolean.class);
   }

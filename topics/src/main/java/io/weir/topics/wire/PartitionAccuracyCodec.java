@@ -91,7 +91,7 @@ public final class PartitionAccuracyCodec {
         }
       }
       return new PartitionAccuracy(
-          Math.toIntExact(record.integer("partition")),
+          record.smallInteger("partition"),
           record.integer("as_of_ms"),
           policies,
           corrections,

@@ -78,7 +78,7 @@ public final class PartitionProgressCodec {
         }
       }
       return new PartitionProgress(
-          Math.toIntExact(record.integer("partition")),
+          record.smallInteger("partition"),
           record.integer("offset"),
           record.integer("watermark_ms"),
           record.integer("closed_through_ms"),

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+/**
+ * Ends the transaction in which a record made the code fail. The thread that takes over counts the
+ * other partitions on.
+ */
+public final class PartitionStoppedException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  PartitionStoppedException(String message, RuntimeException failure) {
+    super(message, failure);
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.topology;
+
+import io.weir.topics.catalog.Topics;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Where a record of the calls topic stands; {@code 3@1234} as a text.
+ *
+ * @param partition its partition, ≥ 0
+ * @param offset its offset, ≥ 0
+ */
+public record RecordPlace(int partition, long offset) {
+  /** The topic that is spoken of. */
+  static final String TOPIC = Topics.CALLS.name();
+
+  private static final Pattern TEXT = Pattern.compile("(\\d{1,9})@(\\d{1,18})");
+
+  /**
+   * Reads a list of places, separated by commas.
+   *
+   * @throws IllegalArgumentException when one is no place; the message says how one is written
+   */
+  public static Set<RecordPlace> parseAll(String text) {
+    Set<RecordPlace> places = new HashSet<>();
+    for (String one : text.split(",", -1)) {
+      if (one.isBlank() && text.isBlank()) {
+        break;
+      }
+      Matcher place = TEXT.matcher(one.strip());
+      if (!place.matches()) {
+        throw new IllegalArgumentException(
+            "must name records as partition@offset, separated by commas, such as 3@1234");
+      }
+      places.add(new RecordPlace(Integer.parseInt(place.group(1)), Long.parseLong(place.group(2))));
+    }
+    return places;
+  }
+
+  /** The place with the topic's name, as in {@code weir.calls.v1-3@1234}. */
+  public String describe() {
+    return TOPIC + "-" + this;
+  }
+
+  @Override
+  public String toString() {
+    return partition + "@" + offset;
+  }
+}

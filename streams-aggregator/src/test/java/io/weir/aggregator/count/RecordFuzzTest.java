@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.testing.SuiteForm;
+import io.weir.topics.model.Correction;
+import io.weir.topics.model.PartitionProgress.Counters;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
+import io.weir.topics.wire.CorrectionCodec;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Throws lines and headers at the counting that look like ours, with numbers at every edge: each
+ * line is counted, dropped, adjusted or quarantined, and nothing stops.
+ */
+final class RecordFuzzTest {
+  private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 30_000, 600_000);
+  private static final long T = 1_700_000_000_000L;
+  private static final int LINES_A_SEED = 2_000;
+  private static final long[] EDGES = {
+    0,
+    1,
+    2,
+    3,
+    7,
+    100,
+    1L << 31,
+    (1L << 53) - 2,
+    (1L << 53) - 1,
+    1L << 53,
+    1L << 60,
+    1L << 62,
+    Long.MAX_VALUE - 1,
+    Long.MAX_VALUE,
+    -1,
+    -100,
+    Long.MIN_VALUE
+  };
+
+  @Test
+  void anything_isCountedOrQuarantined_andNeverStopsTheCounting() throws Exception {
+    int seeds = SuiteForm.current().includes(0) ? 500 : 20;
+    for (int seed = 1; seed <= seeds; seed++) {
+      try {
+        history(seed);
+      } catch (RuntimeException stopped) {
+        throw new AssertionError("seed " + seed + " stopped the counting", stopped);
+      }
+    }
+  }
+
+  private static void history(long seed) throws Exception {
+    Random random = new Random(seed);
+    Memory memory = new Memory(SETTINGS);
+    long now = T;
+    long sent = 0;
+    while (sent < LINES_A_SEED) {
+      now += random.nextInt(2_000);
+      int count = random.nextInt(6);
+      StringBuilder value = new StringBuilder();
+      for (int i = 0; i < count; i++) {
+        value.append(line(random, now)).append('\n');
+      }
+      memory.takeRaw(
+          headers(random, count, now), value.toString().getBytes(StandardCharsets.UTF_8), now);
+      sent += Math.max(1, count);
+      if (random.nextInt(10) == 0) {
+        memory.tick();
+        memory.publish();
+      }
+      if (random.nextInt(50) == 0) {
+        memory.restart();
+      }
+    }
+    Counters counters = memory.counter.progress().counters();
+    assertEquals(
+        counters.received(),
+        counters.counted()
+            + counters.duplicate()
+            + counters.lateAdjusted()
+            + counters.quarantined());
+    for (Correction correction : memory.corrections) {
+      assertEquals(correction, CorrectionCodec.decode(CorrectionCodec.encode(correction)));
+    }
+  }
+
+  private static Map<String, byte[]> headers(Random random, int count, long now) {
+    Map<String, byte[]> headers = new HashMap<>();
+    if (random.nextInt(40) == 0) {
+      headers.put(BatchHeaderCodec.TYPE_HEADER, ascii(CacheLossCodec.TYPE));
+      return headers;
+    }
+    headers.put(BatchHeaderCodec.TYPE_HEADER, ascii(BatchHeaderCodec.TYPE));
+    headers.put("node", ascii("n" + random.nextInt(3)));
+    headers.put("node_epoch", number(random, T + random.nextInt(3), 20));
+    headers.put("batch_seq", number(random, random.nextInt(60), 20));
+    headers.put("count", number(random, count, 30));
+    headers.put("low_watermark_ms", number(random, now - random.nextInt(5_000), 20));
+    headers.put("lines_before", number(random, random.nextInt(120), 20));
+    if (random.nextInt(10) == 0) {
+      headers.put("departing", ascii("true"));
+    }
+    return headers;
+  }
+
+  private static byte[] number(Random random, long usual, int oneIn) {
+    return ascii(Long.toString(random.nextInt(oneIn) == 0 ? edge(random) : usual));
+  }
+
+  private static long edge(Random random) {
+    return EDGES[random.nextInt(EDGES.length)];
+  }
+
+  private static String line(Random random, long now) {
+    long cost = usually(random, 1 + random.nextInt(9));
+    StringBuilder line = new StringBuilder();
+    line.append("{\"id\":\"i").append(random.nextInt(500)).append("\",\"client\":\"");
+    line.append(random.nextInt(30) == 0 ? "foreign" : "c" + random.nextInt(4));
+    line.append("\",\"endpoint\":\"GET /").append(random.nextInt(3));
+    line.append("\",\"meter\":\"calls\",\"cost\":").append(cost);
+    line.append(",\"allowed\":").append(random.nextInt(8) != 0);
+    line.append(",\"decided_by\":\"").append(random.nextInt(6) == 0 ? "fail-open" : "cache");
+    line.append("\",\"policies_version\":").append(usually(random, 1));
+    line.append(",\"decided_at_ms\":").append(usually(random, now - random.nextInt(30_000)));
+    int charges = random.nextInt(3);
+    for (int i = 0; i < charges; i++) {
+      line.append(i == 0 ? ",\"charges\":[" : ",").append(charge(random, now));
+    }
+    line.append(charges > 0 ? "]" : "");
+    if (random.nextInt(3) == 0) {
+      line.append(",\"id_from_caller\":true");
+    }
+    if (random.nextInt(5) == 0) {
+      line.append(",\"actual_cost\":").append(usually(random, random.nextInt(9)));
+      line.append(",\"settled_at_ms\":").append(usually(random, now));
+    }
+    return line.append('}').toString();
+  }
+
+  private static String charge(Random random, long now) {
+    StringBuilder charge = new StringBuilder();
+    charge.append("{\"key\":\"w1:{2:c1}:1:").append((char) ('a' + random.nextInt(3)));
+    charge.append("\",\"cost\":").append(usually(random, random.nextInt(4)));
+    if (random.nextInt(4) != 0) {
+      long epoch = (now - random.nextInt(40_000)) / 10_000 * 10_000_000;
+      charge.append(",\"epoch\":").append(usually(random, epoch));
+      charge.append(",\"charged\":").append(usually(random, random.nextInt(200)));
+      charge.append(",\"version\":").append(usually(random, random.nextInt(4)));
+      charge.append(",\"full_at_us\":").append(usually(random, (now + 5_000) * 1_000));
+    }
+    switch (random.nextInt(4)) {
+      case 0 ->
+          charge
+              .append(",\"capacity\":")
+              .append(usually(random, 100))
+              .append(",\"ends_at_us\":")
+              .append(usually(random, (now + 60_000) * 1_000));
+      case 1 -> {}
+      default ->
+          charge
+              .append(",\"capacity\":")
+              .append(usually(random, 100))
+              .append(",\"refill_tokens\":")
+              .append(usually(random, 1 + random.nextInt(5)))
+              .append(",\"refill_period_us\":")
+              .append(usually(random, 1_000_000));
+    }
+    return charge.append('}').toString();
+  }
+
+  private static long usually(Random random, long usual) {
+    return random.nextInt(25) == 0 ? edge(random) : usual;
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+}
