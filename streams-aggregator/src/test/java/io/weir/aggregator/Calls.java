@@ -76,9 +76,9 @@ public final class Calls {
     return new BatchHeader(node, 1, sequence, count, promiseEpochMillis, linesBefore, false);
   }
 
-  /** The header of a heartbeat that repeats a batch number. */
+  /** The header of a heartbeat behind so many batches, each of a line at least. */
   public static BatchHeader heartbeat(String node, long sequence, long promiseEpochMillis) {
-    return new BatchHeader(node, 1, sequence, 0, promiseEpochMillis, 0, false);
+    return new BatchHeader(node, 1, sequence, 0, promiseEpochMillis, sequence, false);
   }
 
   /** A client of a partition: the given name, with a number behind it. */

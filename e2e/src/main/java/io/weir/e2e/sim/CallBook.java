@@ -2,7 +2,6 @@
 package io.weir.e2e.sim;
 
 import io.weir.e2e.sim.InvariantBroken.Invariant;
-import io.weir.ingest.record.JournalIdentity;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class CallBook {
   private final TreeMap<String, Told> told = new TreeMap<>();
   private final Set<String> unanswered = new HashSet<>();
-  private final Set<String> lostJournals = new HashSet<>();
+  private final Set<String> lostPlaces = new HashSet<>();
   private final Set<String> arrived = new HashSet<>();
   private final Map<String, Long> heardMicros = new HashMap<>();
   private int lostCalls;
@@ -68,17 +67,24 @@ final class CallBook {
   }
 
   /**
-   * The disk of a journal is gone: what Kafka does not have by now may never come.
+   * The disk of a node is gone, or is an older copy of itself: what neither it nor Kafka has may
+   * never come.
    *
+   * @param copy what the node has now, null when that is nothing
    * @return what those calls were charged
    */
-  List<Charge> journalLost(JournalIdentity journal) {
-    lostJournals.add(journal.node() + ":" + journal.epoch());
-    return told.entrySet().stream()
-        .filter(entry -> !arrived.contains(entry.getKey()))
-        .map(Map.Entry::getValue)
-        .filter(lost -> lost.settledAt == null && isLost(lost.position))
-        .flatMap(lost -> lost.call.charges().stream())
+  List<Charge> journalLost(String node, @Nullable SimulatedJournal copy) {
+    List<Told> lost =
+        told.entrySet().stream()
+            .filter(entry -> !arrived.contains(entry.getKey()))
+            .map(Map.Entry::getValue)
+            .filter(one -> one.position.node().equals(node))
+            .filter(one -> copy == null || !copy.holds(one.position))
+            .toList();
+    lost.forEach(one -> lostPlaces.add(one.position.toString()));
+    return lost.stream()
+        .filter(one -> one.settledAt == null)
+        .flatMap(one -> one.call.charges().stream())
         .toList();
   }
 
@@ -128,7 +134,7 @@ final class CallBook {
   }
 
   private boolean isLost(UsagePosition position) {
-    return lostJournals.contains(position.node() + ":" + position.nodeEpoch());
+    return lostPlaces.contains(position.toString());
   }
 
   int answeredCalls() {

@@ -7,6 +7,8 @@ enum Fault {
   NODE_KILLED,
   /** An ingest process is killed and its disk is gone: a new journal, a new epoch. */
   DISK_LOST,
+  /** A machine loses its power, or an older copy of its disk is put back: the journal goes back. */
+  JOURNAL_GOES_BACK,
   /** An ingest process stops cleanly and comes back. */
   NODE_STOPPED,
   /** An ingest process stands still (SIGSTOP). */

@@ -39,6 +39,9 @@ final class Faults {
   void begin() {
     snapshots.add(world.redis().snapshot());
     takeSnapshots();
+    if (possible.contains(Fault.JOURNAL_GOES_BACK)) {
+      copyDisks();
+    }
     next();
   }
 
@@ -53,6 +56,13 @@ final class Faults {
       }
     }
     world.scheduler().after(SNAPSHOT_MICROS, "the replica follows", this::takeSnapshots);
+  }
+
+  private void copyDisks() {
+    if (!world.isHealed()) {
+      world.nodes().forEach(Node::copyDisk);
+      world.scheduler().after(chance.millis(100, 3_000), "disks are copied", this::copyDisks);
+    }
   }
 
   private void next() {
@@ -80,6 +90,7 @@ final class Faults {
     switch (fault) {
       case NODE_KILLED -> killNode(node);
       case DISK_LOST -> node.kill(true);
+      case JOURNAL_GOES_BACK -> node.goBack();
       case NODE_STOPPED -> stopNode(node);
       case NODE_PAUSED -> {
         node.paused(true);

@@ -64,7 +64,7 @@ final class Lateness {
           || header.nodeEpoch() != late.nodeEpoch()) {
         continue;
       }
-      if (!header.isHeartbeat() && !batches.add(header.batchSequence())) {
+      if (!header.isHeartbeat() && !batches.add(header.linesEnd())) {
         continue; // a batch that comes again tells nothing of its node
       }
       if (entry.appendEpochMillis() < firstMillis) {

@@ -81,6 +81,7 @@ enum Mutant implements Edges {
           header.count(),
           header.lowWatermarkEpochMillis() + 5_000,
           header.linesBefore(),
+          header.linesBeforeEpoch(),
           header.departing());
     }
   },
@@ -125,17 +126,10 @@ enum Mutant implements Edges {
     }
   },
 
-  FORGET_SEALS("the journal forgets how batches were cut when the process ends") {
+  KEEP_EPOCH("a journal goes on in the epoch of the opening before") {
     @Override
     public Journal journal(Journal disk) {
-      return SpoiledJournal.withoutSeals(disk);
-    }
-  },
-
-  REUSE_BATCH_NUMBERS("a journal with nothing left to send counts batches from 1 again") {
-    @Override
-    public Journal journal(Journal disk) {
-      return SpoiledJournal.beginningAnew(disk);
+      return SpoiledJournal.ofOneEpoch(disk);
     }
   },
 

@@ -17,6 +17,8 @@ final class Node {
   private @Nullable SimulatedJournal disk;
   private @Nullable IngestProcess process;
   private int lives;
+  private @Nullable SimulatedJournal copyOfDisk;
+  private boolean powerWasLost;
   private long newestEpoch;
   private boolean cutFromRedis;
   private boolean paused;
@@ -76,15 +78,18 @@ final class Node {
         world.scheduler().after(chance.millis(300, 900), name + " starts", this::start);
         return;
       }
-      newestEpoch = epoch;
       journal = new SimulatedJournal(new JournalIdentity(name, epoch, world.kafka().partitions()));
       disk = journal;
+    } else {
+      journal.reopen(powerWasLost);
+      powerWasLost = false;
     }
     journal.trouble(SimulatedJournal.Trouble.NONE);
     lives++;
     world.trace().note(name, "life", lives, "epoch", journal.identity().epoch());
     IngestProcess started = new IngestProcess(world, this, lives, journal, chance.split());
     process = started;
+    newestEpoch = Math.max(newestEpoch, journal.identity().epoch());
     started.begin();
   }
 
@@ -101,10 +106,30 @@ final class Node {
     }
     SimulatedJournal lost = disk;
     if (diskToo && lost != null) {
-      world.buckets().recordsLost(world.calls().journalLost(lost.identity()));
+      world.buckets().recordsLost(world.calls().journalLost(name, null));
       disk = null;
     }
     world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
+  }
+
+  /** The disk is copied, as a snapshot of it would be. */
+  void copyDisk() {
+    copyOfDisk = disk == null ? null : disk.copy();
+  }
+
+  /**
+   * Kills the process and puts the copy of its disk back; or power was lost, to the same effect.
+   */
+  void goBack() {
+    SimulatedJournal copy = copyOfDisk;
+    if (copy == null) {
+      return;
+    }
+    kill(false);
+    copyOfDisk = copy.copy();
+    disk = copy;
+    powerWasLost = chance.percent(50);
+    world.buckets().recordsLost(world.calls().journalLost(name, copy));
   }
 
   /** The process has ended by itself, having said goodbye; it comes back later. */

@@ -6,6 +6,7 @@ import io.weir.ingest.record.Journal;
 import io.weir.ingest.record.JournalException;
 import io.weir.ingest.record.JournalIdentity;
 import io.weir.ingest.record.Seal;
+import io.weir.topics.model.UsagePosition;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,8 +15,10 @@ import java.util.TreeMap;
 
 /** A journal on a disk that outlives the process. Its writes may fail, or be its process' last. */
 final class SimulatedJournal implements Journal {
-  private final JournalIdentity identity;
   private final List<Lines> partitions = new ArrayList<>();
+  private JournalIdentity identity;
+  private boolean isNew = true;
+  private boolean mayLackItsEnd;
   private Trouble trouble = Trouble.NONE;
 
   /** What the next writes come to. */
@@ -37,6 +40,18 @@ final class SimulatedJournal implements Journal {
     long ackedBatches;
     long ackedLines;
     long promiseEpochMillis;
+    long linesBeforeEpoch;
+
+    Lines copy() {
+      Lines copy = new Lines();
+      copy.chunks.putAll(chunks);
+      copy.seals.putAll(seals);
+      copy.ackedBatches = ackedBatches;
+      copy.ackedLines = ackedLines;
+      copy.promiseEpochMillis = promiseEpochMillis;
+      copy.linesBeforeEpoch = linesBeforeEpoch;
+      return copy;
+    }
   }
 
   /** One write of the journal. */
@@ -49,6 +64,29 @@ final class SimulatedJournal implements Journal {
     for (int partition = 0; partition < identity.partitions(); partition++) {
       partitions.add(new Lines());
     }
+  }
+
+  /** A copy of what is on the disk. */
+  SimulatedJournal copy() {
+    SimulatedJournal copy = new SimulatedJournal(identity);
+    copy.partitions.clear();
+    partitions.forEach(lines -> copy.partitions.add(lines.copy()));
+    return copy;
+  }
+
+  /** A process is going to open it that did not make it. */
+  void reopen(boolean powerWasLost) {
+    isNew = false;
+    mayLackItsEnd = powerWasLost;
+  }
+
+  /** Whether it holds, or has held, a line. */
+  boolean holds(UsagePosition position) {
+    Lines lines = partitions.get(position.partition());
+    long last =
+        lines.chunks.isEmpty() ? lines.ackedLines : lines.chunks.lastEntry().getValue().lastLine();
+    return position.nodeEpoch() <= identity.epoch()
+        && position.line() <= Math.max(last, lines.ackedLines);
   }
 
   /** Says what the next writes come to; a kill happens once. */
@@ -77,6 +115,34 @@ final class SimulatedJournal implements Journal {
   }
 
   @Override
+  public boolean isNew() {
+    return isNew;
+  }
+
+  @Override
+  public boolean mayLackItsEnd() {
+    return mayLackItsEnd;
+  }
+
+  @Override
+  public void begin(JournalIdentity next, List<Seal> seals) {
+    for (int partition = 0; partition < partitions.size(); partition++) {
+      Found found = found(partition);
+      partitions.get(partition).linesBeforeEpoch =
+          found.seals().isEmpty()
+              ? found.ackedLines()
+              : found.seals().get(found.seals().size() - 1).linesThrough();
+    }
+    for (Seal seal : seals) {
+      Lines lines = partitions.get(seal.partition());
+      lines.seals.put(seal.batchSequence(), seal);
+      lines.linesBeforeEpoch = seal.linesThrough();
+    }
+    identity = next;
+    mayLackItsEnd = false;
+  }
+
+  @Override
   public Found found(int partition) {
     Lines lines = partitions.get(partition);
     List<Seal> seals = List.copyOf(lines.seals.tailMap(lines.ackedBatches, false).values());
@@ -84,7 +150,12 @@ final class SimulatedJournal implements Journal {
         seals.isEmpty() ? lines.ackedLines : seals.get(seals.size() - 1).linesThrough();
     List<Chunk> unsealed = List.copyOf(lines.chunks.tailMap(sealedLines, false).values());
     return new Found(
-        lines.ackedBatches, lines.ackedLines, lines.promiseEpochMillis, seals, unsealed);
+        lines.ackedBatches,
+        lines.ackedLines,
+        lines.promiseEpochMillis,
+        lines.linesBeforeEpoch,
+        seals,
+        unsealed);
   }
 
   @Override

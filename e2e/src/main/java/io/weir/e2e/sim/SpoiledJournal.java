@@ -6,7 +6,6 @@ import io.weir.ingest.record.Journal;
 import io.weir.ingest.record.JournalException;
 import io.weir.ingest.record.JournalIdentity;
 import io.weir.ingest.record.Seal;
-import java.util.ArrayList;
 import java.util.List;
 
 /** A journal with a planted bug, over a good disk. */
@@ -16,8 +15,7 @@ final class SpoiledJournal implements Journal {
   private List<Chunk> tail = List.of();
 
   private enum Bug {
-    FORGETS_SEALS,
-    BEGINS_ANEW,
+    KEEPS_ITS_EPOCH,
     LOSES_TAIL
   }
 
@@ -26,14 +24,9 @@ final class SpoiledJournal implements Journal {
     this.bug = bug;
   }
 
-  /** Does not know after a restart how the lines were cut into batches. */
-  static Journal withoutSeals(Journal disk) {
-    return new SpoiledJournal(disk, Bug.FORGETS_SEALS);
-  }
-
-  /** Knows nothing after a restart when it held nothing that was not acknowledged. */
-  static Journal beginningAnew(Journal disk) {
-    return new SpoiledJournal(disk, Bug.BEGINS_ANEW);
+  /** Goes on in the epoch of the opening before. */
+  static Journal ofOneEpoch(Journal disk) {
+    return new SpoiledJournal(disk, Bug.KEEPS_ITS_EPOCH);
   }
 
   /** Writes lines only when the next ones come, or batches are sealed. */
@@ -47,24 +40,23 @@ final class SpoiledJournal implements Journal {
   }
 
   @Override
-  public Found found(int partition) throws JournalException {
-    Found found = disk.found(partition);
-    return switch (bug) {
-      case LOSES_TAIL -> found;
-      case BEGINS_ANEW ->
-          found.seals().isEmpty() && found.unsealed().isEmpty() ? Found.NOTHING : found;
-      case FORGETS_SEALS -> unsealed(partition, found);
-    };
+  public boolean isNew() {
+    return bug == Bug.KEEPS_ITS_EPOCH || disk.isNew();
   }
 
-  private Found unsealed(int partition, Found found) throws JournalException {
-    List<Chunk> chunks = new ArrayList<>();
-    for (Seal seal : found.seals()) {
-      chunks.add(new Chunk(partition, seal.linesBefore() + 1, seal.count(), disk.read(seal)));
-    }
-    chunks.addAll(found.unsealed());
-    return new Found(
-        found.ackedBatches(), found.ackedLines(), found.promiseEpochMillis(), List.of(), chunks);
+  @Override
+  public boolean mayLackItsEnd() {
+    return disk.mayLackItsEnd();
+  }
+
+  @Override
+  public void begin(JournalIdentity next, List<Seal> seals) throws JournalException {
+    disk.begin(next, seals);
+  }
+
+  @Override
+  public Found found(int partition) throws JournalException {
+    return disk.found(partition);
   }
 
   @Override

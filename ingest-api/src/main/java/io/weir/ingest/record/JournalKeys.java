@@ -11,7 +11,11 @@ import java.nio.charset.StandardCharsets;
  * <pre>
  * 'I'                                → format (4), epoch (8), partitions (4), node (UTF-8)
  * 'L' partition (4) first line (8)   → count (4), the lines
- * 'S' partition (4) batch number (8) → lines before (8), count (4), bytes (4), checksum (4), promise (8)
+ * 'S' partition (4) batch number (8) → lines before (8), count (4), bytes (4), checksum (4), promise (8),
+ *                                      epoch (8), lines before the epoch (8)
+ * 'B' partition (4)                  → lines before the epoch (8); absent means 0
+ * 'M'                                → of the machine that has it open: fsync (1), its start (UTF-8)
+ * 'C'                                → nothing; there when the journal was closed in order
  * 'A' partition (4)                  → last acknowledged batch (8), its last line (8), its promise (8)
  * </pre>
  */
@@ -20,7 +24,10 @@ final class JournalKeys {
   static final byte[] IDENTITY = {'I'};
   static final int CHUNK_HEAD_BYTES = Integer.BYTES;
 
-  private static final int SEAL_BYTES = 2 * Long.BYTES + 3 * Integer.BYTES;
+  static final byte[] MACHINE = {'M'};
+  static final byte[] CLOSED = {'C'};
+
+  private static final int SEAL_BYTES = 4 * Long.BYTES + 3 * Integer.BYTES;
   private static final int ACKED_BYTES = 3 * Long.BYTES;
 
   private JournalKeys() {}
@@ -77,20 +84,58 @@ final class JournalKeys {
         .putInt(seal.bytes())
         .putInt(seal.checksum())
         .putLong(seal.lowWatermarkEpochMillis())
+        .putLong(seal.epoch())
+        .putLong(seal.linesBeforeEpoch())
         .array();
   }
 
-  static Seal seal(byte[] key, byte[] value) {
+  /**
+   * A seal.
+   *
+   * @param firstEpoch of seals that were written when a journal had one epoch only
+   */
+  static Seal seal(byte[] key, byte[] value, long firstEpoch) {
     ByteBuffer name = ByteBuffer.wrap(key);
     ByteBuffer in = ByteBuffer.wrap(value);
+    long linesBefore = in.getLong();
+    int count = in.getInt();
+    int bytes = in.getInt();
+    int checksum = in.getInt();
+    long promise = in.getLong();
+    boolean hasEpoch = in.hasRemaining();
     return new Seal(
         name.getInt(1),
+        hasEpoch ? in.getLong() : firstEpoch,
+        hasEpoch ? in.getLong() : 0,
         name.getLong(1 + Integer.BYTES),
-        in.getLong(),
-        in.getInt(),
-        in.getInt(),
-        in.getInt(),
-        in.getLong());
+        linesBefore,
+        count,
+        bytes,
+        checksum,
+        promise);
+  }
+
+  static byte[] epochBegin(int partition) {
+    return ByteBuffer.allocate(1 + Integer.BYTES).put((byte) 'B').putInt(partition).array();
+  }
+
+  static byte[] number(long value) {
+    return ByteBuffer.allocate(Long.BYTES).putLong(value).array();
+  }
+
+  static byte[] machine(boolean fsync, String start) {
+    byte[] name = start.getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(1 + name.length).put((byte) (fsync ? 1 : 0)).put(name).array();
+  }
+
+  /** Whether writes waited for the disk. */
+  static boolean waitedForTheDisk(byte[] machine) {
+    return machine[0] == 1;
+  }
+
+  /** Which start of which machine it was. */
+  static String machineStart(byte[] machine) {
+    return new String(machine, 1, machine.length - 1, StandardCharsets.UTF_8);
   }
 
   static byte[] acked(int partition) {

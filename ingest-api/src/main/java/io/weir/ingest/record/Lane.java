@@ -27,6 +27,8 @@ final class Lane {
 
   private long appendedLines;
 
+  private final long epoch;
+  private final long linesBeforeEpoch;
   private final Deque<SealedBatch> sealed = new ArrayDeque<>();
   private long sealedBatches;
   private long sealedLines;
@@ -35,9 +37,15 @@ final class Lane {
   private boolean heartbeatUnderWay;
   private long notBeforeNanos;
 
-  /** Takes up what the journal holds for the partition. */
-  Lane(int partition, Journal.Found found, long nowNanos) {
+  /**
+   * Takes up what the journal holds for the partition.
+   *
+   * @param epoch the opening of the journal
+   */
+  Lane(int partition, long epoch, Journal.Found found, long nowNanos) {
     this.partition = partition;
+    this.epoch = epoch;
+    this.linesBeforeEpoch = found.linesBeforeEpoch();
     sealedBatches = found.ackedBatches();
     sealedLines = found.ackedLines();
     promiseEpochMillis = found.promiseEpochMillis();
@@ -58,6 +66,16 @@ final class Lane {
 
   int partition() {
     return partition;
+  }
+
+  /** The opening of the journal in which lines are added. */
+  long epoch() {
+    return epoch;
+  }
+
+  /** Lines of the partition that were added in earlier ones. */
+  long linesBeforeEpoch() {
+    return linesBeforeEpoch;
   }
 
   // -- of whoever holds the turn to commit

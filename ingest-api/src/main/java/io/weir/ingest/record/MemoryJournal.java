@@ -25,6 +25,21 @@ final class MemoryJournal implements Journal {
   }
 
   @Override
+  public boolean isNew() {
+    return true;
+  }
+
+  @Override
+  public boolean mayLackItsEnd() {
+    return false;
+  }
+
+  @Override
+  public void begin(JournalIdentity next, List<Seal> seals) {
+    throw new IllegalStateException("a journal in memory is always new");
+  }
+
+  @Override
   public Found found(int partition) {
     return Found.NOTHING;
   }

@@ -133,7 +133,7 @@ final class RecordSender {
       byte[] retained = batch.lines();
       byte[] lines = retained == null ? journal.read(batch.seal()) : retained;
       lane.batchUnderWay(true);
-      send(outlet, lane, batch.seal().header(journal.identity()), lines);
+      send(outlet, lane, batch.seal().header(journal.identity().node()), lines, false);
     }
   }
 
@@ -160,13 +160,14 @@ final class RecordSender {
       BatchHeader header =
           new BatchHeader(
               journal.identity().node(),
-              journal.identity().epoch(),
+              lane.epoch(),
               lane.sealedBatches(),
               0,
               lane.promiseEpochMillis(),
               lane.sealedLines(),
+              lane.linesBeforeEpoch(),
               departing);
-      send(outlet, lane, header, NO_LINES);
+      send(outlet, lane, header, NO_LINES, true);
     }
   }
 
@@ -174,14 +175,14 @@ final class RecordSender {
     return clock.nowNanos() - lane.notBeforeNanos() < 0;
   }
 
-  private void send(Outlet outlet, Lane lane, BatchHeader header, byte[] lines) {
+  private void send(Outlet outlet, Lane lane, BatchHeader header, byte[] lines, boolean heartbeat) {
     underWayBytes += lines.length;
     outlet.send(
         lane.partition(),
         header,
         lines,
         failure -> {
-          answers.add(new Answer(outlet, lane, header.isHeartbeat(), lines.length, failure));
+          answers.add(new Answer(outlet, lane, heartbeat, lines.length, failure));
           wakeLoop.run();
         });
   }

@@ -62,11 +62,12 @@ public final class RecordingEngine {
     this.watermark = new LowWatermark(decisionClock::nowEpochMillis);
     int partitions = journal.identity().partitions();
     this.statistics = new RecordStatistics(partitions);
+    BatchCutter cutter = new BatchCutter(config.maxBatchLines(), config.maxBatchBytes());
+    Opening.begin(journal, cutter, clock.nowEpochMillis());
     List<Lane> lanes = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
       lanes.add(lane(journal, partition, statistics, clock));
     }
-    BatchCutter cutter = new BatchCutter(config.maxBatchLines(), config.maxBatchBytes());
     this.connector = new OutletConnector(outlets, threads.opener(), threads.wake(), clock);
     Sealer sealer =
         new Sealer(journal, lanes, watermark, cutter, config.linger().toNanos(), statistics, clock);
@@ -96,7 +97,7 @@ public final class RecordingEngine {
     for (Chunk chunk : found.unsealed()) {
       statistics.found(chunk.count(), chunk.lines().length);
     }
-    return new Lane(partition, found, clock.nowNanos());
+    return new Lane(partition, journal.identity().epoch(), found, clock.nowNanos());
   }
 
   /** See {@link CallLog#begin}. */

@@ -22,6 +22,8 @@ import org.rocksdb.Slice;
 import org.rocksdb.WALRecoveryMode;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A journal in RocksDB's write-ahead log. What was appended survives a kill of the process, since
@@ -41,6 +43,10 @@ final class RocksJournal implements Journal {
   /** Table files kept open; a backlog is read from its beginning on, a few files at a time. */
   private static final int OPEN_FILES = 64;
 
+  private static final Logger LOG = LoggerFactory.getLogger(RocksJournal.class);
+
+  private static final String MACHINE_START = machineStart();
+
   static {
     RocksDB.loadLibrary();
   }
@@ -48,13 +54,25 @@ final class RocksJournal implements Journal {
   private final Options options;
   private final WriteOptions writeOptions;
   private final RocksDB db;
-  private final JournalIdentity identity;
+  private final boolean fsync;
+  private final boolean isNew;
+  private final boolean mayLackItsEnd;
+  private volatile JournalIdentity identity;
 
   /** What was acknowledged, by partition; of the sealing thread. */
   private final Map<Integer, Seal> ackedNotTrimmed = new HashMap<>();
 
   private RocksJournal(
-      Options options, WriteOptions writeOptions, RocksDB db, JournalIdentity identity) {
+      Options options,
+      WriteOptions writeOptions,
+      RocksDB db,
+      JournalIdentity identity,
+      boolean fsync,
+      boolean isNew,
+      boolean mayLackItsEnd) {
+    this.fsync = fsync;
+    this.isNew = isNew;
+    this.mayLackItsEnd = mayLackItsEnd;
     this.options = options;
     this.writeOptions = writeOptions;
     this.db = db;
@@ -86,16 +104,21 @@ final class RocksJournal implements Journal {
       Files.createDirectories(folder);
       db = RocksDB.open(options, folder.toString());
       byte[] stored = db.get(JournalKeys.IDENTITY);
-      JournalIdentity identity;
-      if (stored == null) {
-        identity = fresh.get();
-        try (WriteOptions durably = new WriteOptions().setSync(true)) {
-          db.put(durably, JournalKeys.IDENTITY, JournalKeys.identity(identity));
+      JournalIdentity identity = stored == null ? fresh.get() : JournalKeys.identity(stored);
+      boolean mayLackItsEnd = mayLackItsEnd(db);
+      try (WriteOptions durably = new WriteOptions().setSync(true);
+          WriteBatch batch = new WriteBatch()) {
+        if (stored == null) {
+          batch.put(JournalKeys.IDENTITY, JournalKeys.identity(identity));
         }
-      } else {
-        identity = JournalKeys.identity(stored);
+        if (!mayLackItsEnd) { // else it is said by the next opening, when this one ends at once
+          batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, MACHINE_START));
+          batch.delete(JournalKeys.CLOSED);
+        }
+        db.write(durably, batch);
       }
-      return new RocksJournal(options, writeOptions, db, identity);
+      return new RocksJournal(
+          options, writeOptions, db, identity, fsync, stored == null, mayLackItsEnd);
     } catch (IOException | RocksDBException | JournalException | RuntimeException failure) {
       if (db != null) {
         db.close();
@@ -103,6 +126,24 @@ final class RocksJournal implements Journal {
       writeOptions.close();
       options.close();
       throw startException(folder, failure);
+    }
+  }
+
+  private static boolean mayLackItsEnd(RocksDB db) throws RocksDBException {
+    byte[] machine = db.get(JournalKeys.MACHINE);
+    return machine != null
+        && db.get(JournalKeys.CLOSED) == null
+        && !JournalKeys.waitedForTheDisk(machine)
+        && !JournalKeys.machineStart(machine).equals(MACHINE_START);
+  }
+
+  /** Names this start of this machine where the system can tell; else empty. */
+  private static String machineStart() {
+    Path told = Path.of("/proc/sys/kernel/random/boot_id");
+    try {
+      return Files.isReadable(told) ? Files.readString(told).strip() : "";
+    } catch (IOException untold) {
+      return "";
     }
   }
 
@@ -130,8 +171,42 @@ final class RocksJournal implements Journal {
   }
 
   @Override
+  public boolean isNew() {
+    return isNew;
+  }
+
+  @Override
+  public boolean mayLackItsEnd() {
+    return mayLackItsEnd;
+  }
+
+  @Override
+  public void begin(JournalIdentity next, List<Seal> seals) throws JournalException {
+    try (WriteOptions durably = new WriteOptions().setSync(true);
+        WriteBatch batch = new WriteBatch()) {
+      for (int partition = 0; partition < next.partitions(); partition++) {
+        batch.put(
+            JournalKeys.epochBegin(partition), JournalKeys.number(found(partition).sealedLines()));
+      }
+      for (Seal seal : seals) {
+        batch.put(JournalKeys.seal(seal.partition(), seal.batchSequence()), JournalKeys.seal(seal));
+        batch.put(
+            JournalKeys.epochBegin(seal.partition()), JournalKeys.number(seal.linesThrough()));
+      }
+      batch.put(JournalKeys.IDENTITY, JournalKeys.identity(next));
+      batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, MACHINE_START));
+      batch.delete(JournalKeys.CLOSED);
+      db.write(durably, batch);
+    } catch (RocksDBException failure) {
+      throw unwritable(failure);
+    }
+    identity = next;
+  }
+
+  @Override
   public Found found(int partition) throws JournalException {
     try {
+      byte[] begin = db.get(JournalKeys.epochBegin(partition));
       long ackedBatches = 0;
       long ackedLines = 0;
       long promise = 0;
@@ -146,14 +221,20 @@ final class RocksJournal implements Journal {
       scan(
           JournalKeys.seal(partition, ackedBatches + 1),
           JournalKeys.seal(partition, Long.MAX_VALUE),
-          (key, value) -> seals.add(JournalKeys.seal(key, value)));
+          (key, value) -> seals.add(JournalKeys.seal(key, value, identity.epoch())));
       long sealedLines = seals.isEmpty() ? ackedLines : seals.get(seals.size() - 1).linesThrough();
       List<Chunk> unsealed = new ArrayList<>();
       scan(
           JournalKeys.line(partition, sealedLines + 1),
           JournalKeys.line(partition, Long.MAX_VALUE),
           (key, value) -> unsealed.add(chunk(partition, key, value)));
-      return new Found(ackedBatches, ackedLines, promise, seals, unsealed);
+      return new Found(
+          ackedBatches,
+          ackedLines,
+          promise,
+          begin == null ? 0 : ByteBuffer.wrap(begin).getLong(),
+          seals,
+          unsealed);
     } catch (RocksDBException failure) {
       throw new JournalException("the journal cannot be read: " + failure.getMessage(), failure);
     }
@@ -283,6 +364,11 @@ final class RocksJournal implements Journal {
 
   @Override
   public void close() {
+    try (WriteOptions durably = new WriteOptions().setSync(true)) {
+      db.put(durably, JournalKeys.CLOSED, new byte[0]);
+    } catch (RocksDBException failure) {
+      LOG.warn("journal_not_closed_in_order detail=\"{}\"", failure.getMessage());
+    }
     db.close();
     writeOptions.close();
     options.close();

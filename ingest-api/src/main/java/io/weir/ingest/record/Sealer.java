@@ -100,6 +100,8 @@ final class Sealer {
       Seal seal =
           new Seal(
               lane.partition(),
+              lane.epoch(),
+              lane.linesBeforeEpoch(),
               ++sequence,
               linesBefore,
               count,

@@ -97,6 +97,8 @@ abstract class JournalContract {
     byte[] bytes = bytes(lines);
     return new Seal(
         partition,
+        IDENTITY.epoch(),
+        0,
         sequence,
         linesBefore,
         count(lines),

@@ -66,7 +66,7 @@ final class RocksJournalIT extends JournalContract {
     reopen();
 
     assertEquals(
-        new Journal.Found(1, 2, seal.lowWatermarkEpochMillis(), List.of(), List.of()),
+        new Journal.Found(1, 2, seal.lowWatermarkEpochMillis(), 0, List.of(), List.of()),
         journal.found(0));
   }
 

@@ -19,9 +19,9 @@ import org.apache.kafka.common.header.Header;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts calls the obvious way: every line of every batch, each batch number once, each caller's id
- * once, and of each id the first settlement, in the window of its call. Keeps every batch number
- * and every caller's id it saw in memory. Not safe for threads.
+ * Counts calls the obvious way: every line of every batch, each position of a journal once, each
+ * caller's id once, and of each id the first settlement, in the window of its call. Keeps the runs
+ * of positions and every caller's id it saw in memory. Not safe for threads.
  */
 final class Recount {
   /** How far ahead of the broker's clock a call may be dated. */
@@ -30,7 +30,7 @@ final class Recount {
   private final long windowMillis;
   private final long latenessMillis;
   private final int partitions;
-  private final Set<String> batches = new HashSet<>();
+  private final Map<String, Positions> journals = new HashMap<>();
   private final Set<String> callerIds = new HashSet<>();
   private final Map<Slot, Tally> tallies = new HashMap<>();
   private long lines;
@@ -64,25 +64,22 @@ final class Recount {
       return;
     }
     lines += found;
-    String number =
-        record.partition()
-            + "/"
-            + header.node()
-            + "/"
-            + header.nodeEpoch()
-            + "/"
-            + header.batchSequence();
-    if (!batches.add(number)) {
-      duplicates += found;
-      return;
-    }
+    Positions known =
+        journals.computeIfAbsent(
+            record.partition() + "/" + header.node() + "/" + header.nodeEpoch(),
+            first -> new Positions());
+    long position = header.linesBefore();
     int start = 0;
     while (start < value.length) {
       int end = start;
       while (end < value.length && value[end] != '\n') {
         end++;
       }
-      addLine(record, value, start, end - start);
+      if (known.add(++position)) {
+        addLine(record, value, start, end - start);
+      } else {
+        duplicates++;
+      }
       start = end + 1;
     }
   }

@@ -7,23 +7,33 @@ import io.weir.topics.model.PartitionProgress.State;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every ingest journal that is known in one partition, and what they promise together. Judged by
- * the promises in the partition and the broker's time stamps alone, so that a replay judges alike.
- * Not safe for threads.
+ * Every ingest journal of which something is awaited in one partition, and what they promise
+ * together. Judged by the promises in the partition and the broker's time stamps alone, so that a
+ * replay judges alike. Not safe for threads.
  *
- * <p>A journal is <em>departed</em> when its node stopped cleanly or a newer journal of the same
- * node appeared, <em>silent</em> when its promise lags behind the newest one by more than the hold,
- * else <em>live</em>. The watermark is the least promise of the live ones.
+ * <p>A journal is <em>departed</em> when its node has said that it holds nothing more,
+ * <em>lost</em> when a newer journal of the same node appeared without that, <em>silent</em> when
+ * its promise lags behind the newest one by more than the hold, else <em>live</em>. The watermark
+ * is the least promise of the live ones.
+ *
+ * <p>Memory and the work per record follow the journals that may still speak: a departed one
+ * without a hole leaves for {@link DepartedNodes} an hour later. Should there be more than {@link
+ * #MAX_TRACKS} others, the one that was silent for longest leaves too, and what it may hide stays a
+ * {@link Doubts doubt}; it is known again when it speaks. No record is refused for want of room.
  */
 final class NodeBook {
-  /** Most journals known in a partition; bounds the progress record and the work per batch. */
+  /** Most journals awaited in a partition; bounds the progress record and the work per batch. */
   static final int MAX_TRACKS = 1_000;
+
+  /** For so long a departed journal is still told of: positions of its calls are asked for. */
+  static final long TOLD_AFTER_DEPARTURE_MILLIS = 3_600_000L;
 
   /** A journal is forgotten this long after calls of it would be refused for their age. */
   private static final long FORGET_AFTER_MILLIS = 24 * 3_600_000L;
@@ -33,58 +43,75 @@ final class NodeBook {
 
   private final CountSettings settings;
   private final ByteStore store;
+  private final DepartedNodes left;
+  private final Doubts hidden;
   private final Map<Id, NodeTrack> tracks = new HashMap<>();
   private final Map<String, Id> newestOfNode = new HashMap<>();
+  private long nextTidyAtMillis;
 
   private record Id(String node, long epoch) {}
 
   NodeBook(CountSettings settings, ByteStore store) {
     this.settings = settings;
     this.store = store;
-    for (ByteStore.Entry entry : store.scan(FIRST_KEY, BEHIND_LAST_KEY, MAX_TRACKS)) {
+    this.left = new DepartedNodes(store);
+    this.hidden = new Doubts(store);
+    for (ByteStore.Entry entry : store.scan(FIRST_KEY, BEHIND_LAST_KEY, Integer.MAX_VALUE)) {
       remember(NodeTrackBytes.decode(entry.value()));
     }
   }
 
+  /** What is known of the lines of a batch. */
   NodeTrack.Verdict judge(BatchHeader header) {
-    NodeTrack track = tracks.get(new Id(header.node(), header.nodeEpoch()));
-    return track == null ? NodeTrack.Verdict.NEW : track.judge(header.batchSequence());
+    NodeTrack track = find(header);
+    return track == null ? NodeTrack.Verdict.NEW : track.judge(header);
   }
 
-  /** Whether a record of this journal can be taken: it is known, or there is room for it. */
-  boolean hasRoomFor(BatchHeader header, long atEpochMillis) {
-    if (tracks.containsKey(new Id(header.node(), header.nodeEpoch()))) {
-      return true;
+  /** What is known of one line of a batch. */
+  NodeTrack.Verdict judge(BatchHeader header, long line) {
+    NodeTrack track = find(header);
+    return track == null ? NodeTrack.Verdict.NEW : track.judge(line);
+  }
+
+  private @Nullable NodeTrack find(BatchHeader header) {
+    NodeTrack track = tracks.get(new Id(header.node(), header.nodeEpoch()));
+    if (track == null) {
+      track = left.remove(header.node(), header.nodeEpoch());
+      if (track != null) {
+        keep(track);
+      }
     }
-    if (tracks.size() >= MAX_TRACKS) {
-      forgetOld(atEpochMillis);
-    }
-    return tracks.size() < MAX_TRACKS;
+    return track;
   }
 
   /**
-   * Notes a heartbeat, or a batch that was judged new. A promise is never believed beyond the
-   * broker's clock: that promises less than the node did, and so is safe, and a node whose clock is
-   * wrong cannot close a window before its time.
+   * Notes a heartbeat, or a batch with a line that was judged new. A promise is never believed
+   * beyond the broker's clock: that promises less than the node did, and so is safe, and a node
+   * whose clock is wrong cannot close a window before its time.
    *
    * @param beginsMidway whether the partition's first records were gone before it was first read,
    *     so that a journal's first batch seen need not be its first
+   * @return the greatest promise the journal has made
    */
-  void note(BatchHeader header, long atEpochMillis, boolean beginsMidway) {
-    Id id = new Id(header.node(), header.nodeEpoch());
+  long note(BatchHeader header, long atEpochMillis, boolean beginsMidway) {
     long promise = Math.min(header.lowWatermarkEpochMillis(), atEpochMillis);
-    NodeTrack track = tracks.get(id);
+    NodeTrack track = find(header);
     if (track == null) {
-      forgetOld(atEpochMillis);
-      long base = header.batchSequence() - (header.isHeartbeat() ? 0 : 1);
-      track = NodeTrack.first(header, promise, beginsMidway ? base : 0, atEpochMillis);
+      long base = beginsMidway ? header.linesBefore() : header.linesBeforeEpoch();
+      track = NodeTrack.first(header, promise, base, atEpochMillis);
     }
     NodeTrack next =
         header.isHeartbeat()
             ? track.withHeartbeat(header, promise, atEpochMillis)
             : track.withBatch(header, promise, atEpochMillis);
-    remember(next);
-    store.put(key(id), NodeTrackBytes.encode(next));
+    keep(next);
+    tidy(next, atEpochMillis);
+    return next.newestPromise();
+  }
+
+  private void keep(NodeTrack track) {
+    remember(track);
+    store.put(key(track), NodeTrackBytes.encode(track));
   }
 
   private void remember(NodeTrack track) {
@@ -94,35 +121,69 @@ final class NodeBook {
         track.node(), id, (one, other) -> one.epoch() >= other.epoch() ? one : other);
   }
 
-  private void forgetOld(long atEpochMillis) {
-    long horizon = atEpochMillis - settings.latenessMillis() - FORGET_AFTER_MILLIS;
-    List<Id> old = new ArrayList<>();
-    tracks.forEach(
-        (id, track) -> {
-          if (track.lastAtEpochMillis() < horizon) {
-            old.add(id);
-          }
-        });
-    for (Id id : old) {
-      tracks.remove(id);
-      newestOfNode.remove(id.node(), id);
-      store.delete(key(id));
+  /** Lets go of what is not awaited any more: once an hour, and when there are too many. */
+  private void tidy(NodeTrack spoken, long atEpochMillis) {
+    if (atEpochMillis >= nextTidyAtMillis) {
+      nextTidyAtMillis = atEpochMillis + TOLD_AFTER_DEPARTURE_MILLIS;
+      for (NodeTrack track : List.copyOf(tracks.values())) {
+        if (!isSame(track, spoken) && isOver(track, atEpochMillis)) {
+          letGo(track, atEpochMillis);
+        }
+      }
+    }
+    while (tracks.size() > MAX_TRACKS) {
+      tracks.values().stream()
+          .filter(track -> !isSame(track, spoken))
+          .min(
+              Comparator.comparing((NodeTrack track) -> !isIdle(track))
+                  .thenComparingLong(NodeTrack::lastAtEpochMillis))
+          .ifPresent(track -> letGo(track, atEpochMillis));
     }
   }
 
-  /** The greatest promise any journal made; 0 when none did. */
-  long newestPromise() {
-    long newest = 0;
-    for (NodeTrack track : tracks.values()) {
-      newest = Math.max(newest, track.newestPromise());
+  private static boolean isSame(NodeTrack one, NodeTrack other) {
+    return one.epoch() == other.epoch() && one.node().equals(other.node());
+  }
+
+  private boolean isOver(NodeTrack track, long atEpochMillis) {
+    long age = atEpochMillis - track.lastAtEpochMillis();
+    return isIdle(track) ? age >= TOLD_AFTER_DEPARTURE_MILLIS : age > forgetAfterMillis();
+  }
+
+  /** Whether nothing rests on a journal: it has departed, and no lost one before it needs it. */
+  private boolean isIdle(NodeTrack track) {
+    return track.isFinished()
+        && tracks.values().stream()
+            .noneMatch(
+                other ->
+                    other.node().equals(track.node())
+                        && other.epoch() < track.epoch()
+                        && !other.departed());
+  }
+
+  private long forgetAfterMillis() {
+    return settings.latenessMillis() + FORGET_AFTER_MILLIS;
+  }
+
+  private void letGo(NodeTrack track, long atEpochMillis) {
+    Id id = new Id(track.node(), track.epoch());
+    long expiresAt = track.lastAtEpochMillis() + forgetAfterMillis();
+    if (expiresAt > atEpochMillis) {
+      for (Interval doubt : doubts(track, Long.MAX_VALUE)) {
+        hidden.add(doubt, expiresAt);
+      }
+      left.add(track, atEpochMillis - forgetAfterMillis());
     }
-    return newest;
+    tracks.remove(id);
+    newestOfNode.remove(id.node(), id);
+    store.delete(key(track));
+    hidden.expire(atEpochMillis);
   }
 
   /**
    * The least promise of the live journals; when none is live, the greatest that is believed.
    *
-   * @param newestPromise see {@link #newestPromise}
+   * @param newestPromise the greatest promise any journal made
    */
   long watermark(long newestPromise) {
     long holdUntil = newestPromise - settings.maxHoldMillis();
@@ -131,7 +192,7 @@ final class NodeBook {
     for (NodeTrack track : tracks.values()) {
       long promise = track.promise(holdUntil);
       greatest = Math.max(greatest, promise);
-      if (!isDeparted(track) && promise >= holdUntil) {
+      if (isAwaited(track) && promise >= holdUntil) {
         least = Math.min(least, promise);
       }
     }
@@ -141,18 +202,23 @@ final class NodeBook {
   /** The event times for which calls may be missing. */
   List<Interval> doubts(long newestPromise) {
     long holdUntil = newestPromise - settings.maxHoldMillis();
-    List<Interval> doubts = new ArrayList<>();
+    List<Interval> doubts = new ArrayList<>(hidden.all());
     for (NodeTrack track : tracks.values()) {
-      doubts.addAll(track.holes());
-      NodeTrack successor = successor(track);
-      if (track.departed()) {
-        continue;
-      }
-      if (successor != null) {
-        doubts.add(new Interval(track.newestPromise(), successor.firstAtEpochMillis()));
-      } else if (track.promise(holdUntil) < holdUntil) {
-        doubts.add(new Interval(track.promise(holdUntil), Long.MAX_VALUE));
-      }
+      doubts.addAll(doubts(track, holdUntil));
+    }
+    return doubts;
+  }
+
+  private List<Interval> doubts(NodeTrack track, long holdUntil) {
+    List<Interval> doubts = new ArrayList<>(track.holes());
+    if (track.departed()) {
+      return doubts;
+    }
+    NodeTrack successor = successor(track);
+    if (successor != null) {
+      doubts.add(new Interval(track.newestPromise(), successor.firstAtEpochMillis()));
+    } else if (track.promise(holdUntil) < holdUntil) {
+      doubts.add(new Interval(track.promise(holdUntil), Long.MAX_VALUE));
     }
     return doubts;
   }
@@ -163,23 +229,30 @@ final class NodeBook {
     List<PartitionProgress.Node> nodes = new ArrayList<>(tracks.size());
     for (NodeTrack track : tracks.values()) {
       long promise = track.promise(holdUntil);
-      State state =
-          isDeparted(track) ? State.DEPARTED : promise < holdUntil ? State.SILENT : State.LIVE;
       nodes.add(
           new PartitionProgress.Node(
               track.node(),
               track.epoch(),
               track.lines(),
-              track.contiguous(),
               track.missing(),
               promise,
-              state));
+              state(track, promise, holdUntil)));
     }
     return nodes;
   }
 
-  private boolean isDeparted(NodeTrack track) {
-    return track.departed() || successor(track) != null;
+  private State state(NodeTrack track, long promise, long holdUntil) {
+    if (track.departed()) {
+      return State.DEPARTED;
+    }
+    if (successor(track) != null) {
+      return State.LOST;
+    }
+    return promise < holdUntil ? State.SILENT : State.LIVE;
+  }
+
+  private boolean isAwaited(NodeTrack track) {
+    return !track.departed() && successor(track) == null;
   }
 
   private @Nullable NodeTrack successor(NodeTrack track) {
@@ -187,11 +260,11 @@ final class NodeBook {
     return newest == null || newest.epoch() == track.epoch() ? null : tracks.get(newest);
   }
 
-  private static byte[] key(Id id) {
-    byte[] node = id.node().getBytes(StandardCharsets.UTF_8);
+  private static byte[] key(NodeTrack track) {
+    byte[] node = track.node().getBytes(StandardCharsets.UTF_8);
     return ByteBuffer.allocate(9 + node.length)
         .put(FIRST_KEY)
-        .putLong(id.epoch())
+        .putLong(track.epoch())
         .put(node)
         .array();
   }

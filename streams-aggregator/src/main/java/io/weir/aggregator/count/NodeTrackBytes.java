@@ -4,9 +4,9 @@ package io.weir.aggregator.count;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A node's track as a stored value: version 1. */
+/** A node's track as a stored value: version 2, which knows lines where version 1 knew batches. */
 final class NodeTrackBytes {
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
 
   private NodeTrackBytes() {}
 
@@ -18,7 +18,7 @@ final class NodeTrackBytes {
             .integer(track.epoch())
             .integer(track.forgottenThrough())
             .integer(track.forgottenMissing())
-            .integer(track.headSequence())
+            .integer(track.headLine())
             .integer(track.headPromiseEpochMillis())
             .integer(track.headAtEpochMillis())
             .bool(track.departed())
@@ -30,7 +30,6 @@ final class NodeTrackBytes {
           .integer(span.first())
           .integer(span.last())
           .integer(span.promiseEpochMillis())
-          .integer(span.linesEnd())
           .integer(span.revealedAtEpochMillis());
     }
     return value.toBytes();
@@ -42,7 +41,7 @@ final class NodeTrackBytes {
     long epoch = value.integer();
     long forgottenThrough = value.integer();
     long forgottenMissing = value.integer();
-    long headSequence = value.integer();
+    long headLine = value.integer();
     long headPromise = value.integer();
     long headAt = value.integer();
     boolean departed = value.bool();
@@ -51,9 +50,7 @@ final class NodeTrackBytes {
     int size = value.count();
     List<Span> spans = new ArrayList<>(size);
     for (int i = 0; i < size; i++) {
-      spans.add(
-          new Span(
-              value.integer(), value.integer(), value.integer(), value.integer(), value.integer()));
+      spans.add(new Span(value.integer(), value.integer(), value.integer(), value.integer()));
     }
     return new NodeTrack(
         node,
@@ -61,7 +58,7 @@ final class NodeTrackBytes {
         spans,
         forgottenThrough,
         forgottenMissing,
-        headSequence,
+        headLine,
         headPromise,
         headAt,
         departed,

@@ -10,6 +10,7 @@ import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,8 @@ public final class PartitionCounter {
 
   /** Begins the key of an id that was settled; 0 and 1 begin those of calls, by their verdict. */
   private static final int SETTLED_ID = 2;
+
+  private static final String TOO_OLD = " of its journal is too old to be told apart";
 
   private static final byte[] CACHE_LOSS = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
 
@@ -193,10 +196,6 @@ public final class PartitionCounter {
       refuse(value, "header count says " + header.count() + ", the value has " + lines.count());
       return;
     }
-    if (!nodes.hasRoomFor(header, state.appendEpochMillis)) {
-      refuse(value, "more than " + NodeBook.MAX_TRACKS + " journals in the partition");
-      return;
-    }
     if (!header.isHeartbeat()) {
       switch (nodes.judge(header)) {
         case SEEN -> {
@@ -205,34 +204,49 @@ public final class PartitionCounter {
           return;
         }
         case FORGOTTEN -> {
-          refuse(value, "batch_seq " + header.batchSequence() + " is too old to be told apart");
+          refuse(value, "line " + header.linesEnd() + TOO_OLD);
           return;
         }
-        case NEW -> takeLines(value);
+        case NEW -> takeLines(value, line -> NodeTrack.Verdict.NEW);
+        case MIXED -> takeLines(value, line -> nodes.judge(header, header.linesBefore() + line));
       }
     }
-    nodes.note(header, state.appendEpochMillis, state.beginsMidway);
-    state.newestPromiseEpochMillis =
-        Math.max(state.newestPromiseEpochMillis, nodes.newestPromise());
+    long promise = nodes.note(header, state.appendEpochMillis, state.beginsMidway);
+    state.newestPromiseEpochMillis = Math.max(state.newestPromiseEpochMillis, promise);
     writeFolds();
     advance();
   }
 
-  private void takeLines(byte[] value) {
-    for (int line = 0; line < lines.count(); line++) {
-      int start = lines.start(line);
-      int end = lines.end(line);
-      String reason;
-      try {
-        reason = takeCall(reader.read(value, start, end));
-      } catch (MalformedRecordException malformed) {
-        reason = String.valueOf(malformed.getMessage());
-      }
+  /**
+   * Takes the lines of a batch.
+   *
+   * @param judge what is known of a line, by its number in the batch, from 1
+   */
+  private void takeLines(byte[] value, IntFunction<NodeTrack.Verdict> judge) {
+    for (int line = 1; line <= lines.count(); line++) {
       state.received++;
+      String reason =
+          switch (judge.apply(line)) {
+            case SEEN -> {
+              state.duplicate++;
+              yield null;
+            }
+            case FORGOTTEN, MIXED -> "line " + line + TOO_OLD;
+            case NEW -> takeLine(value, line);
+          };
       if (reason != null) {
         state.quarantined++;
-        output.quarantine(Arrays.copyOfRange(value, start, end), line + 1, reason);
+        byte[] bytes = Arrays.copyOfRange(value, lines.start(line - 1), lines.end(line - 1));
+        output.quarantine(bytes, line, reason);
       }
+    }
+  }
+
+  private @Nullable String takeLine(byte[] value, int line) {
+    try {
+      return takeCall(reader.read(value, lines.start(line - 1), lines.end(line - 1)));
+    } catch (MalformedRecordException malformed) {
+      return String.valueOf(malformed.getMessage());
     }
   }
 

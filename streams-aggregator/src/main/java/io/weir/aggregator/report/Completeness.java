@@ -81,8 +81,7 @@ final class Completeness {
     block.put("node_epoch", node.epoch());
     block.put("state", node.state().name().toLowerCase(Locale.ROOT));
     block.put("lines", node.lines());
-    block.put("batch_seq", node.batchSequence());
-    block.put("missing_batches", node.missingBatches());
+    block.put("missing_lines", node.missingLines());
     block.put("low_watermark", timeOrNull(node.promiseEpochMillis()));
     return block;
   }

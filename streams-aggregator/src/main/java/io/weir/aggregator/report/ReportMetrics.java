@@ -101,9 +101,17 @@ final class ReportMetrics {
         progress -> lag(progress.closedThroughEpochMillis()));
     gauge(
         partition,
-        "weir.missing.batches",
+        "weir.missing.lines",
         progress ->
-            progress.nodes().stream().mapToLong(PartitionProgress.Node::missingBatches).sum());
+            progress.nodes().stream().mapToLong(PartitionProgress.Node::missingLines).sum());
+    gauge(partition, "weir.known.journals", progress -> progress.nodes().size());
+    gauge(
+        partition,
+        "weir.lost.journals",
+        progress ->
+            progress.nodes().stream()
+                .filter(node -> node.state() == PartitionProgress.State.LOST)
+                .count());
     gauge(
         partition,
         "weir.silent.nodes",

@@ -115,13 +115,18 @@ final class UsageReports {
   }
 
   private boolean isReached(UsagePosition position) {
-    return table.progress(position.partition()).stream()
-        .flatMap(progress -> progress.nodes().stream())
-        .anyMatch(
-            node ->
-                node.node().equals(position.node())
-                    && node.epoch() == position.nodeEpoch()
-                    && node.lines() >= position.line());
+    List<PartitionProgress.Node> ofNode =
+        table.progress(position.partition()).stream()
+            .flatMap(progress -> progress.nodes().stream())
+            .filter(node -> node.node().equals(position.node()))
+            .toList();
+    boolean isKnown = ofNode.stream().anyMatch(node -> node.epoch() == position.nodeEpoch());
+    // what departed without a hole is told no longer, once newer epochs of the node are
+    return isKnown
+        ? ofNode.stream()
+            .anyMatch(
+                node -> node.epoch() == position.nodeEpoch() && node.lines() >= position.line())
+        : ofNode.stream().anyMatch(node -> node.epoch() > position.nodeEpoch());
   }
 
   static List<UsagePosition> parse(@Nullable String header) {

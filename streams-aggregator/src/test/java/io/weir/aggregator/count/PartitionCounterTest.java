@@ -14,7 +14,9 @@ import io.weir.topics.model.PartitionProgress.Counters;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class PartitionCounterTest {
@@ -24,6 +26,7 @@ final class PartitionCounterTest {
   private static final long T = 1_000_000_000_000L; // a window boundary
 
   private final Memory memory = new Memory(SETTINGS);
+  private final Map<String, Map<Long, Integer>> lines = new HashMap<>();
 
   @Test
   void take_batchThenPromiseBehindWindowAndGrace_writesFinalThenClose() {
@@ -148,13 +151,13 @@ final class PartitionCounterTest {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
     take("n", 3, T + 12_500, T + 12_000, Calls.allowed("c", "acme", 5, T + 9));
     assertEquals(List.of(), memory.rows());
-    assertEquals(1, memory.publish().nodes().get(0).missingBatches());
+    assertEquals(1, memory.publish().nodes().get(0).missingLines());
 
     take("n", 2, T + 12_600, T + 200, Calls.allowed("b", "acme", 4, T + 8));
 
     assertEquals(12, memory.rows().get(0).count().quantity());
     assertTrue(memory.rows().get(0).complete());
-    assertEquals(0, memory.publish().nodes().get(0).missingBatches());
+    assertEquals(0, memory.publish().nodes().get(0).missingLines());
   }
 
   @Test
@@ -166,7 +169,7 @@ final class PartitionCounterTest {
 
     assertEquals(8, memory.rows().get(0).count().quantity());
     assertFalse(memory.rows().get(0).complete());
-    assertEquals(1, memory.publish().nodes().get(0).missingBatches());
+    assertEquals(1, memory.publish().nodes().get(0).missingLines());
     take("n", 4, T + 100_000, T + 99_000, Calls.allowed("d", "acme", 1, T + 50_000));
     memory.take(Calls.heartbeat("n", 4, T + 130_000), new byte[0], T + 130_000);
     assertTrue(memory.rows().get(1).complete(), "a window the hole cannot reach");
@@ -176,7 +179,7 @@ final class PartitionCounterTest {
   void take_heartbeatAheadOfBatches_revealsTheHole() {
     memory.take(new BatchHeader("n", T, 2, 0, T + 12_000, 2, false), new byte[0], T + 12_001);
 
-    assertEquals(2, memory.publish().nodes().get(0).missingBatches());
+    assertEquals(2, memory.publish().nodes().get(0).missingLines());
     assertTrue(memory.closes().stream().allMatch(row -> row.closedThroughEpochMillis() <= T));
   }
 
@@ -293,7 +296,7 @@ final class PartitionCounterTest {
     memory.skipOffsets(1_000);
     take("n", 500, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
 
-    assertEquals(0, memory.publish().nodes().get(0).missingBatches());
+    assertEquals(0, memory.publish().nodes().get(0).missingLines());
     assertEquals(T + 50, memory.publish().watermarkEpochMillis());
   }
 
@@ -386,10 +389,17 @@ final class PartitionCounterTest {
     return memory.counter.progress().counters();
   }
 
+  /** A batch behind those before it, of which each that was never taken has one line. */
   private void take(
       String node, long sequence, long appendEpochMillis, long promise, CallEvent... calls) {
+    Map<Long, Integer> taken = lines.computeIfAbsent(node, first -> new HashMap<>());
+    taken.put(sequence, calls.length);
+    long linesBefore = 0;
+    for (long before = 1; before < sequence; before++) {
+      linesBefore += taken.getOrDefault(before, 1);
+    }
     memory.take(
-        Calls.batch(node, sequence, calls.length, promise, sequence - 1),
+        Calls.batch(node, sequence, calls.length, promise, linesBefore),
         Calls.value(List.of(calls)),
         appendEpochMillis);
   }

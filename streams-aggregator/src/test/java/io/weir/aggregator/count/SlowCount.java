@@ -91,8 +91,7 @@ final class SlowCount {
     now = Math.max(now, at);
     if (!header.isHeartbeat()) {
       received += calls.size();
-      if (!seenBatches.add(
-          header.node() + "/" + header.nodeEpoch() + "/" + header.batchSequence())) {
+      if (!seenBatches.add(header.node() + "/" + header.nodeEpoch() + "/" + header.linesEnd())) {
         duplicate += calls.size();
         return;
       }
@@ -212,18 +211,20 @@ final class SlowCount {
 
   /** Tries every number as the end of what is believed, from the least to the greatest. */
   private static long believed(List<Arrived> journal, long holdUntil) {
-    TreeSet<Long> batches = new TreeSet<>();
+    TreeSet<Long> lines = new TreeSet<>();
     long greatestNumber = 0;
     for (Arrived one : journal) {
       if (!one.header().isHeartbeat()) {
-        batches.add(one.header().batchSequence());
+        for (long line = one.header().linesBefore() + 1; line <= one.header().linesEnd(); line++) {
+          lines.add(line);
+        }
       }
-      greatestNumber = Math.max(greatestNumber, one.header().batchSequence());
+      greatestNumber = Math.max(greatestNumber, one.header().linesEnd());
     }
     long believed = Math.min(journal.get(0).header().nodeEpoch(), promise(journal.get(0)));
     boolean waiting = false;
     for (long end = 0; end <= greatestNumber; end++) {
-      boolean present = end == 0 || batches.contains(end);
+      boolean present = end == 0 || lines.contains(end);
       if (!present && believed >= holdUntil) {
         waiting = true;
       }
@@ -236,7 +237,7 @@ final class SlowCount {
             Math.max(
                 believed,
                 journal.stream()
-                    .filter(one -> one.header().batchSequence() == bound)
+                    .filter(one -> one.header().linesEnd() == bound)
                     .filter(one -> !isForgotten(one, journal))
                     .mapToLong(SlowCount::promise)
                     .max()
@@ -247,22 +248,22 @@ final class SlowCount {
   }
 
   /**
-   * Of heartbeats that speak of batches still missing only the newest is remembered: an older one
-   * is forgotten when a greater number is heard of before its batch arrives.
+   * Of heartbeats that speak of lines still missing only the newest is remembered: an older one is
+   * forgotten when a greater number is heard of before its line arrives.
    */
   private static boolean isForgotten(Arrived one, List<Arrived> journal) {
-    if (!one.header().isHeartbeat() || one.header().batchSequence() == 0) {
+    if (!one.header().isHeartbeat() || one.header().linesEnd() == 0) {
       return false;
     }
-    long number = one.header().batchSequence();
+    long number = one.header().linesEnd();
     boolean heard = false;
     boolean greaterSince = false;
     for (Arrived other : journal) {
       if (other.order() == one.order()) {
         heard = true;
-      } else if (!other.header().isHeartbeat() && other.header().batchSequence() == number) {
+      } else if (!other.header().isHeartbeat() && other.header().linesEnd() == number) {
         return greaterSince;
-      } else if (heard && other.header().batchSequence() > number) {
+      } else if (heard && other.header().linesEnd() > number) {
         greaterSince = true;
       }
     }

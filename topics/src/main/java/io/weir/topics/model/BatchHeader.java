@@ -6,22 +6,27 @@ package io.weir.topics.model;
  * into batches; a sealed batch is never cut anew, so that a retry or a replay repeats it byte for
  * byte.
  *
+ * <p>A line is named by node, epoch and position. Each opening of a journal is an epoch of its own,
+ * so that a journal that has gone back (a disk restored, power lost) never gives a position to
+ * another line; how its old lines are cut into batches then may differ.
+ *
  * <p>An empty batch (count 0) is a heartbeat. It takes no number of its own: it repeats the number
  * of the last batch sealed for the partition, 0 before the first.
  *
  * @param node the ingest node's name, 1 to 64 of {@code [A-Za-z0-9._-]}
- * @param nodeEpoch identifies the node's journal: epoch milliseconds of its creation; greater for a
- *     journal that replaces a lost one
- * @param batchSequence 1 for the first batch of this node, epoch and partition, then counting up
- *     without a hole
+ * @param nodeEpoch identifies an opening of the node's journal: epoch milliseconds of it; greater
+ *     for a later one
+ * @param batchSequence 1 for the first batch of the node's journal and the partition, then counting
+ *     up; for people, since a journal that has gone back uses numbers again
  * @param count lines in the batch
  * @param lowWatermarkEpochMillis promise that every call this node decided before this time, for
  *     this partition, stands in this batch or in one with a smaller number; half-open, so a call
  *     decided at exactly this time may still come
- * @param linesBefore lines of this node, epoch and partition in batches with a smaller number; the
- *     n-th line of the batch therefore has the position linesBefore + n
- * @param departing true on the last heartbeat of a node that stopped cleanly: it holds nothing back
- *     any more and no promise of it is awaited
+ * @param linesBefore lines of the node's journal and the partition in earlier batches; the n-th
+ *     line of the batch therefore has the position linesBefore + n
+ * @param linesBeforeEpoch lines of them that are of earlier epochs; at most linesBefore
+ * @param departing true on the last heartbeat of an epoch, when the node stopped cleanly or has
+ *     opened its journal anew: it holds no other line of the epoch and no promise of it is awaited
  */
 public record BatchHeader(
     String node,
@@ -30,6 +35,7 @@ public record BatchHeader(
     int count,
     long lowWatermarkEpochMillis,
     long linesBefore,
+    long linesBeforeEpoch,
     boolean departing) {
 
   /** Most lines in one batch; bounds what one poll of a consumer can hold. */
@@ -48,6 +54,24 @@ public record BatchHeader(
     Numbers.require("batch_seq", batchSequence, count == 0 ? 0 : 1);
     Numbers.require("low_watermark_ms", lowWatermarkEpochMillis, 0);
     Numbers.require("lines_before", linesBefore, 0);
+    Numbers.require("lines_before_epoch", linesBeforeEpoch, 0, linesBefore);
+  }
+
+  /** The header of a journal that was opened once. */
+  public BatchHeader(
+      String node,
+      long nodeEpoch,
+      long batchSequence,
+      int count,
+      long lowWatermarkEpochMillis,
+      long linesBefore,
+      boolean departing) {
+    this(node, nodeEpoch, batchSequence, count, lowWatermarkEpochMillis, linesBefore, 0, departing);
+  }
+
+  /** The position of the batch's last line. */
+  public long linesEnd() {
+    return linesBefore + count;
   }
 
   /** True for an empty batch, which only carries the promise. */

@@ -14,7 +14,7 @@ import java.util.List;
  * @param closedThroughEpochMillis boundary of the last CLOSE row; 0 before the first
  * @param newestPromiseEpochMillis the greatest promise any node made; 0 before the first
  * @param counters the written equation's terms
- * @param nodes every node that is known in the partition
+ * @param nodes every epoch of a node that is awaited in the partition, or departed lately
  */
 public record PartitionProgress(
     int partition,
@@ -66,9 +66,8 @@ public record PartitionProgress(
    * @param node its name
    * @param epoch its journal
    * @param lines its lines counted, without a hole before them
-   * @param batchSequence its last batch without a hole before it
-   * @param missingBatches batches that are missing below the highest one seen: evidence of loss
-   *     when it stays
+   * @param missingLines lines that are missing below the greatest position heard of: evidence of
+   *     loss when it stays
    * @param promiseEpochMillis its low watermark
    * @param state whether its promise is waited for
    */
@@ -76,8 +75,7 @@ public record PartitionProgress(
       String node,
       long epoch,
       long lines,
-      long batchSequence,
-      long missingBatches,
+      long missingLines,
       long promiseEpochMillis,
       State state) {}
 
@@ -87,7 +85,9 @@ public record PartitionProgress(
     LIVE,
     /** It has been silent for longer than the hold; windows close without it, incomplete. */
     SILENT,
-    /** It stopped cleanly, or a newer journal of the same node has taken over. */
-    DEPARTED
+    /** It has said that it holds nothing more. */
+    DEPARTED,
+    /** A newer epoch of the same node appeared without that: calls of it may be lost. */
+    LOST
   }
 }

@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The headers of a sealed batch, as text: wire version 1. Headers: {@code weir-type} (always {@code
- * calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms, lines_before} and, only
- * when true, {@code departing}. Stateless and safe for threads.
+ * calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms, lines_before}, when above 0
+ * {@code lines_before_epoch} and, only when true, {@code departing}. Stateless and safe for
+ * threads.
  */
 public final class BatchHeaderCodec {
   /** The header that says what a record is. */
@@ -32,6 +33,9 @@ public final class BatchHeaderCodec {
     headers.put("count", utf8(header.count()));
     headers.put("low_watermark_ms", utf8(header.lowWatermarkEpochMillis()));
     headers.put("lines_before", utf8(header.linesBefore()));
+    if (header.linesBeforeEpoch() > 0) {
+      headers.put("lines_before_epoch", utf8(header.linesBeforeEpoch()));
+    }
     if (header.departing()) {
       headers.put("departing", utf8("true"));
     }
@@ -60,6 +64,7 @@ public final class BatchHeaderCodec {
           Math.toIntExact(integer(headers, "count")),
           integer(headers, "low_watermark_ms"),
           integer(headers, "lines_before"),
+          headers.apply("lines_before_epoch") == null ? 0 : integer(headers, "lines_before_epoch"),
           departing != null && new String(departing, StandardCharsets.UTF_8).equals("true"));
     } catch (IllegalArgumentException | ArithmeticException badValue) {
       throw new MalformedRecordException("header " + badValue.getMessage(), badValue);

@@ -48,8 +48,7 @@ public final class PartitionProgressCodec {
             json.writeStringField("node", node.node());
             json.writeNumberField("node_epoch", node.epoch());
             json.writeNumberField("lines", node.lines());
-            json.writeNumberField("batch_seq", node.batchSequence());
-            json.writeNumberField("missing_batches", node.missingBatches());
+            json.writeNumberField("missing_lines", node.missingLines());
             json.writeNumberField("low_watermark_ms", node.promiseEpochMillis());
             json.writeStringField("state", node.state().name().toLowerCase(Locale.ROOT));
             json.writeEndObject();
@@ -115,8 +114,7 @@ public final class PartitionProgressCodec {
               texts.getOrDefault("node", ""),
               numbers.getOrDefault("node_epoch", 0L),
               numbers.getOrDefault("lines", 0L),
-              numbers.getOrDefault("batch_seq", 0L),
-              numbers.getOrDefault("missing_batches", 0L),
+              numbers.getOrDefault("missing_lines", 0L),
               numbers.getOrDefault("low_watermark_ms", 0L),
               State.valueOf(texts.getOrDefault("state", "live").toUpperCase(Locale.ROOT))));
     }

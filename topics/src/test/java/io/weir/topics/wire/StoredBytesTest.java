@@ -210,7 +210,6 @@ final class StoredBytesTest {
                     "node-a",
                     1_763_690_000_000L,
                     57,
-                    12,
                     0,
                     1_763_691_000_000L,
                     PartitionProgress.State.LIVE)));

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Opens a journal that was there before: what is left of it is sealed as lines of its old epoch,
+ * with a goodbye behind them, and a new epoch begins. Stateless.
+ *
+ * <p>The lines left keep their epoch and their positions. So whoever counts them drops those that
+ * have come already, whatever the journal knows of that: it may be a copy, or have lost its end.
+ */
+final class Opening {
+  private Opening() {}
+
+  /**
+   * Begins the next epoch of a journal; does nothing to a new one.
+   *
+   * @throws JournalException when it cannot be read or written
+   */
+  static void begin(Journal journal, BatchCutter cutter, long nowEpochMillis)
+      throws JournalException {
+    if (journal.isNew()) {
+      return;
+    }
+    JournalIdentity before = journal.identity();
+    List<Seal> seals = new ArrayList<>();
+    for (int partition = 0; partition < before.partitions(); partition++) {
+      seal(partition, journal, before.epoch(), cutter, seals);
+    }
+    journal.begin(before.next(nowEpochMillis), seals);
+  }
+
+  private static void seal(
+      int partition, Journal journal, long epoch, BatchCutter cutter, List<Seal> seals)
+      throws JournalException {
+    Journal.Found found = journal.found(partition);
+    long sequence = found.sealedBatches();
+    long linesBefore = found.sealedLines();
+    long promise = found.sealedPromiseEpochMillis();
+    for (List<Chunk> chunks : cutter.cut(found.unsealed(), true)) {
+      byte[] lines = BatchBytes.join(chunks);
+      Seal seal =
+          new Seal(
+              partition,
+              epoch,
+              found.linesBeforeEpoch(),
+              ++sequence,
+              linesBefore,
+              chunks.stream().mapToInt(Chunk::count).sum(),
+              lines.length,
+              BatchBytes.checksum(lines),
+              promise);
+      seals.add(seal);
+      linesBefore = seal.linesThrough();
+    }
+    // a journal that may have lost lines does not say that it has told all
+    if (!journal.mayLackItsEnd()) {
+      seals.add(
+          Seal.goodbye(
+              partition, epoch, found.linesBeforeEpoch(), ++sequence, linesBefore, promise));
+    }
+  }
+}
