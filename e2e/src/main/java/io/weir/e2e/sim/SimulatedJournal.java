@@ -9,14 +9,17 @@ import io.weir.ingest.record.Seal;
 import io.weir.topics.model.UsagePosition;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** A journal on a disk that outlives the process. Its writes may fail, or be its process' last. */
 final class SimulatedJournal implements Journal {
   private final List<Lines> partitions = new ArrayList<>();
   private JournalIdentity identity;
+  private final Set<Chunk> refusedThoughWritten = new HashSet<>();
   private boolean isNew = true;
   private boolean mayLackItsEnd;
   private Trouble trouble = Trouble.NONE;
@@ -66,11 +69,15 @@ final class SimulatedJournal implements Journal {
     }
   }
 
-  /** A copy of what is on the disk. */
+  /**
+   * A copy of what is on the disk; but lines whose writer was told that they are not, and whose
+   * places he may give to others, have not been written through yet.
+   */
   SimulatedJournal copy() {
     SimulatedJournal copy = new SimulatedJournal(identity);
     copy.partitions.clear();
     partitions.forEach(lines -> copy.partitions.add(lines.copy()));
+    copy.partitions.forEach(lines -> lines.chunks.values().removeAll(refusedThoughWritten));
     return copy;
   }
 
@@ -161,6 +168,9 @@ final class SimulatedJournal implements Journal {
   @Override
   public void append(List<Chunk> chunks) throws JournalException {
     List<Chunk> kept = List.copyOf(chunks);
+    if (trouble == Trouble.FAILS_THOUGH_WRITTEN) {
+      refusedThoughWritten.addAll(kept);
+    }
     write(
         () -> {
           for (Chunk chunk : kept) {

@@ -13,9 +13,17 @@ import io.weir.topics.model.BatchHeader;
  * @param partitions partitions of the calls topic, on which every line number rests
  */
 public record JournalIdentity(String node, long epoch, int partitions) {
-  /** The identity of the opening that follows at a moment. */
-  JournalIdentity next(long nowEpochMillis) {
-    return new JournalIdentity(node, Math.max(nowEpochMillis, epoch + 1), partitions);
+  private static final long MAX_LEAP_MILLIS = 1_000_000;
+
+  /**
+   * The identity of the opening that follows at a moment. While the clock is behind the epoch, as
+   * when it was set back, it cannot tell two openings of one copy apart; then chance does.
+   *
+   * @param chance any number
+   */
+  JournalIdentity next(long nowEpochMillis, long chance) {
+    long behind = epoch + 1 + Math.floorMod(chance, MAX_LEAP_MILLIS);
+    return new JournalIdentity(node, nowEpochMillis > epoch ? nowEpochMillis : behind, partitions);
   }
 
   public JournalIdentity {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.weir.ingest.clock.LocalClock;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,6 +13,8 @@ import java.util.List;
  * have come already, whatever the journal knows of that: it may be a copy, or have lost its end.
  */
 final class Opening {
+  private static final long NANOS_PER_MICRO = 1_000;
+
   private Opening() {}
 
   /**
@@ -19,8 +22,7 @@ final class Opening {
    *
    * @throws JournalException when it cannot be read or written
    */
-  static void begin(Journal journal, BatchCutter cutter, long nowEpochMillis)
-      throws JournalException {
+  static void begin(Journal journal, BatchCutter cutter, LocalClock clock) throws JournalException {
     if (journal.isNew()) {
       return;
     }
@@ -29,7 +31,7 @@ final class Opening {
     for (int partition = 0; partition < before.partitions(); partition++) {
       seal(partition, journal, before.epoch(), cutter, seals);
     }
-    journal.begin(before.next(nowEpochMillis), seals);
+    journal.begin(before.next(clock.nowEpochMillis(), clock.nowNanos() / NANOS_PER_MICRO), seals);
   }
 
   private static void seal(

@@ -63,7 +63,7 @@ public final class RecordingEngine {
     int partitions = journal.identity().partitions();
     this.statistics = new RecordStatistics(partitions);
     BatchCutter cutter = new BatchCutter(config.maxBatchLines(), config.maxBatchBytes());
-    Opening.begin(journal, cutter, clock.nowEpochMillis());
+    Opening.begin(journal, cutter, clock);
     List<Lane> lanes = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
       lanes.add(lane(journal, partition, statistics, clock));

@@ -232,6 +232,9 @@ final class BucketTrack {
     }
     if (owed > 0) {
       owe(owed, atMillis, Cause.OVERLAP);
+    } else if (costTokens == 0 && atMillis * MICROS_PER_MILLI > line.stampedAtMicros) {
+      // refused by a life that was over: the cache has gone back to it, and must be told
+      disturb(Cause.OVERLAP, 0, atMillis);
     }
   }
 
