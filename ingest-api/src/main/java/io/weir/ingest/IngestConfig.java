@@ -128,13 +128,13 @@ public record IngestConfig(
 
   private static RedisCacheConfig redis(Settings settings) {
     String uri = settings.required("WEIR_REDIS", "Redis' URI, redis://host:port");
-    if (!uri.startsWith("redis://") && !uri.startsWith("rediss://")) {
-      throw new Settings.InvalidSettingException(
-          "WEIR_REDIS must begin with redis:// or rediss://, is '"
-              + uri.replaceFirst("//[^/@]*@", "//***@")
-              + "'");
+    RedisCacheConfig config;
+    try {
+      config = RedisCacheConfig.of(uri);
+    } catch (IllegalArgumentException refused) {
+      throw new Settings.InvalidSettingException("WEIR_REDIS " + refused.getMessage());
     }
-    return RedisCacheConfig.of(uri)
+    return config
         .withDeadline(
             settings.duration(
                 "WEIR_DECISION_DEADLINE",

@@ -8,7 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.gate.Durability;
 import io.weir.topics.settings.Settings.InvalidSettingException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -72,5 +75,43 @@ final class IngestConfigTest {
     environment.put("WEIR_REDIS", "redis://user:hunter2@127.0.0.1:6379");
 
     assertFalse(IngestConfig.of(environment).toString().contains("hunter2"));
+  }
+
+  @Test
+  void toString_passwordWithSlashesAndSigns_isNotShown() {
+    for (String password :
+        List.of("hunter2", "p@hunter2", "p/hunter2", "a/b@hunter2", "%40hunter2")) {
+      Map<String, String> environment = new HashMap<>(LEAST);
+      environment.put("WEIR_REDIS", "redis://user:" + password + "@127.0.0.1:6379");
+
+      String shown = IngestConfig.of(environment).toString();
+      assertFalse(shown.contains("hunter2"), shown);
+      assertTrue(shown.contains("redis://***@127.0.0.1:6379"), shown);
+    }
+  }
+
+  @Test
+  void of_redisUriThatIsWrong_isRefusedWithItsNameAndWithoutThePassword() {
+    for (String uri :
+        List.of(
+            "user:hunter2@127.0.0.1:6379",
+            "http://user:p/hunter2@127.0.0.1:6379",
+            "redis://user:hunter2",
+            "redis://user:hunter2@",
+            "redis://user:hunter2@127.0.0.1:port",
+            "redis://user:hunter2@127.0.0.1:99999",
+            "redis://user:hunter2@127.0.0.1/first",
+            "redis://user:50%hunter2@127.0.0.1:6379",
+            "redis:///hunter2")) {
+      Map<String, String> environment = new HashMap<>(LEAST);
+      environment.put("WEIR_REDIS", uri);
+
+      InvalidSettingException refused =
+          assertThrows(InvalidSettingException.class, () -> IngestConfig.of(environment), uri);
+      StringWriter trace = new StringWriter();
+      refused.printStackTrace(new PrintWriter(trace));
+      assertTrue(String.valueOf(refused.getMessage()).startsWith("WEIR_REDIS "));
+      assertFalse(trace.toString().contains("hunter2"), trace.toString());
+    }
   }
 }

@@ -88,29 +88,32 @@ final class LocalWeir implements AutoCloseable {
       int partitions = (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
       admin.createMissing(partitions, Optional.empty());
     }
-    redis = settings.text("WEIR_REDIS", "");
-    if (redis.isEmpty()) {
+    String redisUri = settings.text("WEIR_REDIS", "");
+    if (redisUri.isEmpty()) {
       step.accept("Redis");
       RedisServer server =
           RedisServer.start(data.resolve("redis"), settings.port("WEIR_REDIS_PORT", 6379));
       parts.push(new Part("Redis", server));
-      redis = server.uri();
+      redisUri = server.uri();
     }
     Map<String, String> inner = new HashMap<>(environment);
     inner.put("WEIR_KAFKA", kafka);
-    inner.put("WEIR_REDIS", redis);
+    inner.put("WEIR_REDIS", redisUri);
     putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
     putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
     // the one node of this folder, wherever the folder is carried to
     putIfUnset(inner, "WEIR_NODE", "local");
     putIfUnset(inner, "WEIR_INSTANCE", "local");
+    AggregatorConfig aggregatorConfig = AggregatorConfig.of(inner);
+    IngestConfig ingestConfig = IngestConfig.of(inner);
+    redis = ingestConfig.redis().shownUri();
     step.accept("aggregator");
-    Aggregator started = Aggregator.start(AggregatorConfig.of(inner));
+    Aggregator started = Aggregator.start(aggregatorConfig);
     aggregator = started;
     parts.push(new Part("aggregator", started));
     reportsPort = started.reportsPort();
     step.accept("ingest");
-    Ingest ingest = Ingest.start(IngestConfig.of(inner));
+    Ingest ingest = Ingest.start(ingestConfig);
     parts.push(new Part("ingest", ingest));
     httpPort = ingest.httpPort();
     step.accept("reports");
@@ -161,7 +164,7 @@ final class LocalWeir implements AutoCloseable {
     return kafka;
   }
 
-  /** Redis' URI. */
+  /** Redis' URI without user and password. */
   String redis() {
     return redis;
   }

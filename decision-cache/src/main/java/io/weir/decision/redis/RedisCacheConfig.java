@@ -8,7 +8,7 @@ import java.time.Duration;
  * Settings of a {@link RedisDecisionCache}.
  *
  * @param uri the server, {@code redis://[user:password@]host[:port][/database]} or {@code
- *     rediss://}
+ *     rediss://}; never to be shown, see {@link #shownUri}
  * @param deadline longest time a caller waits for a decision, waiting in the queue included; 1 ms
  *     to 1 min
  * @param queueCapacity checks that may wait to be sent; one more is rejected. 1 to 1,000,000
@@ -45,6 +45,7 @@ public record RedisCacheConfig(
   }
 
   public RedisCacheConfig {
+    RedisAddress.of(uri);
     requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
     requireRange("queue capacity", queueCapacity, MAX_QUEUE_CAPACITY);
     requireRange("max batch", maxBatch, MAX_BATCH);
@@ -102,13 +103,18 @@ public record RedisCacheConfig(
         uri, deadline, queueCapacity, maxBatch, maxInFlight, stallTimeout, connectTimeout, other);
   }
 
-  /** Without the password. */
+  /** The server's address without user and password. */
+  public String shownUri() {
+    return RedisAddress.of(uri).toString();
+  }
+
+  /** Without user and password. */
   @Override
   public String toString() {
     return String.format(
         "uri=%s deadline_ms=%d queue_capacity=%d max_batch=%d max_in_flight=%d stall_timeout_ms=%d"
             + " connect_timeout_ms=%d on_eviction=%s max_buckets=%d",
-        uri.replaceFirst("//[^/@]*@", "//***@"),
+        shownUri(),
         deadline.toMillis(),
         queueCapacity,
         maxBatch,

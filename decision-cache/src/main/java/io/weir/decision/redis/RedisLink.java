@@ -76,7 +76,7 @@ final class RedisLink implements AutoCloseable {
     this.config = config;
     this.script = script;
     this.onConnected = onConnected;
-    this.uri = RedisURI.create(config.uri());
+    this.uri = RedisAddress.of(config.uri()).toLettuce();
     uri.setTimeout(config.connectTimeout());
     this.resources =
         ClientResources.builder()

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisURI;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class RedisAddressTest {
+  @Test
+  void of_passwordAsItIsOrEncoded_isTakenWhole() {
+    for (Map.Entry<String, String> written :
+        Map.of(
+                "a/b", "a/b",
+                "a@b", "a@b",
+                "a:b", "a:b",
+                "a#b?c", "a#b?c",
+                "a+b c", "a+b c",
+                "a%40b%2Fc%25", "a@b/c%")
+            .entrySet()) {
+      RedisURI uri =
+          RedisAddress.of("redis://billing:" + written.getKey() + "@redis-1:6380/2").toLettuce();
+      RedisCredentials credentials = uri.getCredentialsProvider().resolveCredentials().block();
+
+      assertEquals("billing", credentials.getUsername());
+      assertEquals(written.getValue(), new String(credentials.getPassword()));
+      assertEquals("redis-1", uri.getHost());
+      assertEquals(6380, uri.getPort());
+      assertEquals(2, uri.getDatabase());
+    }
+  }
+
+  @Test
+  void of_passwordWithoutAUser_isThatOfTheDefaultUser() {
+    for (String written : List.of("redis://:secret@h", "redis://secret@h")) {
+      RedisCredentials credentials =
+          RedisAddress.of(written)
+              .toLettuce()
+              .getCredentialsProvider()
+              .resolveCredentials()
+              .block();
+
+      assertFalse(credentials.hasUsername());
+      assertEquals("secret", new String(credentials.getPassword()));
+    }
+  }
+
+  @Test
+  void of_options_reachTheClientLibrary() {
+    RedisURI uri = RedisAddress.of("rediss://h/1?verifyPeer=NONE&clientName=weir").toLettuce();
+
+    assertEquals("weir", uri.getClientName());
+    assertEquals(1, uri.getDatabase());
+    assertEquals("NONE", uri.getVerifyMode().name());
+  }
+
+  @Test
+  void toString_showsTheServerOnly() {
+    assertEquals("redis://***@h:6379", RedisAddress.of("redis://u:p/w@h").toString());
+    assertEquals(
+        "rediss://[::1]:1/3", RedisAddress.of("rediss://[::1]:1/3?clientName=x").toString());
+    assertEquals("redis://redis_1:6379", RedisAddress.of("redis://redis_1/").toString());
+  }
+
+  @Test
+  void of_wrong_isRefusedWithoutTheText() {
+    for (String wrong :
+        List.of(
+            "h:6379",
+            "redis:/secret",
+            "redis://u:secret",
+            "redis://u:secret@",
+            "redis://u:secret@h:0",
+            "redis://u:secret@h:x",
+            "redis://u:secret@h/x",
+            "redis://u:secret@h/123456",
+            "redis://u:5%secret@h")) {
+      IllegalArgumentException refused =
+          assertThrows(IllegalArgumentException.class, () -> RedisAddress.of(wrong), wrong);
+
+      assertFalse(String.valueOf(refused.getMessage()).contains("secret"), refused.getMessage());
+      assertNull(refused.getCause());
+    }
+  }
+}
