@@ -7,11 +7,24 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reports as JSON, CSV (RFC 4180) and NDJSON. Stateless and safe for threads. */
 final class ReportFormats {
   private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /**
+   * Characters that separate cells, or lines, or quote; a semicolon does where commas are decimal.
+   */
+  private static final String QUOTED = ",;|\t\r\n\"";
+
+  /**
+   * The beginning of what some spreadsheet takes for a formula, full-width signs included. Spaces
+   * and quotes in front of it do not change that.
+   */
+  private static final Pattern FORMULA =
+      Pattern.compile("(^|[,;|\\t\\r\\n])([\\s\\h\"]*[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20])");
 
   private ReportFormats() {}
 
@@ -86,10 +99,14 @@ final class ReportFormats {
     return lines.toString().getBytes(StandardCharsets.UTF_8);
   }
 
-  /** A field of CSV; one that a spreadsheet would take for a formula gets an apostrophe. */
+  /**
+   * A field of CSV. Wherever a spreadsheet could begin a cell with a formula, an apostrophe makes
+   * it text: at the beginning, and behind a character that separates cells in some locale or
+   * setting, since quotes in the middle of such a cell do not hold it together.
+   */
   private static String quoted(String field) {
-    String safe = !field.isEmpty() && "=+-@".indexOf(field.charAt(0)) >= 0 ? "'" + field : field;
-    boolean plain = safe.chars().noneMatch(c -> c == ',' || c == '"' || c == '\r' || c == '\n');
+    String safe = FORMULA.matcher(field).replaceAll("$1'$2");
+    boolean plain = safe.chars().noneMatch(c -> QUOTED.indexOf(c) >= 0);
     return plain ? safe : '"' + safe.replace("\"", "\"\"") + '"';
   }
 }
