@@ -53,6 +53,15 @@ final class Reports implements AutoCloseable {
     return List.of(one, two);
   }
 
+  /** Posts nothing, once. */
+  static HttpResponse<String> post(Aggregator aggregator, String path) throws Exception {
+    return HTTP.send(
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path))
+            .POST(HttpRequest.BodyPublishers.noBody())
+            .build(),
+        HttpResponse.BodyHandlers.ofString());
+  }
+
   /** Asks once. */
   static HttpResponse<String> get(Aggregator aggregator, String path, String... headers)
       throws Exception {

@@ -168,6 +168,21 @@ final class ReportsIT {
   }
 
   @Test
+  void answers_areNotStoredByCaches_haveADate_andNameTheMethods() throws Exception {
+    for (String path :
+        List.of("/", "/health/live", "/metrics", "/v1/completeness", "/v1/usage", "/v2")) {
+      HttpResponse<String> answer = Reports.get(reports.one, path);
+
+      assertEquals("no-store", answer.headers().firstValue("Cache-Control").orElse("none"), path);
+      assertTrue(answer.headers().firstValue("Date").isPresent(), path);
+    }
+    HttpResponse<String> posted = Reports.post(reports.one, "/v1/usage");
+    assertEquals(405, posted.statusCode());
+    assertEquals("GET, HEAD", posted.headers().firstValue("Allow").orElse("none"));
+    assertTrue(posted.body().contains("method-not-allowed"), posted.body());
+  }
+
+  @Test
   void completenessAndMetrics_showTheEquation() throws Exception {
     String client = Calls.clientOf("equation", 3, PARTITIONS);
     String position = send(3, client, 2, 2);

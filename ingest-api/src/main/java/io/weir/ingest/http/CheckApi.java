@@ -5,6 +5,7 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
+import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.decision.DecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.Call;
@@ -16,6 +17,7 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.settle.Settler;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -125,13 +127,17 @@ public final class CheckApi implements AutoCloseable {
             context.contentType("text/plain; version=0.0.4; charset=utf-8").result(metrics.get()));
     config.routes.exception(
         HttpResponseException.class,
-        (refused, context) ->
-            answer(
-                context,
-                Problem.of(
-                    refused.getStatus(),
-                    String.valueOf(refused.getMessage()),
-                    context.method() + " " + context.path() + ": " + refused.getMessage())));
+        (refused, context) -> {
+          if (refused instanceof MethodNotAllowedResponse) {
+            context.header("Allow", allowed(refused.getDetails().values()));
+          }
+          answer(
+              context,
+              Problem.of(
+                  refused.getStatus(),
+                  String.valueOf(refused.getMessage()),
+                  context.method() + " " + context.path() + ": " + refused.getMessage()));
+        });
     config.routes.exception(
         Exception.class,
         (failed, context) -> {
@@ -140,6 +146,11 @@ public final class CheckApi implements AutoCloseable {
               context,
               Problem.of(500, "Internal Server Error", "a fault of the service; see its log"));
         });
+  }
+
+  /** The methods of a path as the field Allow names them; who may GET may ask for the HEAD. */
+  private static String allowed(Collection<String> methods) {
+    return String.join(", ", methods).replace("GET", "GET, HEAD");
   }
 
   private void check(Context context) throws IOException {
@@ -207,7 +218,7 @@ public final class CheckApi implements AutoCloseable {
     // an empty list is not a field (RFC 9651 §3.1), and shadow policies are no promise to callers
     if (decided.limits().stream().anyMatch(LimitStatus::enforced)) {
       context.header("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
-      context.header("RateLimit", RateLimitFields.state(decided.limits()));
+      context.header("RateLimit", RateLimitFields.state(decided.limits(), decided.denial()));
     }
     CheckOutcome.Denial denial = decided.denial();
     if (denial != null && !denial.costExceedsCapacity()) {

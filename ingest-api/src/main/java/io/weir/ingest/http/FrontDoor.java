@@ -74,6 +74,7 @@ final class FrontDoor extends Handler.Wrapper {
 
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
+    response.getHeaders().put(ProblemWriter.NOT_STORED);
     if (ALWAYS_OPEN.contains(request.getHttpURI().getPath())) {
       execute(response, callback, () -> route(request, response, callback));
     } else {

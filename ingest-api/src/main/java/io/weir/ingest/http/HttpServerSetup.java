@@ -54,6 +54,7 @@ final class HttpServerSetup {
     Executor threads = callThreads == null ? serverThreads : callThreads;
     config.http.maxRequestSize = RequestBody.MAX_BYTES;
     config.http.generateEtags = false;
+    config.http.prefer405over404 = true;
     config.http.compressionStrategy = CompressionStrategy.NONE;
     config.jetty.modifyHttpConfiguration(HttpServerSetup::bound);
     config.jetty.modifyServer(
@@ -90,7 +91,7 @@ final class HttpServerSetup {
 
   private static void bound(HttpConfiguration http) {
     http.setSendServerVersion(false);
-    http.setSendDateHeader(false);
+    http.setSendDateHeader(true);
     http.setIdleTimeout(STALLED.toMillis());
   }
 

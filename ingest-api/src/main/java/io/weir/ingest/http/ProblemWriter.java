@@ -3,10 +3,12 @@ package io.weir.ingest.http;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
+import org.eclipse.jetty.http.DateGenerator;
+import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
 import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.http.PreEncodedHttpField;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.handler.ErrorHandler;
@@ -17,6 +19,9 @@ import org.eclipse.jetty.util.Callback;
  * too large, a malformed request), and what is turned away at the door. Never blocks.
  */
 final class ProblemWriter implements Request.Handler {
+  /** On every answer: each is about one moment, and no cache may give it to another caller. */
+  static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
+
   @Override
   public InvocationType getInvocationType() {
     return InvocationType.NON_BLOCKING;
@@ -48,6 +53,7 @@ final class ProblemWriter implements Request.Handler {
   static void write(Response response, Callback callback, Problem problem) {
     byte[] body = CheckResponse.body(problem);
     response.setStatus(problem.status());
+    response.getHeaders().put(NOT_STORED);
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.CONTENT_TYPE);
     response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
     response.write(true, ByteBuffer.wrap(body), callback);
@@ -57,13 +63,16 @@ final class ProblemWriter implements Request.Handler {
   static byte[] message(Problem problem) {
     byte[] body = CheckResponse.body(problem);
     String head =
-        String.format(
-            Locale.ROOT,
-            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
-            problem.status(),
-            problem.title(),
-            Problem.CONTENT_TYPE,
-            body.length);
+        String.join(
+            "\r\n",
+            "HTTP/1.1 " + problem.status() + " " + problem.title(),
+            "Date: " + DateGenerator.formatDate(System.currentTimeMillis()),
+            NOT_STORED.toString(),
+            "Content-Type: " + Problem.CONTENT_TYPE,
+            "Content-Length: " + body.length,
+            "Connection: close",
+            "",
+            "");
     return (head + new String(body, StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8);
   }
 }

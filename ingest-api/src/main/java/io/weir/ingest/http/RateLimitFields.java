@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.decision.BucketArithmetic;
+import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.TokenBucketLimit;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The {@code RateLimit-Policy} and {@code RateLimit} fields of
@@ -15,8 +18,9 @@ import java.util.Locale;
  *
  * <p>For a token bucket the quota {@code q} is its capacity and the window {@code w} the time from
  * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
- * until it is full. For a quota {@code w} is the length of the whole running period, and {@code t}
- * the time until it ends.
+ * until it holds one token more, 0 when it is full. For a quota {@code w} is the length of the
+ * whole running period, and {@code t} the time until it ends. Beside a {@code Retry-After} no
+ * {@code t} is later than that, so that a client may wait for either.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -38,13 +42,22 @@ final class RateLimitFields {
     return field.toString();
   }
 
-  static String state(List<LimitStatus> limits) {
+  /**
+   * The {@code RateLimit} field.
+   *
+   * @param denial why the call was denied; null when it was not
+   */
+  static String state(List<LimitStatus> limits, CheckOutcome.@Nullable Denial denial) {
+    long latest =
+        denial == null || denial.costExceedsCapacity()
+            ? Long.MAX_VALUE
+            : retryAfterSeconds(denial.retryAfterMicros());
     StringBuilder field = new StringBuilder(32 * limits.size());
     for (LimitStatus limit : limits) {
       if (limit.enforced()) {
         item(field, limit.policy().name());
         parameter(field, 'r', limit.remainingTokens());
-        parameter(field, 't', ceilSeconds(limit.reply().resetMicros()));
+        parameter(field, 't', Math.min(latest, ceilSeconds(moreMicros(limit))));
       }
     }
     return field.toString();
@@ -53,6 +66,22 @@ final class RateLimitFields {
   /** Seconds to wait, rounded up and at least 1: a caller that comes back then is not early. */
   static long retryAfterSeconds(long retryAfterMicros) {
     return Math.max(1, ceilSeconds(retryAfterMicros));
+  }
+
+  /**
+   * Time until there is a token more than now: of a bucket in debt, until there is one. Counted
+   * back from the time until the bucket is full, which is exact to a tick and never too early.
+   */
+  private static long moreMicros(LimitStatus limit) {
+    long resetMicros = limit.reply().resetMicros();
+    if (!(limit.limit() instanceof TokenBucketLimit bucket)
+        || resetMicros >= BucketArithmetic.MAX_WAIT_MICROS) {
+      return resetMicros;
+    }
+    TokenBucketLimit.Scale scale = bucket.scale();
+    long tokensBehind = bucket.capacityTokens() - limit.remainingTokens() - 1;
+    long ticksBehind = Math.max(0, tokensBehind) * scale.unitsPerToken() / scale.unitsPerTick();
+    return Math.max(0, resetMicros - ticksBehind * scale.tickMicros());
   }
 
   private static long windowSeconds(LimitStatus limit) {

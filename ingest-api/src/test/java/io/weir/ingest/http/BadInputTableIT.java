@@ -111,6 +111,10 @@ final class BadInputTableIT {
     if (!"application/problem+json".equals(answer.headers().get("content-type"))) {
       return "content type";
     }
+    if (!"no-store".equals(answer.headers().get("cache-control"))
+        || !answer.headers().containsKey("date")) {
+      return "headers";
+    }
     JsonNode problem = JSON.readTree(answer.body());
     if (problem.path("status").asInt() != answer.status()) {
       return "status in the problem";

@@ -115,12 +115,12 @@ final class HostileSenderIT {
   }
 
   @Test
-  void method_unknown_is404() throws Exception {
+  void method_unknown_is405() throws Exception {
     try (RawHttp connection = node.connect()) {
       for (String method : List.of("GET", "DELETE", "OPTIONS", "BREW")) {
         connection.send(method + " /v1/check HTTP/1.1\r\nHost: weir\r\n\r\n");
 
-        assertProblem(404, connection.answer());
+        assertProblem(405, connection.answer());
       }
     }
   }
@@ -261,6 +261,8 @@ final class HostileSenderIT {
   private static void assertProblem(int status, RawHttp.Answer answer) throws IOException {
     assertEquals(status, answer.status(), answer.toString());
     assertEquals("application/problem+json", answer.headers().get("content-type"));
+    assertEquals("no-store", answer.headers().get("cache-control"));
+    assertTrue(answer.headers().containsKey("date"), answer.toString());
     JsonNode problem = JSON.readTree(answer.body());
     assertEquals(status, problem.path("status").asInt());
     assertTrue(problem.path("detail").asText().length() > 5, answer.body());

@@ -80,6 +80,11 @@ record Problem(
     return new Problem("not-found", "There is no such route", 404, path, null, List.of());
   }
 
+  static Problem methodNotAllowed(String request) {
+    return new Problem(
+        "method-not-allowed", "The route has other methods", 405, request, null, List.of());
+  }
+
   static Problem internal() {
     return new Problem(
         "internal-error", "The report failed", 500, "see the aggregator's log", null, List.of());

@@ -4,6 +4,7 @@ package io.weir.aggregator.report;
 import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
+import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.aggregator.count.BucketTrackBytes;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
@@ -19,6 +20,7 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -143,6 +145,9 @@ public final class ReportServer implements AutoCloseable {
     config.jetty.addConnector(this::connector);
     config.jetty.modifyServer(server -> server.setStopTimeout(STOP_PATIENCE.toMillis()));
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
+    config.http.prefer405over404 = true;
+    // an answer is about one moment and one client: no cache may give it to anybody later
+    config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
     config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
     config.routes.get("/health/ready", this::ready);
@@ -156,6 +161,12 @@ public final class ReportServer implements AutoCloseable {
         AccuracyReports.INTERNAL_PATH, ctx -> send(ctx, serving().accuracy().local()));
     config.routes.exception(ProblemException.class, (refused, ctx) -> send(ctx, refused.problem()));
     config.routes.exception(
+        MethodNotAllowedResponse.class,
+        (refused, ctx) -> {
+          ctx.header("Allow", allowed(refused.getDetails().values()));
+          send(ctx, Problem.methodNotAllowed(ctx.method() + " " + ctx.path()));
+        });
+    config.routes.exception(
         Exception.class,
         (failed, ctx) -> {
           LOG.error("report failed path={}", ctx.path(), failed);
@@ -168,6 +179,11 @@ public final class ReportServer implements AutoCloseable {
             send(ctx, Problem.notFound(ctx.path()));
           }
         });
+  }
+
+  /** The methods of a path as the field Allow names them; who may GET may ask for the HEAD. */
+  private static String allowed(Collection<String> methods) {
+    return String.join(", ", methods).replace("GET", "GET, HEAD");
   }
 
   private void page(Context ctx) throws IOException {
