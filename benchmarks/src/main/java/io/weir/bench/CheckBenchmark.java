@@ -81,13 +81,22 @@ final class CheckBenchmark {
           Ingest.start(
               IngestConfig.of(
                   Map.of(
-                      "WEIR_KAFKA", kafka.bootstrapServers(),
-                      "WEIR_REDIS", redis.uri(),
-                      "WEIR_NODE", "bench",
-                      "WEIR_DATA", folder.resolve("data").toString(),
-                      "WEIR_HTTP_HOST", "127.0.0.1",
-                      "WEIR_HTTP_PORT", "0",
-                      "WEIR_POLICIES", policies.toString())))) {
+                      "WEIR_SINGLE_COPY",
+                      "allow",
+                      "WEIR_KAFKA",
+                      kafka.bootstrapServers(),
+                      "WEIR_REDIS",
+                      redis.uri(),
+                      "WEIR_NODE",
+                      "bench",
+                      "WEIR_DATA",
+                      folder.resolve("data").toString(),
+                      "WEIR_HTTP_HOST",
+                      "127.0.0.1",
+                      "WEIR_HTTP_PORT",
+                      "0",
+                      "WEIR_POLICIES",
+                      policies.toString())))) {
         wrk(folder, ingest.httpPort(), warmUp, "warm-up");
         return wrk(folder, ingest.httpPort(), length, "/v1/check, decided and journaled");
       }

@@ -65,11 +65,18 @@ final class HealFleet implements AutoCloseable {
         Aggregator.start(
             AggregatorConfig.of(
                 Map.of(
-                    "WEIR_KAFKA", kafka.bootstrapServers(),
-                    "WEIR_DATA", folder.resolve("aggregator").toString(),
-                    "WEIR_REPORTS_HOST", "127.0.0.1",
-                    "WEIR_REPORTS_PORT", "0",
-                    "WEIR_INSTANCE", "bench")));
+                    "WEIR_SINGLE_COPY",
+                    "allow",
+                    "WEIR_KAFKA",
+                    kafka.bootstrapServers(),
+                    "WEIR_DATA",
+                    folder.resolve("aggregator").toString(),
+                    "WEIR_REPORTS_HOST",
+                    "127.0.0.1",
+                    "WEIR_REPORTS_PORT",
+                    "0",
+                    "WEIR_INSTANCE",
+                    "bench")));
     parts.push(aggregator::close);
     await(aggregator::ready);
     for (int i = 0; i < NODES; i++) {
@@ -83,6 +90,8 @@ final class HealFleet implements AutoCloseable {
     return Ingest.start(
         IngestConfig.of(
             Map.of(
+                "WEIR_SINGLE_COPY",
+                "allow",
                 "WEIR_KAFKA",
                 kafka.bootstrapServers(),
                 "WEIR_REDIS",

@@ -108,11 +108,18 @@ final class MeterBenchmark {
   private static AggregatorConfig config(EmbeddedKafka kafka, Path folder) {
     return AggregatorConfig.of(
         Map.of(
-            "WEIR_KAFKA", kafka.bootstrapServers(),
-            "WEIR_DATA", folder.resolve("data").toString(),
-            "WEIR_REPORTS_PORT", "0",
-            "WEIR_WINDOW", "PT1M",
-            "WEIR_GRACE", "PT0S"));
+            "WEIR_SINGLE_COPY",
+            "allow",
+            "WEIR_KAFKA",
+            kafka.bootstrapServers(),
+            "WEIR_DATA",
+            folder.resolve("data").toString(),
+            "WEIR_REPORTS_PORT",
+            "0",
+            "WEIR_WINDOW",
+            "PT1M",
+            "WEIR_GRACE",
+            "PT0S"));
   }
 
   private static void awaitLedger(EmbeddedKafka kafka, long calls) throws InterruptedException {

@@ -89,7 +89,8 @@ final class CommandsIT {
   @Test
   void topics_createThenCheck_agree_andADifferenceIsNamed() throws Exception {
     try (TestKafka kafka = TestKafka.borrow()) {
-      Map<String, String> environment = Map.of("WEIR_KAFKA", kafka.bootstrapServers());
+      Map<String, String> environment =
+          Map.of("WEIR_KAFKA", kafka.bootstrapServers(), "WEIR_SINGLE_COPY", "allow");
       WeirProcess missing = WeirProcess.start(folder, environment, "topics", "check");
       assertEquals(1, missing.awaitExit());
       assertTrue(missing.output().contains("weir.usage.ledger.v1 is missing"));
@@ -99,6 +100,34 @@ final class CommandsIT {
       assertEquals(0, create.awaitExit(), create.errors());
       WeirProcess check = WeirProcess.start(folder, environment, "topics", "check");
       assertEquals(0, check.awaitExit(), () -> check.output() + check.errors());
+    }
+  }
+
+  @Test
+  void topics_ofOneCopy_areRefusedUnlessTheyAreMeant() throws Exception {
+    try (TestKafka kafka = TestKafka.borrow()) {
+      Map<String, String> strict = Map.of("WEIR_KAFKA", kafka.bootstrapServers());
+      Map<String, String> meant =
+          Map.of("WEIR_KAFKA", kafka.bootstrapServers(), "WEIR_SINGLE_COPY", "allow");
+
+      WeirProcess single =
+          WeirProcess.start(folder, strict, "topics", "create", "--replication-factor", "1");
+      assertEquals(1, single.awaitExit());
+      assertTrue(single.errors().contains("--replication-factor must be at least 3"));
+      WeirProcess oneBroker = WeirProcess.start(folder, strict, "topics", "create");
+      assertEquals(1, oneBroker.awaitExit());
+      WeirProcess created = WeirProcess.start(folder, meant, "topics", "create");
+      assertEquals(0, created.awaitExit(), created.errors());
+
+      WeirProcess strictCheck = WeirProcess.start(folder, strict, "topics", "check");
+      assertEquals(1, strictCheck.awaitExit());
+      assertTrue(
+          strictCheck.output().contains("weir.calls.v1 has a replication factor of 1, not 3"),
+          () -> strictCheck.output().toString());
+      assertTrue(strictCheck.output().contains("weir.calls.v1 has min.insync.replicas=1, not 2"));
+      WeirProcess aggregator = WeirProcess.start(folder, strict, "aggregate");
+      assertEquals(1, aggregator.awaitExit());
+      assertTrue(aggregator.errors().contains("WEIR_SINGLE_COPY=allow"), aggregator.errors());
     }
   }
 

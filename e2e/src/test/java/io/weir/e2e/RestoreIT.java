@@ -123,13 +123,22 @@ final class RestoreIT {
     return WeirProcess.start(
         folder,
         Map.of(
-            "WEIR_KAFKA", kafka.bootstrapServers(),
-            "WEIR_DATA", folder.resolve(data).toString(),
-            "WEIR_REPORTS_HOST", "127.0.0.1",
-            "WEIR_REPORTS_PORT", "0",
-            "WEIR_INSTANCE", "aggregator",
-            "WEIR_WINDOW", WINDOW,
-            "WEIR_GRACE", "PT2S"),
+            "WEIR_SINGLE_COPY",
+            "allow",
+            "WEIR_KAFKA",
+            kafka.bootstrapServers(),
+            "WEIR_DATA",
+            folder.resolve(data).toString(),
+            "WEIR_REPORTS_HOST",
+            "127.0.0.1",
+            "WEIR_REPORTS_PORT",
+            "0",
+            "WEIR_INSTANCE",
+            "aggregator",
+            "WEIR_WINDOW",
+            WINDOW,
+            "WEIR_GRACE",
+            "PT2S"),
         "aggregate");
   }
 
@@ -146,6 +155,7 @@ final class RestoreIT {
             """);
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
+    environment.put("WEIR_SINGLE_COPY", "allow");
     environment.put("WEIR_REDIS", redis.uri());
     environment.put("WEIR_NODE", "node-1");
     environment.put("WEIR_DATA", folder.resolve("node-1").toString());

@@ -92,7 +92,9 @@ public final class Ingest implements AutoCloseable {
       refuseEviction(config, cache);
       warmUp(cache);
       DecisionClock clock = DecisionClock.ofSystem();
+      CopyCheck copies = CopyCheck.begin(config);
       log = KafkaCallLog.open(recordConfig(config), clock);
+      copies.require();
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       CheckGate gate =
           new CheckGate(

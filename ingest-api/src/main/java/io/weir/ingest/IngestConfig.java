@@ -7,6 +7,7 @@ import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.record.WhenFull;
+import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
@@ -38,6 +39,7 @@ import java.util.Map;
  * @param correctionsMaxRate most corrections a second that the node gives to the cache
  * @param settleHorizon how far back a call is looked for that is to be settled, when its id does
  *     not tell its time
+ * @param singleCopy whether the calls topic may have fewer copies than the loss of a broker allows
  */
 public record IngestConfig(
     String node,
@@ -57,7 +59,8 @@ public record IngestConfig(
     boolean fsync,
     Duration drainTimeout,
     int correctionsMaxRate,
-    Duration settleHorizon) {
+    Duration settleHorizon,
+    SingleCopy singleCopy) {
 
   private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
 
@@ -123,7 +126,8 @@ public record IngestConfig(
                 1,
                 CorrectionSettings.MAX_RATE),
         settings.duration(
-            "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS));
+            "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS),
+        settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
   }
 
   private static RedisCacheConfig redis(Settings settings) {
@@ -183,6 +187,8 @@ public record IngestConfig(
         + " corrections_max_rate="
         + correctionsMaxRate
         + " settle_horizon="
-        + settleHorizon;
+        + settleHorizon
+        + " single_copy="
+        + singleCopy;
   }
 }

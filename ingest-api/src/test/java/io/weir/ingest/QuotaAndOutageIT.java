@@ -87,16 +87,27 @@ final class QuotaAndOutageIT {
         Ingest.start(
             IngestConfig.of(
                 Map.of(
-                    "WEIR_KAFKA", kafka.bootstrapServers(),
-                    "WEIR_REDIS", redis.uri(),
-                    "WEIR_NODE", "node-1",
-                    "WEIR_NODES", "4",
-                    "WEIR_HTTP_HOST", "127.0.0.1",
-                    "WEIR_HTTP_PORT", "0",
-                    "WEIR_DATA", folder.resolve("data").toString(),
-                    "WEIR_POLICIES", policies.toString(),
+                    "WEIR_SINGLE_COPY",
+                    "allow",
+                    "WEIR_KAFKA",
+                    kafka.bootstrapServers(),
+                    "WEIR_REDIS",
+                    redis.uri(),
+                    "WEIR_NODE",
+                    "node-1",
+                    "WEIR_NODES",
+                    "4",
+                    "WEIR_HTTP_HOST",
+                    "127.0.0.1",
+                    "WEIR_HTTP_PORT",
+                    "0",
+                    "WEIR_DATA",
+                    folder.resolve("data").toString(),
+                    "WEIR_POLICIES",
+                    policies.toString(),
                     // a busy test machine is no reason to leave a call undecided
-                    "WEIR_DECISION_DEADLINE", "PT10S")));
+                    "WEIR_DECISION_DEADLINE",
+                    "PT10S")));
   }
 
   @AfterAll

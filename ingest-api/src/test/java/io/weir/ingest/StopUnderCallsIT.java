@@ -44,14 +44,22 @@ final class StopUnderCallsIT {
       topics.createMissing(2, Optional.empty());
       Map<String, String> environment =
           Map.of(
-              "WEIR_KAFKA", kafka.bootstrapServers(),
-              "WEIR_REDIS", redis.uri(),
-              "WEIR_NODE", "stopped",
-              "WEIR_HTTP_HOST", "127.0.0.1",
-              "WEIR_HTTP_PORT", "0",
-              "WEIR_DATA", folder.resolve("data").toString(),
+              "WEIR_SINGLE_COPY",
+              "allow",
+              "WEIR_KAFKA",
+              kafka.bootstrapServers(),
+              "WEIR_REDIS",
+              redis.uri(),
+              "WEIR_NODE",
+              "stopped",
+              "WEIR_HTTP_HOST",
+              "127.0.0.1",
+              "WEIR_HTTP_PORT",
+              "0",
+              "WEIR_DATA",
+              folder.resolve("data").toString(),
               "WEIR_POLICIES",
-                  Files.writeString(folder.resolve("policies.yml"), "policies: []").toString());
+              Files.writeString(folder.resolve("policies.yml"), "policies: []").toString());
       for (int i = 0; i < STOPS; i++) {
         stopUnderCalls(IngestConfig.of(environment), doubts);
       }

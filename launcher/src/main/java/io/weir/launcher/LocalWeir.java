@@ -10,6 +10,7 @@ import io.weir.servers.DataFolder;
 import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.Ports;
 import io.weir.servers.RedisServer;
+import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.settings.Settings;
@@ -97,6 +98,10 @@ final class LocalWeir implements AutoCloseable {
       redisUri = server.uri();
     }
     Map<String, String> inner = new HashMap<>(environment);
+    if (settings.text(SingleCopy.VARIABLE, "").isEmpty()) {
+      inner.put(SingleCopy.VARIABLE, "allow");
+      step.accept("with one copy of everything in Kafka (" + SingleCopy.VARIABLE + "=allow)");
+    }
     inner.put("WEIR_KAFKA", kafka);
     inner.put("WEIR_REDIS", redisUri);
     putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");

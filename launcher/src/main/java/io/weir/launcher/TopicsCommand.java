@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.aggregator.AggregatorConfig;
+import io.weir.aggregator.topology.StreamsSettings;
+import io.weir.topics.catalog.Copies;
+import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +48,9 @@ final class TopicsCommand implements Runnable {
           int partitions,
       @Option(
               names = "--replication-factor",
-              description = "replicas of each partition; default: the cluster's own")
+              description =
+                  "replicas of each partition, 3 at least (3); with WEIR_SINGLE_COPY=allow any"
+                      + " number (the cluster's own)")
           @Nullable Short replicationFactor)
       throws TopicAdminException {
     if (partitions < 1) {
@@ -51,9 +59,11 @@ final class TopicsCommand implements Runnable {
     PrintWriter out = spec.commandLine().getOut();
     try (TopicAdmin admin = connect()) {
       int present = admin.callsPartitions();
+      int ofEach = present == 0 ? partitions : present;
       List<String> created =
-          admin.createMissing(
-              present == 0 ? partitions : present, Optional.ofNullable(replicationFactor));
+          singleCopy() == SingleCopy.ALLOW
+              ? admin.createMissing(ofEach, Optional.ofNullable(replicationFactor))
+              : admin.createMissingInCopies(ofEach, copies(replicationFactor));
       for (Topic topic : Topics.all()) {
         out.printf(
             "%-24s %s%n",
@@ -64,6 +74,24 @@ final class TopicsCommand implements Runnable {
     return 0;
   }
 
+  private static short copies(@Nullable Short replicationFactor) {
+    if (replicationFactor != null && replicationFactor < Copies.LEAST) {
+      throw new CommandFailedException(
+          "--replication-factor must be at least "
+              + Copies.LEAST
+              + ", is "
+              + replicationFactor
+              + "; set "
+              + SingleCopy.VARIABLE
+              + "=allow if fewer copies are meant");
+    }
+    return replicationFactor == null ? Copies.LEAST : replicationFactor;
+  }
+
+  private SingleCopy singleCopy() {
+    return Settings.of(weir.environment()).choice(SingleCopy.VARIABLE, SingleCopy.REFUSE);
+  }
+
   @Command(
       name = "check",
       mixinStandardHelpOptions = true,
@@ -71,7 +99,17 @@ final class TopicsCommand implements Runnable {
   int check() throws TopicAdminException {
     PrintWriter out = spec.commandLine().getOut();
     try (TopicAdmin admin = connect()) {
-      List<String> differences = admin.differences();
+      List<String> differences = new ArrayList<>(admin.differences());
+      String prefix =
+          weir.setting("WEIR_APPLICATION_PREFIX", AggregatorConfig.DEFAULT_APPLICATION_PREFIX);
+      List<String> lacking =
+          admin.lackingCopies(
+              name -> Topics.contains(name) || StreamsSettings.isInternalTopic(prefix, name));
+      if (singleCopy() == SingleCopy.REFUSE) {
+        differences.addAll(lacking);
+      } else {
+        lacking.forEach(lack -> out.println("allowed by WEIR_SINGLE_COPY: " + lack));
+      }
       differences.forEach(out::println);
       if (differences.isEmpty()) {
         out.printf("%d topics agree with the catalogue%n", Topics.all().size());

@@ -89,7 +89,7 @@ public final class Aggregator implements AutoCloseable {
 
   private static Aggregator start(AggregatorConfig config, Deque<AutoCloseable> parts)
       throws AggregatorStartException {
-    TopicCheck.Found topics = TopicCheck.check(config.bootstrapServers());
+    TopicCheck.Found topics = TopicCheck.check(config);
     TableStore store = TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId());
     parts.push(store);
     StreamsSettings settings =
@@ -101,7 +101,8 @@ public final class Aggregator implements AutoCloseable {
             config.sessionTimeout(),
             store.id(),
             config.streamThreads(),
-            config.standbys());
+            config.standbys(),
+            config.singleCopy());
     NameCheck.requireUnique(settings);
     ReportServer reports = listen(config, Clock.systemUTC());
     parts.push(reports);

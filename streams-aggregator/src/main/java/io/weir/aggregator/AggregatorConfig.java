@@ -3,6 +3,7 @@ package io.weir.aggregator;
 
 import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.topology.RecordPlace;
+import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
@@ -38,6 +39,8 @@ import java.util.Set;
  * @param quarantineRecords records of the calls topic that a person has given up since they make
  *     the counting fail: they go into the quarantine whole ({@code WEIR_QUARANTINE_RECORDS}, none;
  *     partition@offset, separated by commas)
+ * @param singleCopy whether topics may have fewer copies than the loss of a broker allows ({@code
+ *     WEIR_SINGLE_COPY}, refuse)
  */
 public record AggregatorConfig(
     String bootstrapServers,
@@ -54,7 +57,11 @@ public record AggregatorConfig(
     Duration sessionTimeout,
     Optional<String> advertisedReports,
     String applicationPrefix,
-    Set<RecordPlace> quarantineRecords) {
+    Set<RecordPlace> quarantineRecords,
+    SingleCopy singleCopy) {
+
+  /** What {@code WEIR_APPLICATION_PREFIX} is when it is not set. */
+  public static final String DEFAULT_APPLICATION_PREFIX = "weir-";
 
   private static final int MAX_STREAM_THREADS = 64;
   private static final int MAX_STANDBYS = 4;
@@ -134,8 +141,9 @@ public record AggregatorConfig(
         duration(environment, "WEIR_SESSION_TIMEOUT", Duration.ofSeconds(10)),
         Optional.of(text(environment, "WEIR_ADVERTISED_REPORTS", ""))
             .filter(address -> !address.isEmpty()),
-        text(environment, "WEIR_APPLICATION_PREFIX", "weir-"),
-        places(environment, "WEIR_QUARANTINE_RECORDS"));
+        text(environment, "WEIR_APPLICATION_PREFIX", DEFAULT_APPLICATION_PREFIX),
+        places(environment, "WEIR_QUARANTINE_RECORDS"),
+        Settings.of(environment).choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
   }
 
   /** The lengths of time the counting rules need. */

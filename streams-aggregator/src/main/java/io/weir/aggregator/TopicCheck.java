@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.aggregator.topology.StreamsSettings;
+import io.weir.topics.catalog.Copies;
+import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,9 +22,13 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Looks whether the topics are there and alike, before anything is counted. */
 final class TopicCheck {
+  private static final Logger LOG = LoggerFactory.getLogger(TopicCheck.class);
+
   private static final int TIMEOUT_MILLIS = Math.toIntExact(Duration.ofSeconds(20).toMillis());
 
   private TopicCheck() {}
@@ -33,7 +42,33 @@ final class TopicCheck {
   record Found(int partitions, String stateTopicId) {}
 
   /** Checks the topics. */
-  static Found check(String bootstrapServers) throws AggregatorStartException {
+  static Found check(AggregatorConfig config) throws AggregatorStartException {
+    Found found = check(config.bootstrapServers());
+    checkCopies(config);
+    return found;
+  }
+
+  /** Those of Streams are looked at, too, when they are there; else it makes them as told. */
+  private static void checkCopies(AggregatorConfig config) throws AggregatorStartException {
+    String prefix = config.applicationPrefix();
+    List<String> lacking;
+    try (TopicAdmin admin = TopicAdmin.connect(config.bootstrapServers())) {
+      lacking =
+          admin.lackingCopies(
+              name -> Topics.contains(name) || StreamsSettings.isInternalTopic(prefix, name));
+    } catch (TopicAdminException failed) {
+      throw new AggregatorStartException(String.valueOf(failed.getMessage()), failed);
+    }
+    if (lacking.isEmpty()) {
+      return;
+    }
+    if (config.singleCopy() == SingleCopy.REFUSE) {
+      throw new AggregatorStartException(Copies.advice(lacking));
+    }
+    LOG.info("fewer copies allowed by {}: {}", SingleCopy.VARIABLE, lacking);
+  }
+
+  private static Found check(String bootstrapServers) throws AggregatorStartException {
     try (Admin admin =
         Admin.create(
             Map.of(

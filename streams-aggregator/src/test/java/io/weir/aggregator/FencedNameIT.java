@@ -77,6 +77,8 @@ final class FencedNameIT {
   private AggregatorConfig config() {
     return AggregatorConfig.of(
         Map.of(
+            "WEIR_SINGLE_COPY",
+            "allow",
             "WEIR_KAFKA",
             broker.bootstrapServers(),
             "WEIR_DATA",

@@ -48,6 +48,8 @@ final class Fleet implements AutoCloseable {
       members.add(
           new AggregatorProcess(
               Map.of(
+                  "WEIR_SINGLE_COPY",
+                  "allow",
                   "WEIR_KAFKA",
                   broker.bootstrapServers(),
                   "WEIR_DATA",

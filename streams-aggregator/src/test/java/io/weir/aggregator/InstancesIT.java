@@ -202,6 +202,7 @@ final class InstancesIT {
       Broker broker, String instance, String data, Duration sessionTimeout) {
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", broker.bootstrapServers());
+    environment.put("WEIR_SINGLE_COPY", "allow");
     environment.put("WEIR_DATA", folder.resolve(data).toString());
     environment.put("WEIR_REPORTS_PORT", "0");
     environment.put("WEIR_WINDOW", "PT2S");

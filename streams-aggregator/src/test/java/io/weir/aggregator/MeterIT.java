@@ -135,6 +135,7 @@ final class MeterIT {
             System.getProperty("java.class.path"),
             AggregatorMain.class.getName());
     builder.environment().put("WEIR_KAFKA", config.bootstrapServers());
+    builder.environment().put("WEIR_SINGLE_COPY", "allow");
     builder.environment().put("WEIR_DATA", config.dataFolder().toString());
     builder.environment().put("WEIR_REPORTS_PORT", "0");
     builder.environment().put("WEIR_WINDOW", config.window().toString());
@@ -154,6 +155,8 @@ final class MeterIT {
   private AggregatorConfig config(String prefix, Path data) {
     return AggregatorConfig.of(
         Map.of(
+            "WEIR_SINGLE_COPY",
+            "allow",
             "WEIR_KAFKA",
             broker.bootstrapServers(),
             "WEIR_DATA",

@@ -41,6 +41,8 @@ final class MeterThroughput {
       AggregatorConfig config =
           AggregatorConfig.of(
               Map.of(
+                  "WEIR_SINGLE_COPY",
+                  "allow",
                   "WEIR_KAFKA",
                   broker.bootstrapServers(),
                   "WEIR_DATA",

@@ -128,6 +128,8 @@ final class Reports implements AutoCloseable {
   private static AggregatorConfig config(Broker broker, Path folder, String instance) {
     return AggregatorConfig.of(
         Map.of(
+            "WEIR_SINGLE_COPY",
+            "allow",
             "WEIR_KAFKA",
             broker.bootstrapServers(),
             "WEIR_DATA",

@@ -10,6 +10,7 @@ import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.testing.Await;
+import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -124,7 +125,15 @@ final class RevivedTaskIT {
   private KafkaStreams streams(Broker broker, AtomicBoolean aborted) {
     Properties properties =
         new StreamsSettings(
-                broker.bootstrapServers(), "revived-", folder, "it", SESSION_TIMEOUT, "f", 1, 0)
+                broker.bootstrapServers(),
+                "revived-",
+                folder,
+                "it",
+                SESSION_TIMEOUT,
+                "f",
+                1,
+                0,
+                SingleCopy.ALLOW)
             .meterCore("127.0.0.1:1");
     CountSettings settings =
         new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, 60_000, Duration.ofDays(35).toMillis());

@@ -133,6 +133,7 @@ final class StoppedPartitionIT {
   private AggregatorConfig config(String data, String quarantineRecords) {
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", broker.bootstrapServers());
+    environment.put("WEIR_SINGLE_COPY", "allow");
     environment.put("WEIR_DATA", folder.resolve(data).toString());
     environment.put("WEIR_REPORTS_PORT", "0");
     environment.put("WEIR_WINDOW", "PT2S");

@@ -115,6 +115,7 @@ final class Cluster implements Deployment, AutoCloseable {
     urls.put(name, "http://127.0.0.1:" + port);
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", brokers.of(name));
+    environment.put("WEIR_SINGLE_COPY", brokers.members().size() == 1 ? "allow" : "refuse");
     environment.put("WEIR_REDIS", "redis://127.0.0.1:" + network.connect(name, "redis", redisPort));
     environment.put("WEIR_NODE", name);
     environment.put("WEIR_NODES", Integer.toString(PAIR));
@@ -134,6 +135,7 @@ final class Cluster implements Deployment, AutoCloseable {
     urls.put(name, "http://127.0.0.1:" + port);
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", brokers.of(name));
+    environment.put("WEIR_SINGLE_COPY", brokers.members().size() == 1 ? "allow" : "refuse");
     environment.put("WEIR_INSTANCE", name);
     environment.put("WEIR_DATA", folder.resolve(name).toString());
     environment.put("WEIR_REPORTS_HOST", "127.0.0.1");

@@ -9,7 +9,6 @@ import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -19,6 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 @FullSuite(reason = "three brokers as processes; ChaosIT creates topics on one", turn = 2)
 final class NewTopicsOnThreeBrokersIT {
   private static final int PARTITIONS = 50;
+  private static final short THREE = 3;
 
   @TempDir private Path folder;
 
@@ -32,7 +32,8 @@ final class NewTopicsOnThreeBrokersIT {
       brokers = three.members();
       Member.startAll(brokers);
       try (TopicAdmin admin = TopicAdmin.connect(three.direct())) {
-        assertEquals(Topics.all().size(), admin.createMissing(PARTITIONS, Optional.empty()).size());
+        assertEquals(Topics.all().size(), admin.createMissingInCopies(PARTITIONS, THREE).size());
+        assertEquals(List.of(), admin.lackingCopies(Topics::contains));
       }
     } finally {
       brokers.forEach(Member::close);

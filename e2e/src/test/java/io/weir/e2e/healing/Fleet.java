@@ -121,6 +121,7 @@ final class Fleet implements AutoCloseable {
   Map<String, String> nodeEnvironment(String name) {
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
+    environment.put("WEIR_SINGLE_COPY", "allow");
     environment.put("WEIR_REDIS", route.uri());
     environment.put("WEIR_NODE", name);
     environment.put("WEIR_DATA", folder.resolve(name).toString());
@@ -133,13 +134,22 @@ final class Fleet implements AutoCloseable {
 
   private Map<String, String> aggregatorEnvironment() {
     return Map.of(
-        "WEIR_KAFKA", kafka.bootstrapServers(),
-        "WEIR_DATA", folder.resolve("aggregator").toString(),
-        "WEIR_REPORTS_HOST", "127.0.0.1",
-        "WEIR_REPORTS_PORT", "0",
-        "WEIR_INSTANCE", "aggregator",
-        "WEIR_WINDOW", WINDOW.toString(),
-        "WEIR_GRACE", "PT2S");
+        "WEIR_SINGLE_COPY",
+        "allow",
+        "WEIR_KAFKA",
+        kafka.bootstrapServers(),
+        "WEIR_DATA",
+        folder.resolve("aggregator").toString(),
+        "WEIR_REPORTS_HOST",
+        "127.0.0.1",
+        "WEIR_REPORTS_PORT",
+        "0",
+        "WEIR_INSTANCE",
+        "aggregator",
+        "WEIR_WINDOW",
+        WINDOW.toString(),
+        "WEIR_GRACE",
+        "PT2S");
   }
 
   /** Where the nodes of this JVM answer, without a path. */

@@ -114,6 +114,8 @@ final class DistinctNamesIT {
 
   private static Map<String, String> environment(TestKafka kafka, Path data) {
     return Map.of(
+        "WEIR_SINGLE_COPY",
+        "allow",
         "WEIR_KAFKA",
         kafka.bootstrapServers(),
         "WEIR_DATA",

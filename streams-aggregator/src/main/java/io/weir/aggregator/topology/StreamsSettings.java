@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
+import io.weir.topics.catalog.Copies;
+import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topic;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.StreamsConfig;
 
 /**
@@ -24,6 +27,8 @@ import org.apache.kafka.streams.StreamsConfig;
  * @param folderId names the state folder, so that two processes of one name can be told apart
  * @param threads threads of {@code meter-core}
  * @param standbys copies of the stores kept ready by other instances
+ * @param singleCopy whether internal topics are created with as many copies as the cluster makes by
+ *     default; else with as many as the loss of a broker asks for
  */
 public record StreamsSettings(
     String bootstrapServers,
@@ -33,7 +38,10 @@ public record StreamsSettings(
     Duration sessionTimeout,
     String folderId,
     int threads,
-    int standbys) {
+    int standbys,
+    SingleCopy singleCopy) {
+
+  private static final String METER_CORE = "meter-core";
 
   private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it is added to a report's age
 
@@ -89,7 +97,12 @@ public record StreamsSettings(
 
   /** The application's id, which is its consumer group too. */
   public String applicationId() {
-    return applicationPrefix + "meter-core";
+    return applicationPrefix + METER_CORE;
+  }
+
+  /** Whether a topic is one that Streams makes for an application with such a prefix. */
+  public static boolean isInternalTopic(String applicationPrefix, String topic) {
+    return topic.startsWith(applicationPrefix + METER_CORE + "-");
   }
 
   /** What the ids of all its Kafka clients begin with. */
@@ -108,6 +121,12 @@ public record StreamsSettings(
     properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     properties.put(StreamsConfig.STATE_DIR_CONFIG, stateFolder.toString());
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, standbys);
+    if (singleCopy == SingleCopy.REFUSE) {
+      properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, (int) Copies.LEAST);
+      properties.put(
+          StreamsConfig.topicPrefix(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG),
+          Integer.toString(Copies.LEAST_IN_SYNC));
+    }
     properties.put(StreamsConfig.ACCEPTABLE_RECOVERY_LAG_CONFIG, ACCEPTABLE_RECOVERY_LAG_RECORDS);
     properties.put(StreamsConfig.MAX_WARMUP_REPLICAS_CONFIG, MAX_WARMUP_REPLICAS);
     properties.put(

@@ -4,6 +4,7 @@ package io.weir.aggregator.topology;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.aggregator.count.CountSettings;
+import io.weir.topics.catalog.SingleCopy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -18,7 +19,15 @@ import org.junit.jupiter.api.Test;
 final class TopologyDescriptionTest {
   private static final StreamsSettings SETTINGS =
       new StreamsSettings(
-          "localhost:1", "weir-", Path.of("unused"), "one", Duration.ofSeconds(10), "f", 1, 1);
+          "localhost:1",
+          "weir-",
+          Path.of("unused"),
+          "one",
+          Duration.ofSeconds(10),
+          "f",
+          1,
+          1,
+          SingleCopy.REFUSE);
 
   @Test
   void meterCore_description_isAsStored() throws IOException {

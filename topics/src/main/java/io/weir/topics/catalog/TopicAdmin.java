@@ -12,6 +12,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.Config;
@@ -21,6 +22,7 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
@@ -35,10 +37,12 @@ public final class TopicAdmin implements AutoCloseable {
 
   private final Admin admin;
   private final String bootstrapServers;
+  private final Duration timeout;
 
-  private TopicAdmin(Admin admin, String bootstrapServers) {
+  private TopicAdmin(Admin admin, String bootstrapServers, Duration timeout) {
     this.admin = admin;
     this.bootstrapServers = bootstrapServers;
+    this.timeout = timeout;
   }
 
   /** The cluster does not answer, or refuses. The message says where and why. */
@@ -52,11 +56,20 @@ public final class TopicAdmin implements AutoCloseable {
 
   /** Connects to a cluster; nothing is asked of it yet. */
   public static TopicAdmin connect(String bootstrapServers) {
+    return connect(bootstrapServers, TIMEOUT);
+  }
+
+  /**
+   * The same with another limit of what one question may take.
+   *
+   * @param timeout 1 ms to an hour
+   */
+  public static TopicAdmin connect(String bootstrapServers, Duration timeout) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
-    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis());
-    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis() / 2);
-    return new TopicAdmin(Admin.create(settings), bootstrapServers);
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) timeout.toMillis());
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) timeout.toMillis() / 2);
+    return new TopicAdmin(Admin.create(settings), bootstrapServers, timeout);
   }
 
   /**
@@ -69,14 +82,38 @@ public final class TopicAdmin implements AutoCloseable {
    */
   public List<String> createMissing(int partitions, Optional<Short> replicationFactor)
       throws TopicAdminException {
+    return createMissing(partitions, replicationFactor, Map.of());
+  }
+
+  /**
+   * The same, so that no topic loses what was acknowledged with any one broker.
+   *
+   * @param replicationFactor of each new topic, {@link Copies#LEAST} at least
+   */
+  public List<String> createMissingInCopies(int partitions, short replicationFactor)
+      throws TopicAdminException {
+    if (replicationFactor < Copies.LEAST) {
+      throw new IllegalArgumentException(
+          "replication factor must be at least " + Copies.LEAST + ", is " + replicationFactor);
+    }
+    return createMissing(
+        partitions,
+        Optional.of(replicationFactor),
+        Map.of(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, Integer.toString(Copies.LEAST_IN_SYNC)));
+  }
+
+  private List<String> createMissing(
+      int partitions, Optional<Short> replicationFactor, Map<String, String> further)
+      throws TopicAdminException {
     Set<String> present = call("list topics", admin.listTopics().names()::get);
     List<String> created = new ArrayList<>();
     for (Topic topic : Topics.all()) {
       if (!present.contains(topic.name())) {
-        NewTopic newTopic =
+        Map<String, String> configs = new HashMap<>(topic.configs());
+        configs.putAll(further);
+        create(
             new NewTopic(topic.name(), Optional.of(partitions), replicationFactor)
-                .configs(topic.configs());
-        create(newTopic);
+                .configs(configs));
         created.add(topic.name());
       }
     }
@@ -169,6 +206,24 @@ public final class TopicAdmin implements AutoCloseable {
     return differences;
   }
 
+  /**
+   * What topics lack for an acknowledged record to outlive any one broker, one sentence each; empty
+   * when they lack nothing. Topics that are missing lack nothing.
+   *
+   * @param isMeant tells the names of the topics to be looked at
+   */
+  public List<String> lackingCopies(Predicate<String> isMeant) throws TopicAdminException {
+    List<String> names =
+        call("list topics", admin.listTopics().names()::get).stream().filter(isMeant).toList();
+    Map<String, TopicDescription> topics =
+        call("describe topics", admin.describeTopics(names).allTopicNames()::get);
+    List<ConfigResource> resources =
+        names.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
+    return Copies.lacking(
+        topics.values(),
+        call("describe topic settings", admin.describeConfigs(resources).all()::get));
+  }
+
   /** Partitions of the calls topic; 0 when it is missing. */
   public int callsPartitions() throws TopicAdminException {
     if (!call("list topics", admin.listTopics().names()::get).contains(Topics.CALLS.name())) {
@@ -232,7 +287,7 @@ public final class TopicAdmin implements AutoCloseable {
 
   private <T> T call(String what, Call<T> call) throws TopicAdminException {
     try {
-      return call.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+      return call.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException failed) {
       Throwable cause = failed.getCause() == null ? failed : failed.getCause();
       throw new TopicAdminException(

@@ -65,6 +65,11 @@ public final class Topics {
 
   private Topics() {}
 
+  /** Whether a name is one of the catalogue's. */
+  public static boolean contains(String name) {
+    return ALL.stream().anyMatch(topic -> topic.name().equals(name));
+  }
+
   /** Every topic, in the order of the flow. */
   public static List<Topic> all() {
     return ALL;

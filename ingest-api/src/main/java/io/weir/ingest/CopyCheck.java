@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import io.weir.topics.catalog.Copies;
+import io.weir.topics.catalog.SingleCopy;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.catalog.Topics;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks whether the calls topic has as many copies as the loss of a broker asks for. It is asked
+ * while the call log is opened, which waits for Kafka as long, so that a node that starts without
+ * Kafka does not start later for it.
+ */
+final class CopyCheck {
+  private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);
+
+  /** As long as the call log waits for an answer about the topic. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private final SingleCopy singleCopy;
+  private final CompletableFuture<List<String>> lacking;
+
+  private CopyCheck(SingleCopy singleCopy, CompletableFuture<List<String>> lacking) {
+    this.singleCopy = singleCopy;
+    this.lacking = lacking;
+  }
+
+  /** Begins to ask. */
+  static CopyCheck begin(IngestConfig config) {
+    return new CopyCheck(
+        config.singleCopy(), CompletableFuture.supplyAsync(() -> lacking(config.kafka())));
+  }
+
+  private static List<String> lacking(String kafka) {
+    try (TopicAdmin admin = TopicAdmin.connect(kafka, PATIENCE)) {
+      return admin.lackingCopies(Topics.CALLS.name()::equals);
+    } catch (TopicAdminException unanswered) {
+      LOG.warn("copies_unknown reason=\"{}\"", unanswered.getMessage());
+      return List.of();
+    }
+  }
+
+  /**
+   * Waits for the answer.
+   *
+   * @throws IngestStartException when the topic lacks copies and that is not allowed
+   */
+  void require() {
+    List<String> found = lacking.join();
+    if (found.isEmpty()) {
+      return;
+    }
+    if (singleCopy == SingleCopy.REFUSE) {
+      throw new IngestStartException(Copies.advice(found));
+    }
+    LOG.info("fewer_copies_allowed {}", found);
+  }
+}

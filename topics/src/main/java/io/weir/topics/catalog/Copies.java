@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.catalog;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
+
+/**
+ * How many copies of a topic there must be for an acknowledged record to outlive any one broker:
+ * three, of which two at least have the record when it is acknowledged. With two copies the loss of
+ * one broker either stops every write or leaves records on a single disk.
+ */
+public final class Copies {
+  /** Least replication factor. */
+  public static final short LEAST = 3;
+
+  /** Least {@code min.insync.replicas}. */
+  public static final int LEAST_IN_SYNC = 2;
+
+  private Copies() {}
+
+  /**
+   * What the topics lack, one sentence each; empty when every one of them outlives any one broker.
+   */
+  static List<String> lacking(
+      Collection<TopicDescription> topics, Map<ConfigResource, Config> configs) {
+    Map<String, TopicDescription> sorted = new TreeMap<>();
+    topics.forEach(topic -> sorted.put(topic.name(), topic));
+    List<String> lacking = new ArrayList<>();
+    for (TopicDescription topic : sorted.values()) {
+      int copies =
+          topic.partitions().stream()
+              .mapToInt(partition -> partition.replicas().size())
+              .min()
+              .orElse(0);
+      if (copies < LEAST) {
+        lacking.add(topic.name() + " has a replication factor of " + copies + ", not " + LEAST);
+      }
+      Config config = configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic.name()));
+      ConfigEntry inSync =
+          config == null ? null : config.get(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG);
+      if (inSync == null || Integer.parseInt(inSync.value()) < LEAST_IN_SYNC) {
+        lacking.add(
+            topic.name()
+                + " has min.insync.replicas="
+                + (inSync == null ? "nothing" : inSync.value())
+                + ", not "
+                + LEAST_IN_SYNC);
+      }
+    }
+    return lacking;
+  }
+
+  /** What is said to a person when topics lack copies: what is wrong, and what to do. */
+  public static String advice(List<String> lacking) {
+    return "the loss of one broker could lose what was acknowledged: "
+        + String.join("; ", lacking)
+        + ". Give the topics more copies (kafka-reassign-partitions.sh, kafka-configs.sh), or set "
+        + SingleCopy.VARIABLE
+        + "=allow if fewer are meant";
+  }
+}
