@@ -29,10 +29,11 @@ final class IngestCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Ingest ingest = Ingest.start(IngestConfig.of(weir.environment()));
+    IngestConfig config = IngestConfig.of(weir.environment());
+    Ingest ingest = Ingest.start(config);
     PrintWriter out = spec.commandLine().getOut();
     out.println("ingest is ready on port " + ingest.httpPort());
     out.flush();
-    return Stop.awaitAndClose(ingest, () -> false);
+    return Stop.awaitAndClose(ingest, () -> "", Stop.LIMIT.plus(config.drainTimeout()));
   }
 }

@@ -17,14 +17,15 @@ import io.weir.topics.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,14 +41,21 @@ final class LocalWeir implements AutoCloseable {
   /** State of months is restored from the broker beside; that is minutes at most. */
   private static final Duration READY_PATIENCE = Duration.ofMinutes(5);
 
-  private final Deque<Part> parts = new ArrayDeque<>();
+  /** The last one that was started first; looked at while it is being closed. */
+  private final Deque<Part> parts = new ConcurrentLinkedDeque<>();
+
   private String kafka = "";
   private String redis = "";
-  private @Nullable Aggregator aggregator;
+  private Duration drainTimeout = Duration.ZERO;
   private int httpPort;
   private int reportsPort;
 
-  private record Part(String name, AutoCloseable handle) {}
+  /**
+   * One of the parts.
+   *
+   * @param failure why it works no more; empty while it works
+   */
+  private record Part(String name, AutoCloseable handle, Supplier<String> failure) {}
 
   private LocalWeir() {}
 
@@ -75,13 +83,13 @@ final class LocalWeir implements AutoCloseable {
     refuseTakenPorts(settings);
     step.accept("data folder");
     Path data = Path.of(settings.text("WEIR_DATA", ".weir"));
-    parts.push(new Part("data folder", DataFolder.open(data)));
+    parts.push(new Part("data folder", DataFolder.open(data), () -> ""));
     kafka = settings.text("WEIR_KAFKA", "");
     if (kafka.isEmpty()) {
       step.accept("Kafka");
       EmbeddedKafka broker =
           EmbeddedKafka.start(data.resolve("kafka"), settings.port("WEIR_KAFKA_PORT", 9092));
-      parts.push(new Part("Kafka", broker));
+      parts.push(new Part("Kafka", broker, broker::failure));
       kafka = broker.bootstrapServers();
     }
     step.accept("topics");
@@ -94,7 +102,7 @@ final class LocalWeir implements AutoCloseable {
       step.accept("Redis");
       RedisServer server =
           RedisServer.start(data.resolve("redis"), settings.port("WEIR_REDIS_PORT", 6379));
-      parts.push(new Part("Redis", server));
+      parts.push(new Part("Redis", server, () -> server.isAlive() ? "" : "its process has ended"));
       redisUri = server.uri();
     }
     Map<String, String> inner = new HashMap<>(environment);
@@ -114,26 +122,28 @@ final class LocalWeir implements AutoCloseable {
     redis = ingestConfig.redis().shownUri();
     step.accept("aggregator");
     Aggregator started = Aggregator.start(aggregatorConfig);
-    aggregator = started;
-    parts.push(new Part("aggregator", started));
+    parts.push(new Part("aggregator", started, () -> started.failed() ? "its log says why" : ""));
     reportsPort = started.reportsPort();
     step.accept("ingest");
     Ingest ingest = Ingest.start(ingestConfig);
-    parts.push(new Part("ingest", ingest));
+    parts.push(new Part("ingest", ingest, () -> ""));
     httpPort = ingest.httpPort();
+    drainTimeout = ingestConfig.drainTimeout();
     step.accept("reports");
     awaitReady(started);
   }
 
-  private static void awaitReady(Aggregator aggregator) throws InterruptedException {
+  private void awaitReady(Aggregator aggregator) throws InterruptedException {
     long deadline = System.nanoTime() + READY_PATIENCE.toNanos();
     while (!aggregator.ready()) {
-      if (aggregator.failed() || System.nanoTime() > deadline) {
+      String failure = failure();
+      if (!failure.isEmpty() || System.nanoTime() > deadline) {
         throw new CommandFailedException(
-            "the aggregator did not become ready"
-                + (aggregator.failed() ? ": it stopped, the log says why" : " in " + READY_PATIENCE)
-                + "; a WEIR_WINDOW other than the data's is one cause (set WEIR_DATA to another"
-                + " folder, or WEIR_LOG=info to see more)");
+            (failure.isEmpty()
+                    ? "the aggregator did not become ready in " + READY_PATIENCE
+                    : failure)
+                + "; a full disk, or a WEIR_WINDOW other than the data's, is one cause (set"
+                + " WEIR_DATA to another folder, or WEIR_LOG=info to see more)");
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
@@ -158,10 +168,17 @@ final class LocalWeir implements AutoCloseable {
     }
   }
 
-  /** Whether the aggregator has stopped by itself. */
-  boolean failed() {
-    Aggregator started = aggregator;
-    return started != null && started.failed();
+  /** Which part works no more, and why; empty while all do. */
+  String failure() {
+    // what stands on a part that has stopped may have stopped for it
+    for (Iterator<Part> first = parts.descendingIterator(); first.hasNext(); ) {
+      Part part = first.next();
+      String why = part.failure().get();
+      if (!why.isEmpty()) {
+        return part.name() + " has stopped: " + why;
+      }
+    }
+    return "";
   }
 
   /** Kafka's bootstrap servers. */
@@ -172,6 +189,11 @@ final class LocalWeir implements AutoCloseable {
   /** Redis' URI without user and password. */
   String redis() {
     return redis;
+  }
+
+  /** How long its ingest node waits for Kafka when it stops. */
+  Duration drainTimeout() {
+    return drainTimeout;
   }
 
   /** Where the check API listens. */

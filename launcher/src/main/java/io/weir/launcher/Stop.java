@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Waits for Ctrl-C or SIGTERM, then closes what was started before the process ends. */
 final class Stop {
+  /** How long a stop takes at most, but for the draining of a journal. */
+  static final Duration LIMIT = Duration.ofSeconds(40);
+
+  /**
+   * How long it takes at most when a part works no more: what needs that part would only wait for
+   * it, and data are as safe as after a {@code kill -9}.
+   */
+  private static final Duration LIMIT_AFTER_FAILURE = Duration.ofSeconds(10);
+
   private static final Logger LOG = LoggerFactory.getLogger(Stop.class);
 
   private Stop() {}
@@ -18,12 +29,14 @@ final class Stop {
   /**
    * Closes a resource when the process is asked to end, or when the resource has failed by itself.
    * A process that was asked, and could close it, ends with 0 rather than with the status of a
-   * signal, so that no supervisor takes it for a failure.
+   * signal, so that no supervisor takes it for a failure. The process ends in any case, whatever
+   * hangs.
    *
-   * @param hasFailed asked every second
+   * @param failure says why the resource works no more, empty while it works; asked every second
+   * @param limit how long closing may take
    * @return the status the process shall end with: 1 after a failure
    */
-  static int awaitAndClose(AutoCloseable resource, BooleanSupplier hasFailed)
+  static int awaitAndClose(AutoCloseable resource, Supplier<String> failure, Duration limit)
       throws InterruptedException {
     AtomicBoolean asked = new AtomicBoolean();
     AtomicInteger status = new AtomicInteger();
@@ -33,10 +46,8 @@ final class Stop {
             new Thread(
                 () -> {
                   asked.set(true);
-                  try {
-                    resource.close();
-                  } catch (Exception failed) {
-                    LOG.error("could not stop in order", failed);
+                  boolean hasFailed = status.get() != 0;
+                  if (!close(resource, hasFailed ? LIMIT_AFTER_FAILURE : limit)) {
                     status.set(1);
                   }
                   closed.countDown();
@@ -44,13 +55,44 @@ final class Stop {
                 },
                 "weir-stop"));
     while (!closed.await(1, TimeUnit.SECONDS)) {
+      String why = failure.get();
       // what is being closed looks as if it had failed, so this is asked last
-      if (hasFailed.getAsBoolean() && !asked.get()) {
-        LOG.error("a part has stopped for good; the process ends");
+      if (!why.isEmpty() && !asked.get()) {
+        LOG.error("a part has stopped for good; the process ends: {}", why);
         status.set(1);
         return 1;
       }
     }
     return 0;
+  }
+
+  /** Whether it was closed in order and in time. */
+  private static boolean close(AutoCloseable resource, Duration limit) {
+    AtomicBoolean inOrder = new AtomicBoolean();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                resource.close();
+                inOrder.set(true);
+              } catch (Exception failed) {
+                LOG.error("could not stop in order", failed);
+              }
+            },
+            "weir-close");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      thread.join(limit.toMillis());
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    if (thread.isAlive()) {
+      LOG.error(
+          "did not stop within {}; the process ends without: {}",
+          limit,
+          Arrays.toString(thread.getStackTrace()));
+    }
+    return inOrder.get();
   }
 }

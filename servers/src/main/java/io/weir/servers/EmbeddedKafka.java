@@ -7,6 +7,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import kafka.server.KafkaConfig;
@@ -15,13 +16,23 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A KRaft broker in this JVM, alone or of a cluster, over a folder that it may be started on again,
  * also after a {@code kill -9}. Loopback only; for a laptop, a demo and tests.
  */
 public final class EmbeddedKafka implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(EmbeddedKafka.class);
   private static final int FREE_PORT_ATTEMPTS = 5;
+
+  /** How long a stop may take: a broker whose disk is full, or that is alone, may never end it. */
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
+
+  /** Why a broker of this JVM asked to end the process; empty when none did. */
+  private static volatile String lastFailure = "";
 
   private final KafkaRaftServer server;
   private final int port;
@@ -75,14 +86,18 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Kafka ends the JVM on a port clash or a broken log; here that is an exception of its caller.
+   * Kafka ends the JVM on a port clash or a broken log; here that is an exception of its caller,
+   * and a {@link #failure}.
    */
-  private static void refuseToEndTheProcess(int status, String message) {
-    throw new IllegalStateException("Kafka asked to end the process (" + status + "): " + message);
+  private static void refuseToEndTheProcess(int status, @Nullable String message) {
+    String said = message == null ? "its log says why" : message;
+    lastFailure = "it asked to end the process (" + status + "): " + said;
+    throw new IllegalStateException("Kafka asked to end the process (" + status + "): " + said);
   }
 
   private static KafkaRaftServer startOnce(Path folder, KafkaNode node, Map<String, String> others)
       throws Exception {
+    lastFailure = "";
     Exit.setHaltProcedure(EmbeddedKafka::refuseToEndTheProcess);
     Exit.setExitProcedure(EmbeddedKafka::refuseToEndTheProcess);
     Files.createDirectories(folder);
@@ -110,6 +125,14 @@ public final class EmbeddedKafka implements AutoCloseable {
     return server;
   }
 
+  /**
+   * Why the broker works no more, as one whose disk is full; empty while it works. Kafka does not
+   * say which broker it speaks of, so with several of them in a JVM each tells of any.
+   */
+  public String failure() {
+    return lastFailure;
+  }
+
   /** What {@code bootstrap.servers} takes. */
   public String bootstrapServers() {
     return "127.0.0.1:" + port;
@@ -121,12 +144,28 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Stops the broker in order; its data stay. In a cluster it hands its partitions over first; when
-   * most of the nodes are gone, nobody can take them, and it waits for that for five minutes.
+   * Stops the broker in order; its data stay. In a cluster it hands its partitions over first, and
+   * waits for most of the nodes. Returns after 20 s at most: what has not ended by then, as in a
+   * broker whose disk is full, ends with the process, as after a {@code kill -9}.
    */
   @Override
   public void close() {
-    server.shutdown();
-    server.awaitShutdown();
+    Thread stop =
+        new Thread(
+            () -> {
+              server.shutdown();
+              server.awaitShutdown();
+            },
+            "weir-kafka-stop");
+    stop.setDaemon(true);
+    stop.start();
+    try {
+      stop.join(STOP_TIMEOUT.toMillis());
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    if (stop.isAlive()) {
+      LOG.warn("kafka_stop_slow limit_ms={}", STOP_TIMEOUT.toMillis());
+    }
   }
 }

@@ -11,6 +11,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,8 @@ public final class RedisServer implements AutoCloseable {
   private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
   private static final int PROBE_TIMEOUT_MILLIS = 500;
+  private static final String LOG_FILE = "redis.log";
+  private static final long MAX_LOG_BYTES = 10L << 20;
 
   /**
    * Starts the server, says its process id, and ends it when standard input closes. Ctrl-C reaches
@@ -62,6 +65,7 @@ public final class RedisServer implements AutoCloseable {
       Ports.requireFree(port, "Redis", "WEIR_REDIS_PORT");
     }
     Files.createDirectories(folder);
+    boundLog(folder.resolve(LOG_FILE));
     int actualPort = port == 0 ? Ports.free() : port;
     List<String> command = new ArrayList<>(List.of("sh", "-c", SUPERVISOR, "redis-supervisor"));
     command.addAll(
@@ -81,22 +85,31 @@ public final class RedisServer implements AutoCloseable {
             "",
             "--maxmemory-policy",
             "noeviction",
+            "--loglevel",
+            "warning",
             "--daemonize",
             "no"));
     command.addAll(List.of(options));
     ProcessBuilder builder =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
-    builder.environment().put("WEIR_REDIS_LOG", folder.resolve("redis.log").toString());
+    builder.environment().put("WEIR_REDIS_LOG", folder.resolve(LOG_FILE).toString());
     Process supervisor = builder.start();
     BufferedReader output = supervisor.inputReader(StandardCharsets.UTF_8);
     String pid = output.readLine();
     if (pid == null) {
-      throw new ServerStartException("redis-server did not start; see " + folder + "/redis.log");
+      throw new ServerStartException("redis-server did not start; see " + folder.resolve(LOG_FILE));
     }
     RedisServer server =
         new RedisServer(supervisor, Long.parseLong(pid.strip()), actualPort, folder);
     server.awaitAnswer();
     return server;
+  }
+
+  /** The log is written on by every start; it begins anew when it has grown. */
+  private static void boundLog(Path log) throws IOException {
+    if (Files.exists(log) && Files.size(log) > MAX_LOG_BYTES) {
+      Files.move(log, log.resolveSibling(LOG_FILE + ".1"), StandardCopyOption.REPLACE_EXISTING);
+    }
   }
 
   private void awaitAnswer() throws IOException {
@@ -105,7 +118,7 @@ public final class RedisServer implements AutoCloseable {
       if (!supervisor.isAlive() || System.nanoTime() > deadline) {
         close();
         throw new ServerStartException(
-            "redis-server on port " + port + " did not answer; see " + folder.resolve("redis.log"));
+            "redis-server on port " + port + " did not answer; see " + folder.resolve(LOG_FILE));
       }
       pause();
     }
@@ -134,6 +147,11 @@ public final class RedisServer implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new ServerStartException("interrupted while redis-server started", interrupted);
     }
+  }
+
+  /** Whether the server's process runs. */
+  public boolean isAlive() {
+    return supervisor.isAlive();
   }
 
   /** The address, {@code redis://127.0.0.1:port}. */

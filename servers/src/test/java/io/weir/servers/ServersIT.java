@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.utils.Exit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,6 +33,31 @@ final class ServersIT {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0);
         Admin admin = admin(kafka)) {
       assertEquals(Set.of("kept"), admin.listTopics().names().get());
+    }
+  }
+
+  @Test
+  void kafka_thatAsksToEndTheProcess_saysSoInstead() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0)) {
+      assertEquals("", kafka.failure());
+
+      assertThrows(IllegalStateException.class, () -> Exit.halt(1, "no room on the disk"));
+
+      assertTrue(kafka.failure().contains("no room on the disk"), kafka.failure());
+    }
+  }
+
+  @Test
+  void redis_logThatHasGrown_beginsAnew() throws Exception {
+    Path log = folder.resolve("redis.log");
+    Files.write(log, new byte[11 << 20]);
+
+    try (RedisServer redis = RedisServer.start(folder, 0)) {
+      assertTrue(redis.isAlive());
+      assertTrue(!Files.exists(log) || Files.size(log) < 1 << 20);
+      assertEquals(11 << 20, Files.size(folder.resolve("redis.log.1")));
+      redis.kill();
+      Await.until("the end of the server", () -> !redis.isAlive());
     }
   }
 

@@ -4,26 +4,22 @@ package io.weir.e2e.chaos;
 import static io.weir.e2e.chaos.Ground.INGEST;
 import static io.weir.e2e.chaos.Ground.NETWORK;
 
+import io.weir.e2e.SmallDisk;
 import io.weir.e2e.audit.Expect;
 import io.weir.e2e.audit.Truth;
 import io.weir.e2e.chaos.Relay.Weather;
-import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A journal that has no room, by its own bound or by its disk's, in both modes. */
 final class JournalFaults {
   /** The least bound there is: reached in some 20 s without Kafka. */
   private static final String SMALL_BYTES = "1048576";
 
-  private static final Logger LOG = LoggerFactory.getLogger(JournalFaults.class);
+  /** Less than RocksDB sets aside for a log, so that each write needs room of its own. */
+  private static final int JOURNAL_DISK_MEBIBYTES = 16;
 
   /** Longer than a journal that heals by itself needs; else the node is restarted. */
   private static final Duration HEALING = Duration.ofSeconds(15);
@@ -85,7 +81,7 @@ final class JournalFaults {
     Cluster cluster = scene.cluster();
     Member node = scene.anyIngest();
     String name = node.name() + "-small-" + cluster.nextNumber();
-    try (SmallDisk disk = SmallDisk.mount(cluster.folder().resolve(name))) {
+    try (SmallDisk disk = SmallDisk.mount(cluster.folder().resolve(name), JOURNAL_DISK_MEBIBYTES)) {
       node.terminate();
       node.override(
           Map.of(
@@ -118,64 +114,5 @@ final class JournalFaults {
     node.terminate();
     node.start();
     scene.cluster().awaitReady(node);
-  }
-
-  /** A file system of some MiB in memory. Needs the right to mount. */
-  private record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
-    private static final int MEBIBYTE = 1024 * 1024;
-
-    /** There is no small disk to be had. */
-    static final class NoDiskException extends IOException {
-      private static final long serialVersionUID = 1L;
-
-      NoDiskException(String message) {
-        super(message);
-      }
-    }
-
-    /** Less than RocksDB sets aside for a log, so that each write needs room of its own. */
-    static SmallDisk mount(Path folder) throws IOException, InterruptedException {
-      Files.createDirectories(folder);
-      int status =
-          new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder.toString())
-              .start()
-              .waitFor();
-      if (status != 0) {
-        throw new NoDiskException("a tmpfs cannot be mounted here (status " + status + ")");
-      }
-      return new SmallDisk(folder, folder.resolve("ballast"));
-    }
-
-    /** To the last bytes. */
-    void fill() throws IOException {
-      try (OutputStream out = Files.newOutputStream(ballast)) {
-        for (int size = MEBIBYTE; size > 0; size /= 2) {
-          writeUntilFull(out, new byte[size]);
-        }
-      }
-    }
-
-    private static void writeUntilFull(OutputStream out, byte[] block) {
-      try {
-        while (true) {
-          out.write(block);
-        }
-      } catch (IOException full) {
-        LOG.debug("no room for {} bytes more", block.length);
-      }
-    }
-
-    void empty() throws IOException {
-      Files.delete(ballast);
-    }
-
-    @Override
-    public void close() throws IOException {
-      try {
-        new ProcessBuilder("umount", "-l", folder.toString()).start().waitFor();
-      } catch (InterruptedException interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
   }
 }
