@@ -98,7 +98,9 @@ final class CheckBenchmark {
                       "WEIR_POLICIES",
                       policies.toString())))) {
         wrk(folder, ingest.httpPort(), warmUp, "warm-up");
-        return wrk(folder, ingest.httpPort(), length, "/v1/check, decided and journaled");
+        double rate = wrk(folder, ingest.httpPort(), length, "/v1/check, decided and journaled");
+        DecidedByCache.require("http://127.0.0.1:" + ingest.httpPort());
+        return rate;
       }
     }
   }

@@ -82,6 +82,9 @@ final class HealingDelay {
       } finally {
         client.shutdown();
       }
+      for (String node : fleet.nodeUrls()) {
+        DecidedByCache.require(node);
+      }
     }
   }
 

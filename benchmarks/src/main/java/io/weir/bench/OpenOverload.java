@@ -79,6 +79,7 @@ final class OpenOverload {
             String.format("%.1f x %,.0f/s", load, capacity),
             load(ingest.httpPort(), load * capacity, OPEN_CONNECTIONS));
       }
+      DecidedByCache.require("http://127.0.0.1:" + ingest.httpPort());
     }
     return capacity;
   }

@@ -81,6 +81,7 @@ final class OverloadBenchmark {
             text(bystander.shed),
             load.errors());
       }
+      DecidedByCache.require(url);
     }
   }
 

@@ -50,11 +50,14 @@ public sealed interface Decision {
 
   /** Why a cache did not answer. */
   enum Cause {
-    /** No answer within the deadline. */
+    /** The server did not answer within the deadline, though this process was there to read. */
     TIMEOUT,
     /** No connection, or the server is loading, read-only or out of memory. */
     UNAVAILABLE,
-    /** Too many checks wait already. */
+    /**
+     * This process is overloaded: too many checks wait already, or it did not come to ask in time,
+     * or to read the answer. Says nothing about the server; the call is to be shed.
+     */
     REJECTED,
     /** The server answered what is not an answer. */
     CORRUPT,

@@ -7,8 +7,8 @@ package io.weir.decision;
  */
 public interface DecisionCache extends AutoCloseable {
   /**
-   * Takes the cost from every bucket of the check, or from none. Blocks at most for the cache's
-   * deadline.
+   * Takes the cost from every bucket of the check, or from none. Blocks at most for the caller's
+   * patience, a setting of the cache.
    */
   Decision take(Check check);
 

@@ -70,6 +70,9 @@ public final class CacheLoadMain {
           undecided.sum(),
           latenciesNanos,
           cache.statistics());
+      if (undecided.sum() > 0) {
+        throw new IllegalStateException(undecided.sum() + " calls were not decided");
+      }
     }
   }
 

@@ -45,9 +45,7 @@ public final class Ingest implements AutoCloseable {
   /** The first JVM whose virtual threads are final. */
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
-  /**
-   * Answers in a row, each within the deadline, after which the path to the cache counts as warm.
-   */
+  /** Decisions in a row after which the path to the cache counts as warm. */
   private static final int WARM_UP_ANSWERS = 200;
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -173,8 +171,9 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Asks the cache until it has answered in time often enough: the first answers of a cold JVM take
-   * longer than the deadline, and a node's first callers would pass undecided. Peeks write nothing.
+   * Asks the cache until it has decided often enough, before the port is opened and so before the
+   * node is ready: the first decisions of a cold JVM take tens of milliseconds, which is not for
+   * callers to wait. Peeks write nothing. A cache that is away ends it; policy decides then.
    */
   private static void warmUp(RedisDecisionCache cache) {
     Check check =
@@ -189,7 +188,7 @@ public final class Ingest implements AutoCloseable {
     int inTime = 0;
     while (inTime < WARM_UP_ANSWERS && System.nanoTime() < end) {
       Decision answer = cache.peek(check);
-      if (answer instanceof Decision.Undecided none && none.cause() != Decision.Cause.TIMEOUT) {
+      if (answer instanceof Decision.Undecided none && none.cause() != Decision.Cause.REJECTED) {
         return;
       }
       inTime = answer instanceof Decision.Decided ? inTime + 1 : 0;

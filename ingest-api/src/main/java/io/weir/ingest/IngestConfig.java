@@ -142,7 +142,7 @@ public record IngestConfig(
         .withDeadline(
             settings.duration(
                 "WEIR_DECISION_DEADLINE",
-                Duration.ofMillis(20),
+                Duration.ofMillis(250),
                 Duration.ofMillis(1),
                 Duration.ofSeconds(10)))
         .withOnEviction(settings.choice("WEIR_REDIS_EVICTION", RedisCacheConfig.OnEviction.REFUSE));

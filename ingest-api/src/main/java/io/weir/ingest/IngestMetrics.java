@@ -74,6 +74,10 @@ final class IngestMetrics {
         "checks and peeks the cache did not answer",
         gate,
         GateStatistics::undecided);
+    FunctionCounter.builder("weir.calls.shed", gate, GateStatistics::shed)
+        .description("calls answered 503 before anything was done for them")
+        .tag("reason", "not-asked")
+        .register(registry);
     counter(
         "weir.policies.left.out",
         "policies above the most that fit into a check",
@@ -116,14 +120,14 @@ final class IngestMetrics {
         CacheStatistics::scriptLoads);
     counter(
         "weir.cache.late.replies",
-        "answers after their deadline",
+        "answers that came when nobody waited any more",
         statistics,
         CacheStatistics::repliesLate);
     counter(
-        "weir.cache.expired.checks",
-        "checks whose deadline passed while they waited to be sent",
+        "weir.cache.checks.not.sent",
+        "checks that left the queue unsent: the server was silent, or nobody waited any more",
         statistics,
-        CacheStatistics::checksExpiredUnsent);
+        CacheStatistics::checksNotSent);
     counter("weir.cache.stalls", "connections given up", statistics, CacheStatistics::stalls);
     counter("weir.cache.connections", "connections made", statistics, CacheStatistics::connections);
     Gauge.builder("weir.cache.up", cache, c -> c.check().ok() ? 1 : 0)

@@ -26,7 +26,7 @@ final class IngestConfigTest {
     assertEquals(8080, config.httpPort());
     assertEquals(1, config.nodes());
     assertEquals(Durability.JOURNALED, config.durability());
-    assertEquals(20, config.redis().deadline().toMillis());
+    assertEquals(250, config.redis().deadline().toMillis());
     assertEquals(20_000, config.correctionsMaxRate());
   }
 

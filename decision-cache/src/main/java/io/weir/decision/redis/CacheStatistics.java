@@ -24,7 +24,7 @@ public final class CacheStatistics {
   private final LongAdder scriptCalls = new LongAdder();
   private final LongAdder checksSent = new LongAdder();
   private final LongAdder[] batchSizes = adders(SIZE_CLASSES);
-  private final LongAdder checksExpiredUnsent = new LongAdder();
+  private final LongAdder checksNotSent = new LongAdder();
   private final LongAdder repliesLate = new LongAdder();
   private final LongAdder scriptLoads = new LongAdder();
   private final LongAdder connections = new LongAdder();
@@ -82,12 +82,15 @@ public final class CacheStatistics {
     return sizes;
   }
 
-  /** Checks whose deadline passed in the queue; they were not sent and charged nothing. */
-  public long checksExpiredUnsent() {
-    return checksExpiredUnsent.sum();
+  /**
+   * Checks that left the queue without being sent, since the server was silent or nobody waited for
+   * them any more; they charged nothing.
+   */
+  public long checksNotSent() {
+    return checksNotSent.sum();
   }
 
-  /** Answers that came after their deadline; an allowed one was charged though nobody waited. */
+  /** Answers that came when nobody waited any more; an allowed one was charged all the same. */
   public long repliesLate() {
     return repliesLate.sum();
   }
@@ -135,8 +138,8 @@ public final class CacheStatistics {
     batchSizes[Integer.SIZE - Integer.numberOfLeadingZeros(checks - 1)].increment();
   }
 
-  void countExpiredUnsent() {
-    checksExpiredUnsent.increment();
+  void countNotSent(int checks) {
+    checksNotSent.add(checks);
   }
 
   void countLate() {

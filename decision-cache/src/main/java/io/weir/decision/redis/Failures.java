@@ -5,6 +5,7 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
 import io.weir.decision.Decision;
 import io.weir.decision.Decision.Cause;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -58,6 +59,15 @@ final class Failures {
 
   static Decision.Undecided unavailable(String detail) {
     return new Decision.Undecided(Cause.UNAVAILABLE, detail);
+  }
+
+  /** The server has not answered for so long. */
+  static Decision.Undecided silent(Duration limit) {
+    return new Decision.Undecided(Cause.TIMEOUT, noAnswerWithin(limit));
+  }
+
+  static String noAnswerWithin(Duration limit) {
+    return "no answer within " + limit.toMillis() + " ms";
   }
 
   private static String describe(Throwable error) {

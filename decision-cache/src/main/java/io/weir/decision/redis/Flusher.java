@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,10 +18,10 @@ final class Flusher implements AutoCloseable {
   private static final long JOIN_MILLIS = 2_000;
 
   private final RedisCacheConfig config;
-  private final RedisScript script;
   private final RedisLink link;
   private final CacheStatistics statistics;
-  private final Suspicion suspicion;
+  private final ScriptCall.Environment environment;
+  private final ReplyWatch watch;
   private final BlockingQueue<WaitingCheck> queue;
   private final Semaphore inFlight;
   private final Thread thread;
@@ -35,10 +34,11 @@ final class Flusher implements AutoCloseable {
       CacheStatistics statistics,
       Suspicion suspicion) {
     this.config = config;
-    this.script = script;
     this.link = link;
     this.statistics = statistics;
-    this.suspicion = suspicion;
+    this.environment =
+        new ScriptCall.Environment(config, script, link, statistics, suspicion, this::ended);
+    this.watch = new ReplyWatch(config, link, statistics, this::failWaiting);
     this.queue = new ArrayBlockingQueue<>(config.queueCapacity());
     this.inFlight = new Semaphore(config.maxInFlight());
     this.thread = FlusherThread.of(this::run);
@@ -46,6 +46,11 @@ final class Flusher implements AutoCloseable {
 
   void start() {
     thread.start();
+  }
+
+  /** Whether the server does not answer, so that asking it is of no use now. */
+  boolean isSilent() {
+    return watch.isSilent();
   }
 
   /** Queues a check; false when the queue is full. */
@@ -61,7 +66,7 @@ final class Flusher implements AutoCloseable {
     List<WaitingCheck> batch = new ArrayList<>(config.maxBatch());
     try {
       while (!closed) {
-        acquirePermit();
+        inFlight.acquire();
         takeBatch(batch);
         @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
         if (batch.isEmpty()) {
@@ -70,8 +75,9 @@ final class Flusher implements AutoCloseable {
           inFlight.release();
           batch.forEach(check -> check.fail(Failures.unavailable(link.reason())));
         } else {
-          new ScriptCall(script, link, statistics, suspicion, batch, inFlight::release)
-              .send(connection);
+          ScriptCall call = new ScriptCall(environment, connection, batch);
+          watch.begun(call);
+          call.send();
         }
         batch.clear();
       }
@@ -81,28 +87,29 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Waits until another call may be sent; gives the connection up when none comes back. */
-  private void acquirePermit() throws InterruptedException {
-    while (!inFlight.tryAcquire(config.stallTimeout().toNanos(), TimeUnit.NANOSECONDS)) {
-      @Nullable StatefulRedisConnection<byte[], byte[]> stalled = link.current();
-      if (stalled != null) {
-        statistics.countStall();
-        link.drop(stalled, "no answer for " + config.stallTimeout().toMillis() + " ms");
-      }
-    }
+  private void ended(ScriptCall call) {
+    watch.ended(call);
+    inFlight.release();
+  }
+
+  /** Tells those that wait behind calls which the server does not answer. */
+  private void failWaiting() {
+    List<WaitingCheck> waiting = new ArrayList<>();
+    queue.drainTo(waiting);
+    waiting.forEach(check -> check.fail(Failures.silent(config.deadline())));
+    statistics.countNotSent(waiting.size());
   }
 
   private void takeBatch(List<WaitingCheck> batch) throws InterruptedException {
     batch.add(queue.take());
     queue.drainTo(batch, config.maxBatch() - 1);
-    long nowNanos = NanoClock.now();
     batch.removeIf(
         check -> {
-          boolean expired = check.isExpired(nowNanos);
-          if (expired) {
-            statistics.countExpiredUnsent();
+          boolean nobodyWaits = !check.trySend();
+          if (nobodyWaits) {
+            statistics.countNotSent(1);
           }
-          return expired;
+          return nobodyWaits;
         });
   }
 

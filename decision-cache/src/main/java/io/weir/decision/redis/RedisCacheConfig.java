@@ -9,8 +9,10 @@ import java.time.Duration;
  *
  * @param uri the server, {@code redis://[user:password@]host[:port][/database]} or {@code
  *     rediss://}; never to be shown, see {@link #shownUri}
- * @param deadline longest time a caller waits for a decision, waiting in the queue included; 1 ms
- *     to 1 min
+ * @param deadline longest time the server may take to answer a call; 1 ms to 1 min. Time in which
+ *     this process was kept from reading the answer does not count
+ * @param patience longest time a caller waits in all, for this process included; then it is turned
+ *     away. At least the deadline, at most 1 h
  * @param queueCapacity checks that may wait to be sent; one more is rejected. 1 to 1,000,000
  * @param maxBatch most checks in one script call; bounds for how long a call occupies the server. 1
  *     to {@value #MAX_BATCH}
@@ -24,6 +26,7 @@ import java.time.Duration;
 public record RedisCacheConfig(
     String uri,
     Duration deadline,
+    Duration patience,
     int queueCapacity,
     int maxBatch,
     int maxInFlight,
@@ -47,6 +50,7 @@ public record RedisCacheConfig(
   public RedisCacheConfig {
     RedisAddress.of(uri);
     requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
+    requireRange("patience", patience, deadline, Duration.ofHours(1));
     requireRange("queue capacity", queueCapacity, MAX_QUEUE_CAPACITY);
     requireRange("max batch", maxBatch, MAX_BATCH);
     requireRange("max in flight", maxInFlight, MAX_IN_FLIGHT);
@@ -56,13 +60,14 @@ public record RedisCacheConfig(
   }
 
   /**
-   * The defaults: deadline 20 ms, queue of 4,096, batches of 64, 3 in flight, stall 1 s, connect 2
-   * s, refuse eviction.
+   * The defaults: deadline 20 ms, patience 1 s, queue of 4,096, batches of 64, 3 in flight, stall 1
+   * s, connect 2 s, refuse eviction.
    */
   public static RedisCacheConfig of(String uri) {
     return new RedisCacheConfig(
         uri,
-        Duration.ofMillis(20),
+        Duration.ofMillis(250),
+        Duration.ofSeconds(1),
         4_096,
         64,
         3,
@@ -71,16 +76,35 @@ public record RedisCacheConfig(
         OnEviction.REFUSE);
   }
 
-  /** The same with another deadline; the stall timeout grows with it where it must. */
+  /** The same with another deadline; patience and stall timeout grow with it where they must. */
   public RedisCacheConfig withDeadline(Duration other) {
-    Duration leastStall = other.multipliedBy(2);
+    Duration least = other.multipliedBy(2);
     return new RedisCacheConfig(
         uri,
+        other,
+        longer(patience, least),
+        queueCapacity,
+        maxBatch,
+        maxInFlight,
+        longer(stallTimeout, least),
+        connectTimeout,
+        onEviction);
+  }
+
+  private static Duration longer(Duration one, Duration other) {
+    return one.compareTo(other) < 0 ? other : one;
+  }
+
+  /** The same with another patience. */
+  public RedisCacheConfig withPatience(Duration other) {
+    return new RedisCacheConfig(
+        uri,
+        deadline,
         other,
         queueCapacity,
         maxBatch,
         maxInFlight,
-        stallTimeout.compareTo(leastStall) < 0 ? leastStall : stallTimeout,
+        stallTimeout,
         connectTimeout,
         onEviction);
   }
@@ -88,19 +112,35 @@ public record RedisCacheConfig(
   /** The same with another queue, batch and number in flight. */
   public RedisCacheConfig withQueue(int capacity, int batch, int inFlight) {
     return new RedisCacheConfig(
-        uri, deadline, capacity, batch, inFlight, stallTimeout, connectTimeout, onEviction);
+        uri,
+        deadline,
+        patience,
+        capacity,
+        batch,
+        inFlight,
+        stallTimeout,
+        connectTimeout,
+        onEviction);
   }
 
   /** The same with other timeouts of the connection. */
   public RedisCacheConfig withConnectionTimeouts(Duration stall, Duration connect) {
     return new RedisCacheConfig(
-        uri, deadline, queueCapacity, maxBatch, maxInFlight, stall, connect, onEviction);
+        uri, deadline, patience, queueCapacity, maxBatch, maxInFlight, stall, connect, onEviction);
   }
 
   /** The same with another answer to eviction. */
   public RedisCacheConfig withOnEviction(OnEviction other) {
     return new RedisCacheConfig(
-        uri, deadline, queueCapacity, maxBatch, maxInFlight, stallTimeout, connectTimeout, other);
+        uri,
+        deadline,
+        patience,
+        queueCapacity,
+        maxBatch,
+        maxInFlight,
+        stallTimeout,
+        connectTimeout,
+        other);
   }
 
   /** The server's address without user and password. */
@@ -112,10 +152,11 @@ public record RedisCacheConfig(
   @Override
   public String toString() {
     return String.format(
-        "uri=%s deadline_ms=%d queue_capacity=%d max_batch=%d max_in_flight=%d stall_timeout_ms=%d"
+        "uri=%s deadline_ms=%d patience_ms=%d queue_capacity=%d max_batch=%d max_in_flight=%d stall_timeout_ms=%d"
             + " connect_timeout_ms=%d on_eviction=%s max_buckets=%d",
         shownUri(),
         deadline.toMillis(),
+        patience.toMillis(),
         queueCapacity,
         maxBatch,
         maxInFlight,

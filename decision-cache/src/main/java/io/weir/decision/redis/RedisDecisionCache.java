@@ -15,16 +15,21 @@ import org.jspecify.annotations.Nullable;
  * The decision cache in a Redis server. Callers park on a bounded queue; one thread sends what
  * waits there as one script call, several calls may be under way.
  *
- * <p>A caller never waits longer than the deadline: then the answer is {@link Cause#TIMEOUT}, and
- * whether the call was charged is unknown. Without a connection the answer is {@link
- * Cause#UNAVAILABLE} at once; the connection is made anew in the background, so a start does not
- * need a running server either.
+ * <p>When the server has not answered a call within the deadline, its callers are answered {@link
+ * Cause#TIMEOUT}, and whether they were charged is unknown; until something comes back all others
+ * are answered so at once. Time in which this process was kept from reading does not count ({@link
+ * ReplyWatch}). Without a connection the answer is {@link Cause#UNAVAILABLE} at once; the
+ * connection is made anew in the background, so a start does not need a running server either.
+ *
+ * <p>When this process itself did not come to ask, or to read the answer, within the caller's
+ * patience, the answer is {@link Cause#REJECTED}: that says nothing about the server, and is no
+ * reason to let a call pass.
  */
 public final class RedisDecisionCache implements DecisionCache {
   /** Longest wait of {@link #check}; health is asked seldom and may be slower than a decision. */
   private static final long HEALTH_TIMEOUT_MILLIS = 1_000;
 
-  private final long deadlineNanos;
+  private final RedisCacheConfig config;
   private final CacheStatistics statistics = new CacheStatistics();
   private final CheckEncoder encoder = new CheckEncoder();
   private final Suspicion suspicion = new Suspicion();
@@ -33,7 +38,7 @@ public final class RedisDecisionCache implements DecisionCache {
   private volatile boolean closed;
 
   private RedisDecisionCache(RedisCacheConfig config, RedisScript script) {
-    this.deadlineNanos = config.deadline().toNanos();
+    this.config = config;
     this.link = new RedisLink(config, script, statistics::countConnection);
     this.flusher = new Flusher(config, script, link, statistics, suspicion);
   }
@@ -77,17 +82,15 @@ public final class RedisDecisionCache implements DecisionCache {
     if (closed || link.current() == null) {
       return Failures.unavailable(link.reason());
     }
-    long endNanos = NanoClock.now() + deadlineNanos;
+    if (flusher.isSilent()) {
+      return Failures.silent(config.deadline());
+    }
+    long endNanos = NanoClock.now() + config.patience().toNanos();
     WaitingCheck waiting = new WaitingCheck(check, encoder.encode(check, peek), endNanos);
     if (!flusher.offer(waiting)) {
       return new Decision.Undecided(Cause.REJECTED, "too many checks wait already");
     }
-    Decision decision = waiting.await();
-    return decision == null
-        ? new Decision.Undecided(
-            Cause.TIMEOUT,
-            "no answer within " + TimeUnit.NANOSECONDS.toMillis(deadlineNanos) + " ms")
-        : decision;
+    return waiting.await();
   }
 
   @Override

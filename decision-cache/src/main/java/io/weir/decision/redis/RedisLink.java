@@ -13,6 +13,9 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
+import io.netty.util.concurrent.EventExecutor;
 import io.weir.decision.redis.RedisCacheConfig.OnEviction;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -61,6 +64,8 @@ final class RedisLink implements AutoCloseable {
   private final Thread thread;
   private final CountDownLatch firstTry = new CountDownLatch(1);
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
+  private volatile EventExecutor newestReader;
+  private volatile EventExecutor reader;
   private volatile String reason = "not connected yet";
   private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
   private volatile String life = "";
@@ -83,7 +88,16 @@ final class RedisLink implements AutoCloseable {
             .ioThreadPoolSize(CLIENT_THREADS)
             .computationThreadPoolSize(CLIENT_THREADS)
             .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+            .nettyCustomizer(
+                new NettyCustomizer() {
+                  @Override
+                  public void afterChannelInitialized(Channel channel) {
+                    newestReader = channel.eventLoop();
+                  }
+                })
             .build();
+    this.newestReader = resources.eventExecutorGroup().next();
+    this.reader = newestReader;
     this.client = RedisClient.create(resources, uri);
     client.setOptions(
         ClientOptions.builder()
@@ -117,6 +131,11 @@ final class RedisLink implements AutoCloseable {
   /** The connection, null while there is none. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;
+  }
+
+  /** The thread that reads the connection; only before there was one it is another. */
+  EventExecutor reader() {
+    return reader;
   }
 
   /** Why there is no connection. */
@@ -237,6 +256,8 @@ final class RedisLink implements AutoCloseable {
           }
         });
     onConnected.run();
+    // one connection at a time is made, and its channel came to be when its making began
+    reader = newestReader;
     current = connection;
     if (!connection.isOpen()) {
       lost(connection, "the connection was closed");

@@ -6,48 +6,96 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.Decision;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One call of the script for the checks of many callers; every one of them is answered. */
 final class ScriptCall {
-  private final RedisScript script;
-  private final RedisLink link;
-  private final CacheStatistics statistics;
-  private final Suspicion suspicion;
+  private final Environment environment;
+  private final StatefulRedisConnection<byte[], byte[]> connection;
   private final List<WaitingCheck> batch;
-  private final Runnable onEnd;
+  private final long begunNanos = NanoClock.now();
+  private int looksInVain;
+  private boolean stalled;
 
   /**
-   * A call.
+   * What all calls of a cache share.
    *
-   * @param batch the checks, at least one
-   * @param onEnd run once, after all have been answered
+   * @param script the script
+   * @param onEnd given each call once, after all of its checks have been answered
    */
-  ScriptCall(
+  record Environment(
+      RedisCacheConfig config,
       RedisScript script,
       RedisLink link,
       CacheStatistics statistics,
       Suspicion suspicion,
-      List<WaitingCheck> batch,
-      Runnable onEnd) {
-    this.script = script;
-    this.link = link;
-    this.statistics = statistics;
-    this.suspicion = suspicion;
+      Consumer<ScriptCall> onEnd) {}
+
+  /** How long the server has not answered a call, by the looks of {@link ReplyWatch}. */
+  enum Silence {
+    /** Not longer than it may. */
+    NONE,
+    /** For longer than the deadline: its callers have been told. */
+    OVERDUE,
+    /** For the stall timeout by now; said once. */
+    STALLED
+  }
+
+  /**
+   * A call.
+   *
+   * @param connection to send it over
+   * @param batch the checks, at least one
+   */
+  ScriptCall(
+      Environment environment,
+      StatefulRedisConnection<byte[], byte[]> connection,
+      List<WaitingCheck> batch) {
+    this.environment = environment;
+    this.connection = connection;
     this.batch = List.copyOf(batch);
-    this.onEnd = onEnd;
   }
 
-  void send(StatefulRedisConnection<byte[], byte[]> connection) {
-    send(connection, true);
+  /**
+   * Takes note of one more look at the connection that found no answer; called by the reading
+   * thread alone.
+   */
+  Silence lookedAtInVain(long nowNanos, long pauseNanos) {
+    looksInVain++;
+    Duration deadline = environment.config.deadline();
+    if (!isOver(deadline, nowNanos, pauseNanos)) {
+      return Silence.NONE;
+    }
+    Decision.Undecided overdue = Failures.silent(deadline);
+    batch.forEach(check -> check.fail(overdue));
+    if (stalled || !isOver(environment.config.stallTimeout(), nowNanos, pauseNanos)) {
+      return Silence.OVERDUE;
+    }
+    stalled = true;
+    return Silence.STALLED;
   }
 
-  private void send(StatefulRedisConnection<byte[], byte[]> connection, boolean mayLoad) {
+  private boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
+    return looksInVain >= limit.toNanos() / pauseNanos && nowNanos - begunNanos >= limit.toNanos();
+  }
+
+  /** Gives the connection up since nothing has come back for the stall timeout. */
+  void giveUpConnection() {
+    environment.link.drop(connection, Failures.noAnswerWithin(environment.config.stallTimeout()));
+  }
+
+  void send() {
+    send(true);
+  }
+
+  private void send(boolean mayLoad) {
     byte[][] arguments = new byte[1 + batch.size()][];
-    arguments[0] = link.life().getBytes(StandardCharsets.UTF_8);
+    arguments[0] = environment.link.life().getBytes(StandardCharsets.UTF_8);
     List<byte[]> keys = new ArrayList<>(1 + batch.size());
     keys.add(LifeKeys.marker());
     for (int i = 0; i < batch.size(); i++) {
@@ -55,46 +103,45 @@ final class ScriptCall {
       Collections.addAll(keys, check.keys());
       arguments[1 + i] = check.argument();
     }
-    statistics.countCall(batch.size());
+    environment.statistics.countCall(batch.size());
     try {
       connection
           .async()
           .<byte[]>evalsha(
-              script.sha1(), ScriptOutputType.VALUE, keys.toArray(byte[][]::new), arguments)
-          .whenComplete((reply, error) -> completed(connection, reply, error, mayLoad));
+              environment.script.sha1(),
+              ScriptOutputType.VALUE,
+              keys.toArray(byte[][]::new),
+              arguments)
+          .whenComplete((reply, error) -> completed(reply, error, mayLoad));
     } catch (RedisException refused) {
       fail(Failures.undecided(refused));
     }
   }
 
-  private void completed(
-      StatefulRedisConnection<byte[], byte[]> connection,
-      byte @Nullable [] reply,
-      @Nullable Throwable error,
-      boolean mayLoad) {
+  private void completed(byte @Nullable [] reply, @Nullable Throwable error, boolean mayLoad) {
     if (error == null) {
       answer(reply);
     } else if (mayLoad && Failures.isNoScript(error)) {
-      loadAndSendAgain(connection);
+      loadAndSendAgain();
     } else {
       if (Failures.isReadOnly(error)) {
-        link.drop(connection, "the server is a read-only replica");
+        environment.link.drop(connection, "the server is a read-only replica");
       }
       fail(Failures.undecided(error));
     }
   }
 
   /** A server that was restarted or told to forget its scripts has charged nothing yet. */
-  private void loadAndSendAgain(StatefulRedisConnection<byte[], byte[]> connection) {
-    statistics.countScriptLoad();
+  private void loadAndSendAgain() {
+    environment.statistics.countScriptLoad();
     try {
       connection
           .async()
-          .scriptLoad(script.body())
+          .scriptLoad(environment.script.body())
           .whenComplete(
               (sha1, error) -> {
                 if (error == null) {
-                  send(connection, false);
+                  send(false);
                 } else {
                   fail(Failures.undecided(error));
                 }
@@ -115,20 +162,19 @@ final class ScriptCall {
       return;
     }
     ScriptReply read = new ScriptReply(reply);
-    suspicion.seen(read.warm());
+    environment.suspicion.seen(read.warm());
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
-      if (check.isAbandoned()) {
-        statistics.countLate();
+      if (!check.tryAnswer(read, offset)) {
+        environment.statistics.countLate();
       }
-      check.answer(read, offset);
       offset += ScriptReply.bytesOf(check.keys().length);
     }
-    onEnd.run();
+    environment.onEnd.accept(this);
   }
 
   private void fail(Decision.Undecided undecided) {
     batch.forEach(check -> check.fail(undecided));
-    onEnd.run();
+    environment.onEnd.accept(this);
   }
 }

@@ -166,7 +166,7 @@ class RedisOutageIT {
 
   /**
    * While the server is away: calls are answered, and none of them is sent or waits. What had
-   * waited before may still be found to have expired, for a while.
+   * waited before may still leave the queue, for a while.
    */
   private static void assertAnsweredWithoutAsking(RedisDecisionCache cache) throws Exception {
     CacheStatistics statistics = cache.statistics();
@@ -174,12 +174,12 @@ class RedisOutageIT {
     long timedOut = statistics.undecided(Cause.TIMEOUT);
 
     Await.until(
-        "a thousand answers while nothing that waited expires",
+        "a thousand answers while nothing that waited is dropped",
         () -> {
           long before = statistics.undecided(Cause.UNAVAILABLE);
-          long expired = statistics.checksExpiredUnsent();
+          long dropped = statistics.checksNotSent();
           Await.until("answers", () -> statistics.undecided(Cause.UNAVAILABLE) > before + 1_000);
-          return statistics.checksExpiredUnsent() == expired;
+          return statistics.checksNotSent() == dropped;
         });
     assertEquals(sent, statistics.checksSent());
     assertEquals(timedOut, statistics.undecided(Cause.TIMEOUT));
@@ -218,7 +218,10 @@ class RedisOutageIT {
     }
   }
 
-  /** With a stall timeout of an hour nothing but the deadline can have let these callers go. */
+  /**
+   * With a stall timeout of an hour nothing but the deadline can have let these callers go: those
+   * that waited, at its end; all who come later, at once.
+   */
   @Test
   void redisStopped_deadlineAloneEndsTheWait() throws Exception {
     try (TestRedis redis = TestRedis.start();
@@ -261,24 +264,28 @@ class RedisOutageIT {
       } finally {
         redis.resume();
       }
-      Await.until("what waited to be given up", () -> statistics.checksExpiredUnsent() >= 32 - 8);
+      Await.until("what waited to be given up", () -> statistics.checksNotSent() >= 32 - 8);
       Await.until("decisions after the pause", () -> decides(cache));
     }
   }
 
+  /** With a deadline of a minute the server is not found to be silent before the queue is full. */
   @Test
   void queueIsFull_nextCallIsRejectedAtOnce() throws Exception {
     try (TestRedis redis = TestRedis.start();
-        RedisDecisionCache cache = RedisDecisionCache.start(unnoticing(redis).withQueue(2, 1, 1))) {
+        RedisDecisionCache cache =
+            RedisDecisionCache.start(PatientConfig.of(redis).withQueue(2, 1, 1))) {
       Await.until("the first decision", () -> decides(cache));
       redis.pause();
       try (Load load = new Load(cache, 16)) {
-        Await.until("rejections", () -> cache.statistics().undecided(Cause.REJECTED) > 0);
-        Await.until(
-            "the callers to tell",
-            () -> load.seen.stream().anyMatch(answer -> cause(answer) == Cause.REJECTED));
-      } finally {
-        redis.resume();
+        try {
+          Await.until(
+              "rejections",
+              () -> load.seen.stream().anyMatch(answer -> cause(answer) == Cause.REJECTED));
+          assertEquals(0, cache.statistics().undecided(Cause.TIMEOUT));
+        } finally {
+          redis.resume();
+        }
       }
       Await.until("decisions after the pause", () -> decides(cache));
     }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides a call, then records it: the answer is given only when the record is as durable as the
- * deployment asks. Safe for threads; a call blocks its thread for the cache's deadline and the
+ * deployment asks. Safe for threads; a call blocks its thread for the cache's patience and the
  * log's write at most.
  */
 public final class CheckGate {
@@ -63,6 +63,11 @@ public final class CheckGate {
       MatchedPolicies plan = match(call, ticket.begunAtEpochMillis());
       statistics.policiesLeftOut.add(plan.leftOut().size());
       Decision decision = plan.isEmpty() ? null : cache.take(plan.check(call.cost()));
+      CheckOutcome.Shed shed = shed(decision);
+      if (shed != null) {
+        ticket.abandon();
+        return shed;
+      }
       decided = judge(call, plan, decision, false, ticket.begunAtEpochMillis());
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
@@ -78,13 +83,23 @@ public final class CheckGate {
   }
 
   /** Says what {@link #check} would answer now; nothing is consumed and nothing is recorded. */
-  public CheckOutcome.Decided peek(Call call) {
+  public CheckOutcome peek(Call call) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
     MatchedPolicies plan = match(call, nowEpochMillis);
     Decision decision = plan.isEmpty() ? null : cache.peek(plan.check(call.cost()));
-    return judge(call, plan, decision, true, nowEpochMillis);
+    CheckOutcome.Shed shed = shed(decision);
+    return shed == null ? judge(call, plan, decision, true, nowEpochMillis) : shed;
+  }
+
+  /** What becomes of a call for which the cache was not asked; null when it was. */
+  private CheckOutcome.@Nullable Shed shed(@Nullable Decision decision) {
+    if (decision instanceof Decision.Undecided none && none.cause() == Decision.Cause.REJECTED) {
+      statistics.shed.increment();
+      return new CheckOutcome.Shed(none.detail());
+    }
+    return null;
   }
 
   private MatchedPolicies match(Call call, long nowEpochMillis) {

@@ -26,6 +26,15 @@ public sealed interface CheckOutcome {
     }
   }
 
+  /**
+   * This node was too busy to ask the decision cache, or to read its answer: the call is neither
+   * let through nor recorded, and the caller is told to come again. Policy has no say, since
+   * nothing is wrong with the cache: overload must not switch limits off.
+   *
+   * @param detail what the node did not come to
+   */
+  record Shed(String detail) implements CheckOutcome {}
+
   /** The decision could not be recorded, so it does not hold: the caller is told to come again. */
   record NotKept(Recorded.Refused refused) implements CheckOutcome {}
 

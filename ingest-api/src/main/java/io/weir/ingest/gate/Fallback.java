@@ -13,9 +13,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the policies of a call say when the cache did not decide it. One that fails closed refuses
- * the call; else those that fail local are asked on this node; else the call passes. Shadow
- * policies have no say.
+ * What the policies of a call say when the cache was asked and did not decide it. One that fails
+ * closed refuses the call; else those that fail local are asked on this node; else the call passes.
+ * Shadow policies have no say.
  *
  * <p>When the cache is only cold, nothing but its held quotas is in doubt, so only those have a
  * say.

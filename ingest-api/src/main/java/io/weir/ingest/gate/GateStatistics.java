@@ -9,12 +9,13 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Counts of the gate since its start. Checks = allowed + denied (over all of {@link DecidedBy}) +
- * not kept; peeks are not counted. Safe for threads.
+ * not kept + shed; of peeks only those shed are counted. Safe for threads.
  */
 public final class GateStatistics {
   private final Map<DecidedBy, LongAdder> allowed = adders();
   private final Map<DecidedBy, LongAdder> denied = adders();
   final LongAdder notKept = new LongAdder();
+  final LongAdder shed = new LongAdder();
   final LongAdder undecided = new LongAdder();
   final LongAdder policiesLeftOut = new LongAdder();
 
@@ -53,6 +54,11 @@ public final class GateStatistics {
   /** Calls answered with 503 because their record could not be kept. */
   public long notKept() {
     return notKept.sum();
+  }
+
+  /** Checks and peeks answered with 503 because this process did not come to ask the cache. */
+  public long shed() {
+    return shed.sum();
   }
 
   /** Checks and peeks the cache did not answer. */

@@ -175,6 +175,14 @@ public final class CheckApi implements AutoCloseable {
     CheckOutcome outcome = peek ? gate.peek(call) : gate.check(call);
     if (outcome instanceof CheckOutcome.Decided decided) {
       answer(context, decided);
+    } else if (outcome instanceof CheckOutcome.Shed shed) {
+      answer(
+          context,
+          Problem.unavailable(
+              "the node is overloaded: "
+                  + shed.detail()
+                  + "; the call was neither let through nor recorded"));
+      context.header("Retry-After", FrontDoor.retryAfterSeconds());
     } else if (outcome instanceof CheckOutcome.NotKept notKept) {
       LOG.debug("call not kept: {}", notKept.refused());
       answer(

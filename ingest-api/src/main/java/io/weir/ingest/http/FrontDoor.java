@@ -59,6 +59,11 @@ final class FrontDoor extends Handler.Wrapper {
     this.statistics = statistics;
   }
 
+  /** When a caller that was shed may come back. */
+  static String retryAfterSeconds() {
+    return Integer.toString(1 + ThreadLocalRandom.current().nextInt(MAX_RETRY_AFTER_SECONDS));
+  }
+
   private static String detail(HttpStatistics.Shed reason) {
     return switch (reason) {
       case CALLS_UNDER_WAY -> "as many calls as the node takes are under way";
@@ -135,8 +140,7 @@ final class FrontDoor extends Handler.Wrapper {
 
     private void shed(HttpStatistics.Shed reason) {
       statistics.shedOne(reason);
-      int seconds = 1 + ThreadLocalRandom.current().nextInt(MAX_RETRY_AFTER_SECONDS);
-      response.getHeaders().put(HttpHeader.RETRY_AFTER, seconds);
+      response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
       long requests = request.getConnectionMetaData().getConnection().getMessagesIn();
       if (requests % REQUESTS_OF_A_CONNECTION == 0) {
         response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);

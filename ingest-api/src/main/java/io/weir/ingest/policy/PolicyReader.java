@@ -84,7 +84,7 @@ final class PolicyReader {
     PolicyLimit limit = limits.read(node.path("limit"), path + ".limit");
     PolicyMode mode = fields.choice(node, path, "mode", PolicyMode.class, PolicyMode.ENFORCE);
     FailureMode failure =
-        fields.choice(node, path, "on_cache_failure", FailureMode.class, FailureMode.OPEN);
+        fields.choice(node, path, "on_cache_failure", FailureMode.class, FailureMode.LOCAL);
     ColdCacheMode cold =
         fields.choice(node, path, "on_cold_cache", ColdCacheMode.class, ColdCacheMode.ALLOW);
     if (cold == ColdCacheMode.HOLD && limit instanceof TokenBucketLimit) {

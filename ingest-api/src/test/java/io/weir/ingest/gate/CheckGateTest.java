@@ -145,6 +145,20 @@ final class CheckGateTest {
   }
 
   @Test
+  void check_nodeDidNotComeToAsk_isShed_whateverPolicySays() {
+    cache.cause = Cause.REJECTED;
+    CheckGate gate = gate(1, enforced("one", FailureMode.OPEN), enforced("two", FailureMode.LOCAL));
+
+    assertInstanceOf(CheckOutcome.Shed.class, gate.check(call(1)));
+    assertInstanceOf(CheckOutcome.Shed.class, gate.peek(call(1)));
+
+    assertEquals(List.of(), log.calls);
+    assertEquals(0, log.underWay());
+    assertEquals(2, gate.statistics().shed());
+    assertEquals(0, gate.statistics().undecided());
+  }
+
+  @Test
   void check_failClosed_goesBeforeLocalAndOpen_andOwesNothing() {
     cache.cause = Cause.UNAVAILABLE;
 
@@ -201,7 +215,9 @@ final class CheckGateTest {
     CheckGate gate = gate(5, enforced("local", FailureMode.LOCAL));
 
     for (int i = 0; i < 5; i++) {
-      assertEquals(2, gate.peek(call(1)).limits().get(0).remainingTokens());
+      CheckOutcome.Decided peeked =
+          assertInstanceOf(CheckOutcome.Decided.class, gate.peek(call(1)));
+      assertEquals(2, peeked.limits().get(0).remainingTokens());
     }
     assertEquals(List.of(), log.calls);
   }

@@ -9,10 +9,12 @@ import java.util.List;
 final class KeptCalls implements CallLog {
   final List<CallEvent> calls = new ArrayList<>();
   long nowEpochMillis = 1_800_000_000_000L;
+  private int underWay;
 
   @Override
   public Ticket begin() {
     long begun = nowEpochMillis;
+    underWay++;
     return new Ticket() {
       @Override
       public long begunAtEpochMillis() {
@@ -20,14 +22,22 @@ final class KeptCalls implements CallLog {
       }
 
       @Override
-      public void abandon() {}
+      public void abandon() {
+        underWay--;
+      }
     };
   }
 
   @Override
   public List<Recorded> record(Ticket ticket, List<CallEvent> recorded) {
     calls.addAll(recorded);
+    underWay--;
     return recorded.stream().<Recorded>map(call -> new Recorded.Dropped()).toList();
+  }
+
+  /** Calls begun, and neither recorded nor abandoned. */
+  int underWay() {
+    return underWay;
   }
 
   CallEvent last() {

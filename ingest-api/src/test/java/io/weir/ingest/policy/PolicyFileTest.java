@@ -60,7 +60,7 @@ final class PolicyFileTest {
     assertEquals(PolicyMatch.ANY, policy.match());
     assertEquals(List.of(KeyPart.CLIENT), policy.key());
     assertEquals(PolicyMode.ENFORCE, policy.mode());
-    assertEquals(FailureMode.OPEN, policy.onCacheFailure());
+    assertEquals(FailureMode.LOCAL, policy.onCacheFailure());
   }
 
   @Test
