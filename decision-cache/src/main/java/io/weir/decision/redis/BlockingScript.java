@@ -2,6 +2,7 @@
 package io.weir.decision.redis;
 
 import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.correction.CacheUnavailableException;
@@ -13,18 +14,23 @@ import org.jspecify.annotations.Nullable;
 
 /** A script that is called seldom, by a thread that waits for it. Safe for threads. */
 final class BlockingScript {
-  /**
-   * Longest wait for an answer; a call costs the server a few milliseconds at most. A connection
-   * that is silent for so long is given up.
-   */
+  /** Longest wait for an answer; a call costs the server a few milliseconds at most. */
   private static final long TIMEOUT_MILLIS = 1_000;
 
   private final RedisScript script;
   private final RedisLink link;
+  private final @Nullable ReplyWatch watch;
 
-  BlockingScript(RedisScript script, RedisLink link) {
+  /**
+   * A script.
+   *
+   * @param watch that of the decisions which share the link, and alone gives its connection up: the
+   *     caller's time-out may be this process' own pause; null when no decision does
+   */
+  BlockingScript(RedisScript script, RedisLink link, @Nullable ReplyWatch watch) {
     this.script = script;
     this.link = link;
+    this.watch = watch;
   }
 
   /**
@@ -56,7 +62,9 @@ final class BlockingScript {
       throw new CacheUnavailableException(Failures.undecided(refused).detail());
     } catch (TimeoutException slow) {
       String why = "no answer for " + TIMEOUT_MILLIS + " ms";
-      link.drop(connection, why);
+      if (watch == null) {
+        link.drop(connection, why);
+      }
       throw new CacheUnavailableException(why);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
@@ -67,10 +75,15 @@ final class BlockingScript {
   private byte @Nullable [] evaluate(
       StatefulRedisConnection<byte[], byte[]> connection, byte[][] keys, byte[][] arguments)
       throws ExecutionException, TimeoutException, InterruptedException {
-    return await(
+    RedisFuture<byte @Nullable []> reply =
         connection
             .async()
-            .<byte @Nullable []>evalsha(script.sha1(), ScriptOutputType.VALUE, keys, arguments));
+            .<byte @Nullable []>evalsha(script.sha1(), ScriptOutputType.VALUE, keys, arguments);
+    if (watch != null) {
+      AwaitedReply awaited = watch.begun(connection, () -> {});
+      reply.whenComplete((bytes, error) -> watch.ended(awaited));
+    }
+    return await(reply);
   }
 
   private static <T extends @Nullable Object> T await(Future<T> future)

@@ -20,8 +20,8 @@ final class Flusher implements AutoCloseable {
   private final RedisCacheConfig config;
   private final RedisLink link;
   private final CacheStatistics statistics;
-  private final ScriptCall.Environment environment;
   private final ReplyWatch watch;
+  private final ScriptCall.Environment environment;
   private final BlockingQueue<WaitingCheck> queue;
   private final Semaphore inFlight;
   private final Thread thread;
@@ -36,11 +36,12 @@ final class Flusher implements AutoCloseable {
     this.config = config;
     this.link = link;
     this.statistics = statistics;
-    this.environment =
-        new ScriptCall.Environment(config, script, link, statistics, suspicion, this::ended);
     this.watch = new ReplyWatch(config, link, statistics, this::failWaiting);
     this.queue = new ArrayBlockingQueue<>(config.queueCapacity());
     this.inFlight = new Semaphore(config.maxInFlight());
+    this.environment =
+        new ScriptCall.Environment(
+            config, script, link, statistics, suspicion, watch, inFlight::release);
     this.thread = FlusherThread.of(this::run);
   }
 
@@ -48,9 +49,9 @@ final class Flusher implements AutoCloseable {
     thread.start();
   }
 
-  /** Whether the server does not answer, so that asking it is of no use now. */
-  boolean isSilent() {
-    return watch.isSilent();
+  /** Looks for the answers of all that goes over the connection. */
+  ReplyWatch watch() {
+    return watch;
   }
 
   /** Queues a check; false when the queue is full. */
@@ -75,9 +76,7 @@ final class Flusher implements AutoCloseable {
           inFlight.release();
           batch.forEach(check -> check.fail(Failures.unavailable(link.reason())));
         } else {
-          ScriptCall call = new ScriptCall(environment, connection, batch);
-          watch.begun(call);
-          call.send();
+          new ScriptCall(environment, connection, batch).send();
         }
         batch.clear();
       }
@@ -85,11 +84,6 @@ final class Flusher implements AutoCloseable {
       // only close() interrupts this thread
       Thread.currentThread().interrupt();
     }
-  }
-
-  private void ended(ScriptCall call) {
-    watch.ended(call);
-    inFlight.release();
   }
 
   /** Tells those that wait behind calls which the server does not answer. */

@@ -29,7 +29,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
 
   private RedisBucketCorrector(RedisLink link, RedisScript script) {
     this.link = link;
-    this.script = new BlockingScript(script, link);
+    this.script = new BlockingScript(script, link, null);
   }
 
   /**

@@ -32,18 +32,18 @@ public final class RedisCacheLife implements CacheLife {
   private final BlockingScript abandon;
   private final BlockingScript note;
 
-  private RedisCacheLife(RedisLink link, Suspicion suspicion) {
+  private RedisCacheLife(RedisLink link, ReplyWatch watch, Suspicion suspicion) {
     this.link = link;
     this.suspicion = suspicion;
-    this.look = new BlockingScript(RedisScript.of("look_at_marker.lua"), link);
-    this.begin = new BlockingScript(RedisScript.of("begin_restoration.lua"), link);
-    this.abandon = new BlockingScript(RedisScript.of("abandon_restoration.lua"), link);
-    this.note = new BlockingScript(RedisScript.of("note_restored.lua"), link);
+    this.look = new BlockingScript(RedisScript.of("look_at_marker.lua"), link, watch);
+    this.begin = new BlockingScript(RedisScript.of("begin_restoration.lua"), link, watch);
+    this.abandon = new BlockingScript(RedisScript.of("abandon_restoration.lua"), link, watch);
+    this.note = new BlockingScript(RedisScript.of("note_restored.lua"), link, watch);
   }
 
   /** The life of a cache; it ends with the cache. */
   public static RedisCacheLife of(RedisDecisionCache cache) {
-    return new RedisCacheLife(cache.link(), cache.suspicion());
+    return new RedisCacheLife(cache.link(), cache.watch(), cache.suspicion());
   }
 
   @Override

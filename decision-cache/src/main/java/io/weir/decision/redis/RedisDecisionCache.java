@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.Check;
 import io.weir.decision.Decision;
 import io.weir.decision.Decision.Cause;
 import io.weir.decision.DecisionCache;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The decision cache in a Redis server. Callers park on a bounded queue; one thread sends what
@@ -26,21 +21,20 @@ import org.jspecify.annotations.Nullable;
  * reason to let a call pass.
  */
 public final class RedisDecisionCache implements DecisionCache {
-  /** Longest wait of {@link #check}; health is asked seldom and may be slower than a decision. */
-  private static final long HEALTH_TIMEOUT_MILLIS = 1_000;
-
   private final RedisCacheConfig config;
   private final CacheStatistics statistics = new CacheStatistics();
   private final CheckEncoder encoder = new CheckEncoder();
   private final Suspicion suspicion = new Suspicion();
   private final RedisLink link;
   private final Flusher flusher;
+  private final HealthProbe probe;
   private volatile boolean closed;
 
   private RedisDecisionCache(RedisCacheConfig config, RedisScript script) {
     this.config = config;
     this.link = new RedisLink(config, script, statistics::countConnection);
     this.flusher = new Flusher(config, script, link, statistics, suspicion);
+    this.probe = new HealthProbe(link, flusher.watch());
   }
 
   /**
@@ -57,11 +51,16 @@ public final class RedisDecisionCache implements DecisionCache {
     RedisDecisionCache cache = new RedisDecisionCache(config, script);
     cache.link.start();
     cache.flusher.start();
+    cache.link.every(HealthProbe.PAUSE, cache.probe::probe);
     return cache;
   }
 
   RedisLink link() {
     return link;
+  }
+
+  ReplyWatch watch() {
+    return flusher.watch();
   }
 
   Suspicion suspicion() {
@@ -82,7 +81,7 @@ public final class RedisDecisionCache implements DecisionCache {
     if (closed || link.current() == null) {
       return Failures.unavailable(link.reason());
     }
-    if (flusher.isSilent()) {
+    if (flusher.watch().isSilent()) {
       return Failures.silent(config.deadline());
     }
     long endNanos = NanoClock.now() + config.patience().toNanos();
@@ -93,23 +92,19 @@ public final class RedisDecisionCache implements DecisionCache {
     return waiting.await();
   }
 
+  /** Tells what is known, at most a second old; asks nobody and does not wait. */
   @Override
   public Health check() {
-    @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
-    if (closed || connection == null) {
+    if (closed || link.current() == null) {
       return new Health(false, link.reason());
     }
-    try {
-      connection.async().ping().get(HEALTH_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
-      return new Health(true, evictionCheck().describe());
-    } catch (ExecutionException failed) {
-      return new Health(false, Failures.undecided(failed).detail());
-    } catch (TimeoutException slow) {
-      return new Health(false, "no answer within " + HEALTH_TIMEOUT_MILLIS + " ms");
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      return new Health(false, "interrupted");
+    if (flusher.watch().isSilent()) {
+      return new Health(false, Failures.noAnswerWithin(config.deadline()));
     }
+    String failure = probe.failure();
+    return failure.isEmpty()
+        ? new Health(true, evictionCheck().describe())
+        : new Health(false, failure);
   }
 
   /** Whether the server connected last may evict buckets. */

@@ -128,6 +128,14 @@ final class RedisLink implements AutoCloseable {
     }
   }
 
+  /** Does a task that does not wait again and again, until the link is closed. */
+  void every(Duration pause, Runnable task) {
+    var unused =
+        resources
+            .eventExecutorGroup()
+            .scheduleWithFixedDelay(task, pause.toNanos(), pause.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
   /** The connection, null while there is none. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;

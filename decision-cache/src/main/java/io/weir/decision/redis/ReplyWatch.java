@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.weir.decision.redis.ScriptCall.Silence;
+import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -39,11 +39,12 @@ final class ReplyWatch {
   /** Looks at nothing after which it rests until the next call; starting costs a wake-up each. */
   private static final int LOOKS_BEFORE_REST = 50;
 
+  private final RedisCacheConfig config;
   private final RedisLink link;
   private final Runnable onSilence;
   private final CacheStatistics statistics;
   private final long pauseNanos;
-  private final Set<ScriptCall> underWay = ConcurrentHashMap.newKeySet();
+  private final Set<AwaitedReply> underWay = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean looking = new AtomicBoolean();
   private int looksAtNothing;
   private volatile boolean silent;
@@ -55,6 +56,7 @@ final class ReplyWatch {
    */
   ReplyWatch(
       RedisCacheConfig config, RedisLink link, CacheStatistics statistics, Runnable onSilence) {
+    this.config = config;
     this.link = link;
     this.statistics = statistics;
     this.onSilence = onSilence;
@@ -67,15 +69,21 @@ final class ReplyWatch {
     return silent;
   }
 
-  /** A call is about to be sent. */
-  void begun(ScriptCall call) {
-    underWay.add(call);
+  /**
+   * A call is about to be sent; {@link #ended} must follow.
+   *
+   * @param onOverdue run once, by the reading thread, when it is not answered within the deadline
+   */
+  AwaitedReply begun(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
+    AwaitedReply reply = new AwaitedReply(connection, onOverdue);
+    underWay.add(reply);
     wake();
+    return reply;
   }
 
   /** A call has been answered, or never will be. */
-  void ended(ScriptCall call) {
-    underWay.remove(call);
+  void ended(AwaitedReply reply) {
+    underWay.remove(reply);
     silent = false;
   }
 
@@ -114,14 +122,16 @@ final class ReplyWatch {
   private void lookAtAll() {
     looksAtNothing = underWay.isEmpty() ? looksAtNothing + 1 : 0;
     long nowNanos = NanoClock.now();
-    for (ScriptCall call : underWay) {
-      Silence silence = call.lookedAtInVain(nowNanos, pauseNanos);
-      if (silence != Silence.NONE) {
+    for (AwaitedReply reply : underWay) {
+      reply.lookedInVain();
+      if (reply.isOver(config.deadline(), nowNanos, pauseNanos)) {
         silent = true;
+        reply.tellOverdue();
       }
-      if (silence == Silence.STALLED) {
+      if (reply.isOver(config.stallTimeout(), nowNanos, pauseNanos)
+          && link.current() == reply.connection()) {
         statistics.countStall();
-        call.giveUpConnection();
+        link.drop(reply.connection(), Failures.noAnswerWithin(config.stallTimeout()));
       }
     }
     if (silent) {

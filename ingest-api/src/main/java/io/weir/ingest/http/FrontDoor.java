@@ -5,6 +5,7 @@ import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
 import org.eclipse.jetty.server.Handler;
@@ -14,7 +15,9 @@ import org.eclipse.jetty.util.Callback;
 
 /**
  * What stands in front of the routes: it reads a request's body without a thread, takes the call in
- * or sheds it, and only then gives it a thread. Health and metrics are always let through.
+ * or sheds it, and only then gives it a thread. Health and metrics do not queue with the calls:
+ * health is always let through, since it costs next to nothing, and metrics up to a bound of their
+ * own, so that scrapes cannot displace calls.
  *
  * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
  * NON_BLOCKING}), so that a call is shed before it has waited for anything, at a fraction of the
@@ -24,8 +27,12 @@ final class FrontDoor extends Handler.Wrapper {
   /** The attribute of a request that holds its body. */
   static final String BODY = "io.weir.body";
 
-  private static final Set<String> ALWAYS_OPEN =
-      Set.of("/health/live", "/health/ready", "/metrics");
+  private static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
+
+  private static final String METRICS = "/metrics";
+
+  /** Scrapes under way: a few scrapers at once, each of which costs as much as many calls. */
+  private static final int MAX_SCRAPES = 4;
 
   /** Shed callers come back spread over so many seconds. */
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
@@ -42,6 +49,7 @@ final class FrontDoor extends Handler.Wrapper {
   private final Admission admission;
   private final IncompleteBodies incomplete;
   private final HttpStatistics statistics;
+  private final AtomicInteger scrapes = new AtomicInteger();
 
   /**
    * Stands before the routes.
@@ -69,6 +77,7 @@ final class FrontDoor extends Handler.Wrapper {
       case CALLS_UNDER_WAY -> "as many calls as the node takes are under way";
       case QUEUE_DELAY -> "the node is overloaded, and calls wait too long for it";
       case BODIES -> "too many bodies are on their way to the node";
+      case SCRAPES -> "as many scrapes as the node takes are under way";
     };
   }
 
@@ -80,12 +89,27 @@ final class FrontDoor extends Handler.Wrapper {
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     response.getHeaders().put(ProblemWriter.NOT_STORED);
-    if (ALWAYS_OPEN.contains(request.getHttpURI().getPath())) {
+    String path = request.getHttpURI().getPath();
+    if (HEALTH.contains(path)) {
       execute(response, callback, () -> route(request, response, callback));
+    } else if (METRICS.equals(path)) {
+      scrape(request, response, callback);
     } else {
       new BodyReader(request, incomplete, new Visitor(request, response, callback)).run();
     }
     return true;
+  }
+
+  private void scrape(Request request, Response response, Callback callback) {
+    Callback ending = Callback.from(callback, scrapes::decrementAndGet);
+    if (scrapes.incrementAndGet() > MAX_SCRAPES) {
+      statistics.shedOne(HttpStatistics.Shed.SCRAPES);
+      response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
+      ProblemWriter.write(
+          response, ending, Problem.unavailable(detail(HttpStatistics.Shed.SCRAPES)));
+      return;
+    }
+    execute(response, ending, () -> route(request, response, ending));
   }
 
   private void execute(Response response, Callback callback, Runnable task) {

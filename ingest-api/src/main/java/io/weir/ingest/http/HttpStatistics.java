@@ -18,7 +18,9 @@ public final class HttpStatistics {
     /** Calls waited too long for a thread. */
     QUEUE_DELAY,
     /** The bodies that were not whole yet took all the memory they may. */
-    BODIES
+    BODIES,
+    /** As many scrapes as are allowed were under way. */
+    SCRAPES
   }
 
   /** What of a request did not come in time. */

@@ -26,6 +26,9 @@ public final class KafkaCallLog implements CallLog {
 
   private static final long POLL_NANOS = 2_000_000;
 
+  /** The first JVM whose virtual threads are final. */
+  private static final int VIRTUAL_THREADS_SINCE = 21;
+
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallLog.class);
 
   private final RecordConfig config;
@@ -38,10 +41,17 @@ public final class KafkaCallLog implements CallLog {
   KafkaCallLog(RecordConfig config, DecisionClock clock, Journal journal, Outlet.Factory outlets)
       throws JournalException {
     this.config = config;
-    this.journal = journal;
-    engine = new RecordingEngine(config, clock, journal, outlets, localClock, threads());
+    this.journal = withoutCarriers(journal);
+    engine = new RecordingEngine(config, clock, this.journal, outlets, localClock, threads());
     loop = new RecordLoop(engine, localClock);
     loop.start();
+  }
+
+  /** Callers are on virtual threads where there are such; the disk must not hold their carriers. */
+  private static Journal withoutCarriers(Journal journal) {
+    return Runtime.version().feature() >= VIRTUAL_THREADS_SINCE
+        ? new PlatformThreadJournal(journal)
+        : journal;
   }
 
   /**

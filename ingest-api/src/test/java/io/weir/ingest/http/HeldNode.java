@@ -16,6 +16,8 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The check API on a real port, over a call log that can be held. */
 final class HeldNode implements AutoCloseable {
@@ -25,6 +27,8 @@ final class HeldNode implements AutoCloseable {
   final HttpStatistics statistics = new HttpStatistics();
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  final AtomicInteger scrapesUnderWay = new AtomicInteger();
+  private volatile CountDownLatch scrapesLetGo = new CountDownLatch(0);
   private final CheckApi api;
 
   HeldNode(int maxCallsUnderWay, Duration queueDelayTarget, int maxConnections) {
@@ -40,7 +44,7 @@ final class HeldNode implements AutoCloseable {
             new MemoryDecisionCache(() -> 1),
             calls,
             () -> new Corrections.Health(true, ""),
-            () -> "",
+            this::scrape,
             new HttpSettings(
                 "127.0.0.1",
                 0,
@@ -49,6 +53,31 @@ final class HeldNode implements AutoCloseable {
                 queueDelayTarget,
                 maxConnections),
             statistics);
+  }
+
+  /** Waits while the test holds scrapes. */
+  private String scrape() {
+    scrapesUnderWay.incrementAndGet();
+    try {
+      scrapesLetGo.await();
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+    }
+    return "";
+  }
+
+  /** From now on scrapes do not end before {@link #letScrapesGo}. */
+  void holdScrapes() {
+    scrapesLetGo = new CountDownLatch(1);
+  }
+
+  void letScrapesGo() {
+    scrapesLetGo.countDown();
+  }
+
+  CompletableFuture<HttpResponse<String>> scrapeLater() {
+    return http.sendAsync(
+        HttpRequest.newBuilder(uri("/metrics")).build(), HttpResponse.BodyHandlers.ofString());
   }
 
   RawHttp connect() throws IOException {
@@ -84,6 +113,7 @@ final class HeldNode implements AutoCloseable {
 
   @Override
   public void close() {
+    letScrapesGo();
     calls.letGo();
     api.close();
   }

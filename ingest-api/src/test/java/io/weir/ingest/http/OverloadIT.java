@@ -120,6 +120,28 @@ final class OverloadIT {
   }
 
   @Test
+  void scrapes_areFew_andTheOthersAreShed_whileCallsAndHealthAreServed() throws Exception {
+    node.holdScrapes();
+    List<CompletableFuture<HttpResponse<String>>> scrapes = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      scrapes.add(node.scrapeLater());
+    }
+    Await.until("four scrapes under way", () -> node.scrapesUnderWay.get() == 4);
+
+    for (int i = 0; i < 100; i++) {
+      assertEquals(503, node.get("/metrics").statusCode());
+    }
+    assertEquals(200, node.get("/health/ready").statusCode());
+    assertEquals(200, node.send("/v1/check", "{\"client\":\"a\"}").statusCode());
+    assertEquals(100, node.statistics.shed(HttpStatistics.Shed.SCRAPES));
+    assertEquals(4, node.scrapesUnderWay.get());
+
+    node.letScrapesGo();
+    assertAllServed(scrapes);
+    assertEquals(200, node.get("/metrics").statusCode());
+  }
+
+  @Test
   void stop_waitsForTheCallsUnderWay() throws Exception {
     List<CompletableFuture<HttpResponse<String>>> held = holdAll();
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.ingest.gate.Durability;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+
+/** The process of {@link StalledDiskTest}. */
+final class StalledDiskChild {
+  static final String WENT_ON = "the other thread went on";
+
+  private StalledDiskChild() {}
+
+  /** Reads of a pipe that nobody writes to: a system call that does not come back. */
+  private static final class StalledJournal implements Journal {
+    private final Journal journal = new MemoryJournal(new JournalIdentity("n1", 1, 1));
+    private final String pipe;
+    private final CountDownLatch appending = new CountDownLatch(1);
+
+    StalledJournal(String pipe) {
+      this.pipe = pipe;
+    }
+
+    @Override
+    public void append(List<Chunk> chunks) throws JournalException {
+      appending.countDown();
+      try (InputStream in = new FileInputStream(pipe)) {
+        var unused = in.read();
+      } catch (IOException broken) {
+        throw new JournalException("the pipe cannot be read: " + broken.getMessage());
+      }
+    }
+
+    @Override
+    public JournalIdentity identity() {
+      return journal.identity();
+    }
+
+    @Override
+    public Found found(int partition) throws JournalException {
+      return journal.found(partition);
+    }
+
+    @Override
+    public void seal(List<Seal> seals) throws JournalException {
+      journal.seal(seals);
+    }
+
+    @Override
+    public byte[] read(Seal seal) throws JournalException {
+      return journal.read(seal);
+    }
+
+    @Override
+    public void acknowledge(List<Seal> seals) throws JournalException {
+      journal.acknowledge(seals);
+    }
+
+    @Override
+    public void trim() throws JournalException {
+      journal.trim();
+    }
+
+    @Override
+    public void close() {
+      journal.close();
+    }
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    StalledJournal stalled = new StalledJournal(arguments[0]);
+    RecordConfig config =
+        RecordConfig.builder("n1", "nowhere:1", Path.of("unused"))
+            .durability(Durability.JOURNALED)
+            .build();
+    KafkaCallLog log =
+        new KafkaCallLog(config, DecisionClock.ofSystem(), stalled, DiscardingOutlet::new);
+    Executor virtual = virtualThreads();
+    virtual.execute(
+        () -> {
+          var unused = log.record(log.begin(), TestCalls.call("id", "acme", 1));
+        });
+    stalled.appending.await();
+    CountDownLatch wentOn = new CountDownLatch(1);
+    virtual.execute(wentOn::countDown);
+    wentOn.await();
+    System.out.println(WENT_ON);
+    Runtime.getRuntime().halt(0);
+  }
+
+  /** Virtual threads by reflection, since these sources are compiled for Java 17. */
+  private static Executor virtualThreads() throws ReflectiveOperationException {
+    return (Executor) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+  }
+}
