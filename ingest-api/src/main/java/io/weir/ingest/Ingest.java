@@ -5,8 +5,6 @@ import io.weir.decision.BucketRequest;
 import io.weir.decision.Check;
 import io.weir.decision.Decision;
 import io.weir.decision.PolicyMatcher;
-import io.weir.decision.redis.EvictionCheck;
-import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
@@ -87,7 +85,7 @@ public final class Ingest implements AutoCloseable {
     KafkaCallLog log = null;
     CacheHealing healing = null;
     try {
-      refuseEviction(config, cache);
+      refuseServer(cache);
       warmUp(cache);
       DecisionClock clock = DecisionClock.ofSystem();
       CopyCheck copies = CopyCheck.begin(config);
@@ -159,14 +157,14 @@ public final class Ingest implements AutoCloseable {
     return ((PolicyFile.Content.Valid) content).policies();
   }
 
-  private static void refuseEviction(IngestConfig config, RedisDecisionCache cache) {
-    EvictionCheck eviction = cache.evictionCheck();
-    if (eviction.result() == EvictionCheck.Result.MAY_EVICT
-        && config.redis().onEviction() == RedisCacheConfig.OnEviction.REFUSE) {
+  private static void refuseServer(RedisDecisionCache cache) {
+    String refusal = cache.refusal();
+    if (!refusal.isEmpty()) {
+      boolean mayEvict = cache.evictionCheck().describe().equals(refusal);
       throw new IngestStartException(
           "Redis (WEIR_REDIS): "
-              + eviction.describe()
-              + "; or set WEIR_REDIS_EVICTION=warn to use it all the same");
+              + refusal
+              + (mayEvict ? "; or set WEIR_REDIS_EVICTION=warn to use it all the same" : ""));
     }
   }
 

@@ -32,6 +32,11 @@ final class Failures {
           "UNBLOCKED",
           "NOSCRIPT");
 
+  /** What is said of a server in cluster mode. */
+  static final String CLUSTER_MODE =
+      "the server is in cluster mode, which is not supported: one script call decides checks of"
+          + " many clients; give a single server (or a primary with replicas)";
+
   private Failures() {}
 
   static Throwable unwrap(Throwable error) {
@@ -49,7 +54,19 @@ final class Failures {
         && describe(error).contains("READONLY");
   }
 
+  /** True when the server says by its error that it is in cluster mode. */
+  static boolean isClusterMode(Throwable error) {
+    String detail = describe(error);
+    return unwrap(error) instanceof RedisCommandExecutionException
+        && (detail.contains("CROSSSLOT")
+            || detail.startsWith("MOVED ")
+            || detail.startsWith("ASK "));
+  }
+
   static Decision.Undecided undecided(Throwable error) {
+    if (isClusterMode(error)) {
+      return unavailable(CLUSTER_MODE);
+    }
     String detail = describe(error);
     boolean strange =
         unwrap(error) instanceof RedisCommandExecutionException

@@ -107,6 +107,14 @@ public final class RedisDecisionCache implements DecisionCache {
         : new Health(false, failure);
   }
 
+  /**
+   * Why the server that was reached last is not used: its mode, its version, or that it may evict
+   * buckets. Empty when it is used, or when none was reached.
+   */
+  public String refusal() {
+    return link.refusal();
+  }
+
   /** Whether the server connected last may evict buckets. */
   public EvictionCheck evictionCheck() {
     return link.evictionCheck();

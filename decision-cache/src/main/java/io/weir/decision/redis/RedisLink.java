@@ -25,8 +25,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,7 +32,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps one connection to the server, and makes it anew when it is lost. While there is none, that
  * is known at once: nothing is buffered for a server that is away. A connection counts only when it
- * has loaded the script and passed the check of the server's eviction.
+ * has loaded the script and the server has passed the checks of its mode, version and eviction.
  */
 final class RedisLink implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
@@ -47,11 +45,6 @@ final class RedisLink implements AutoCloseable {
 
   /** Lettuce wants two threads of a kind at least; one connection uses one of them. */
   private static final int CLIENT_THREADS = 2;
-
-  /** Stands for the run_id of a server that does not tell it. */
-  private static final String UNKNOWN_LIFE = "unknown";
-
-  private static final Pattern RUN_ID = Pattern.compile("(?m)^run_id:([0-9a-zA-Z]+)\\s*$");
 
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
 
@@ -69,6 +62,7 @@ final class RedisLink implements AutoCloseable {
   private volatile String reason = "not connected yet";
   private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
   private volatile String life = "";
+  private volatile String refusal = "";
   private volatile boolean closed;
 
   /**
@@ -153,7 +147,7 @@ final class RedisLink implements AutoCloseable {
 
   /**
    * Names the life of the server that the last connection led to: its {@code run_id}, {@value
-   * #UNKNOWN_LIFE} when it does not tell, empty before the first connection.
+   * ServerInfo#UNKNOWN_LIFE} when it does not tell, empty before the first connection.
    */
   String life() {
     return life;
@@ -161,6 +155,11 @@ final class RedisLink implements AutoCloseable {
 
   EvictionCheck evictionCheck() {
     return evictionCheck;
+  }
+
+  /** Why the server that was reached last is not used; empty when it is, or none was reached. */
+  String refusal() {
+    return refusal;
   }
 
   /** Gives a connection up; its calls fail now and another one is made. */
@@ -236,24 +235,26 @@ final class RedisLink implements AutoCloseable {
   }
 
   /**
-   * Loads the script, looks at the eviction policy and the server's life, and puts the connection
-   * to use.
+   * Looks at the server, each time anew since another one may have come under its name, loads the
+   * script, and puts the connection to use.
    */
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException {
     try {
-      await(connection.async().scriptLoad(script.body()));
+      ServerInfo server = askServer(connection);
       evictionCheck = checkEviction(connection);
-      life = askLife(connection);
+      refusal = refusalOf(server);
+      if (!refusal.isEmpty()) {
+        unreachable(refusal);
+        return false;
+      }
+      await(connection.async().scriptLoad(script.body()));
+      life = server.life();
     } catch (ExecutionException | TimeoutException failed) {
       unreachable(rootMessage(failed));
       return false;
     }
     if (evictionCheck.result() == EvictionCheck.Result.MAY_EVICT) {
-      if (config.onEviction() == OnEviction.REFUSE) {
-        unreachable(evictionCheck.describe());
-        return false;
-      }
       LOG.warn("redis_may_evict {}", evictionCheck.describe());
     }
     connection.addListener(
@@ -285,19 +286,25 @@ final class RedisLink implements AutoCloseable {
     }
   }
 
-  private String askLife(StatefulRedisConnection<byte[], byte[]> connection)
+  private ServerInfo askServer(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException, TimeoutException {
     try {
-      Matcher line = RUN_ID.matcher(await(connection.async().info("server")));
-      return line.find() ? line.group(1) : UNKNOWN_LIFE;
+      return ServerInfo.of(await(connection.async().info("server")));
     } catch (ExecutionException forbidden) {
-      if (!life.equals(UNKNOWN_LIFE)) {
+      if (!life.equals(ServerInfo.UNKNOWN_LIFE)) {
         LOG.warn(
             "redis_run_id_unknown reason=\"{}\" effect=\"a restart is not noticed\"",
             rootMessage(forbidden));
       }
-      return UNKNOWN_LIFE;
+      return ServerInfo.UNTOLD;
     }
+  }
+
+  private String refusalOf(ServerInfo server) {
+    boolean mayEvict = evictionCheck.result() == EvictionCheck.Result.MAY_EVICT;
+    return server.refusal().isEmpty() && mayEvict && config.onEviction() == OnEviction.REFUSE
+        ? evictionCheck.describe()
+        : server.refusal();
   }
 
   private <T> T await(Future<T> future)

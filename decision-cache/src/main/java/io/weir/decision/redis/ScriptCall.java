@@ -92,6 +92,8 @@ final class ScriptCall {
     } else {
       if (Failures.isReadOnly(error)) {
         environment.link.drop(connection, "the server is a read-only replica");
+      } else if (Failures.isClusterMode(error)) {
+        environment.link.drop(connection, Failures.CLUSTER_MODE);
       }
       fail(Failures.undecided(error));
     }

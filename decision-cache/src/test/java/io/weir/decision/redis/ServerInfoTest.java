@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class ServerInfoTest {
+  private static ServerInfo of(String version, String mode) {
+    return ServerInfo.of(
+        "# Server\r\nredis_version:"
+            + version
+            + "\r\nredis_git_sha1:00000000\r\nredis_mode:"
+            + mode
+            + "\r\nrun_id:0f3a\r\n");
+  }
+
+  @Test
+  void of_singleServer_isUsed() {
+    ServerInfo info = of("7.0.15", "standalone");
+
+    assertEquals(new ServerInfo("0f3a", "7.0.15", "standalone"), info);
+    assertEquals("", info.refusal());
+    assertEquals("", of("5.0.14", "standalone").refusal());
+  }
+
+  @Test
+  void refusal_serverTooOldOrInClusterMode_saysSo() {
+    assertTrue(of("4.0.9", "standalone").refusal().contains("version 4.0.9"));
+    assertTrue(of("7.2.4", "cluster").refusal().contains("cluster mode"));
+  }
+
+  @Test
+  void of_answerThatTellsNothing_isUsedUntilItsErrorsSayMore() {
+    assertEquals(ServerInfo.UNTOLD, ServerInfo.of(""));
+    assertEquals("", ServerInfo.UNTOLD.refusal());
+    assertEquals("", of("next", "").refusal());
+  }
+}
