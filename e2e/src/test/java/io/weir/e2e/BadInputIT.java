@@ -129,7 +129,7 @@ final class BadInputIT {
     headers.put("batch_seq", Long.toString(sequence));
     headers.put("count", Integer.toString(count));
     headers.put("low_watermark_ms", Long.toString(System.currentTimeMillis()));
-    headers.put("lines_before", "0");
+    headers.put("lines_before", Long.toString(Math.max(0, sequence - 1)));
     return headers;
   }
 

@@ -12,11 +12,12 @@ import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -65,9 +66,21 @@ final class BucketBook {
   private final Packer packer = new Packer();
   private final Map<String, BucketTrack> inMemory = new HashMap<>();
   private final Set<BucketTrack> touched = new LinkedHashSet<>();
-  private final Set<String> due = new LinkedHashSet<>();
+  private final BucketTimers timers;
+
+  /**
+   * Buckets whose correction waits for the one before to be confirmed, by when it waits no more.
+   */
+  private final PriorityQueue<Waiting> waiting =
+      new PriorityQueue<>(
+          Comparator.comparingLong(Waiting::untilMillis).thenComparing(Waiting::bucket));
+
   private @Nullable Restoration restoration;
-  private byte[] sweptThrough = FIRST_KEY;
+
+  /** Where the round goes on that looks at every bucket after a start; null when it is over. */
+  private byte @Nullable [] recoverFrom = FIRST_KEY;
+
+  private record Waiting(long untilMillis, String bucket) {}
 
   /**
    * Goes on where the stores say.
@@ -89,6 +102,10 @@ final class BucketBook {
     this.state = state;
     this.output = output;
     this.accuracy = new AccuracyBook(progress);
+    this.timers = new BucketTimers(store);
+    if (store.scan(FIRST_KEY, BEHIND_LAST_KEY, 1).isEmpty()) {
+      this.recoverFrom = null;
+    }
     this.restoration = Restoration.load(progress);
   }
 
@@ -224,9 +241,19 @@ final class BucketBook {
 
   private void touch(BucketTrack track) {
     touched.add(track);
-    if (track.pendingCause != null) {
-      due.add(track.bucket);
+    if (track.timerAtMillis == 0 || nextLookMillis(track) < track.timerAtMillis) {
+      setTimer(track);
     }
+  }
+
+  private void setTimer(BucketTrack track) {
+    track.timerAtMillis = nextLookMillis(track);
+    timers.set(track.bucket, track.timerAtMillis);
+  }
+
+  private long nextLookMillis(BucketTrack track) {
+    long watermark = Math.max(0, state.watermarkEpochMillis - GAP_GRACE_MILLIS);
+    return track.nextLookMillis(watermark, KEPT_AFTER_FULL_MILLIS) + GAP_GRACE_MILLIS;
   }
 
   /** Begins to tell all live buckets again; a restoration under way is replaced. */
@@ -248,21 +275,35 @@ final class BucketBook {
     }
   }
 
+  /** What is touched is due at once or waits; what waits is looked at when its time has come. */
   private void publishDue(boolean all) {
-    for (Iterator<String> buckets = due.iterator(); buckets.hasNext(); ) {
-      BucketTrack track = find(buckets.next());
-      if (track == null || track.pendingCause == null) {
-        buckets.remove();
-      } else if (all || mayPublish(track)) {
-        publish(track, track.pendingCause);
-        buckets.remove();
+    for (BucketTrack track : List.copyOf(touched)) {
+      publishOrWait(track);
+    }
+    for (Waiting first = waiting.peek();
+        first != null && (all || first.untilMillis() <= state.appendEpochMillis);
+        first = waiting.peek()) {
+      waiting.remove();
+      BucketTrack track = find(first.bucket());
+      Cause cause = track == null ? null : track.pendingCause;
+      if (track != null && cause != null) {
+        publish(track, cause);
       }
     }
   }
 
-  private boolean mayPublish(BucketTrack track) {
-    return track.confirmedVersion == track.version
-        || state.appendEpochMillis - track.publishedAtMillis >= UNCONFIRMED_INTERVAL_MILLIS;
+  private void publishOrWait(BucketTrack track) {
+    Cause cause = track.pendingCause;
+    long waitsUntil = track.publishedAtMillis + UNCONFIRMED_INTERVAL_MILLIS;
+    if (cause == null) {
+      return;
+    }
+    if (track.confirmedVersion == track.version || waitsUntil <= state.appendEpochMillis) {
+      publish(track, cause);
+    } else if (track.waitsUntilMillis != waitsUntil) {
+      track.waitsUntilMillis = waitsUntil;
+      waiting.add(new Waiting(waitsUntil, track.bucket));
+    }
   }
 
   private void publish(BucketTrack track, Cause cause) {
@@ -273,37 +314,62 @@ final class BucketBook {
   }
 
   /**
-   * Looks at tracks in turn, a round at a time: finds charges that were never recorded, and forgets
-   * buckets that are over.
+   * Looks at the buckets whose time has come: finds charges that were never recorded, and forgets
+   * buckets that are over. After a start every bucket is looked at once, since it was not kept in
+   * order whose correction is due.
    *
-   * @return true when the round is complete
+   * @return true when none is left to look at now
    */
   boolean sweep(Budget budget) {
     while (!budget.isSpent()) {
-      List<ByteStore.Entry> rows = store.scan(sweptThrough, BEHIND_LAST_KEY, CHUNK_ROWS);
-      for (ByteStore.Entry row : rows) {
-        look(trackOf(row), row.key());
-      }
+      boolean isLast = recoverFrom == null ? lookAtDue() : recover(recoverFrom);
       save();
-      if (rows.size() < CHUNK_ROWS) {
-        sweptThrough = FIRST_KEY;
+      if (isLast) {
         return true;
       }
-      sweptThrough = behind(rows.get(rows.size() - 1).key());
     }
     return false;
   }
 
-  private void look(BucketTrack track, byte[] key) {
+  private boolean lookAtDue() {
+    List<BucketTimers.Timer> due = timers.due(state.watermarkEpochMillis, CHUNK_ROWS);
+    for (BucketTimers.Timer timer : due) {
+      BucketTrack track = find(timer.bucket());
+      if (track != null && track.timerAtMillis == timer.atMillis()) {
+        look(track);
+      }
+    }
+    return due.size() < CHUNK_ROWS;
+  }
+
+  private boolean recover(byte[] from) {
+    List<ByteStore.Entry> rows = store.scan(from, BEHIND_LAST_KEY, CHUNK_ROWS);
+    for (ByteStore.Entry row : rows) {
+      BucketTrack track = trackOf(row);
+      if (track.pendingCause != null) {
+        inMemory.put(track.bucket, track);
+        touch(track);
+      }
+    }
+    boolean isLast = rows.size() < CHUNK_ROWS;
+    recoverFrom = isLast ? null : behind(rows.get(rows.size() - 1).key());
+    return false;
+  }
+
+  private void look(BucketTrack track) {
     long watermark = Math.max(0, state.watermarkEpochMillis - GAP_GRACE_MILLIS);
     if (track.isOver(watermark, KEPT_AFTER_FULL_MILLIS)) {
-      forget(track, key);
+      forget(track);
       return;
     }
-    boolean wasDue = track.pendingCause != null;
-    if (!wasDue && !track.needsCheck(watermark)) {
-      return;
+    if (track.pendingCause != null || track.needsCheck(watermark)) {
+      check(track, watermark);
     }
+    touched.add(track);
+    setTimer(track);
+  }
+
+  private void check(BucketTrack track, long watermark) {
     long driftBefore = track.openDriftTokens;
     long wrongRefusals = track.check(watermark);
     long found = track.openDriftTokens - driftBefore;
@@ -312,11 +378,9 @@ final class BucketBook {
       figures.wronglyDenied += wrongRefusals;
       figures.driftNowTokens += found;
     }
-    inMemory.put(track.bucket, track);
-    touch(track);
   }
 
-  private void forget(BucketTrack track, byte[] key) {
+  private void forget(BucketTrack track) {
     if (track.openDriftTokens != 0 || track.openOutageTokens != 0) {
       AccuracyBook.Policy figures = accuracy.ofBucket(track.bucket);
       figures.driftNowTokens -= track.openDriftTokens;
@@ -324,8 +388,7 @@ final class BucketBook {
     }
     inMemory.remove(track.bucket);
     touched.remove(track);
-    due.remove(track.bucket);
-    store.delete(key);
+    store.delete(key(track.bucket));
   }
 
   /**

@@ -63,6 +63,12 @@ final class BucketTrack {
   /** Tokens of the calls wrongly refused since then: the true bucket would have paid them once. */
   long forgoneTokens;
 
+  /** The watermark at which the bucket is looked at next; 0 when it has no timer yet. */
+  long timerAtMillis;
+
+  /** Until when a correction waits for the one before; of this process only. */
+  long waitsUntilMillis;
+
   final GapCheck gapCheck = new GapCheck();
 
   /** What a decision of the cache was, as the records judge it. */
@@ -433,12 +439,28 @@ final class BucketTrack {
         nowMillis);
   }
 
+  /**
+   * The next watermark at which there may be something to find, or the bucket is over.
+   *
+   * @param marginMillis see {@link #isOver}
+   */
+  long nextLookMillis(long watermarkMillis, long marginMillis) {
+    long at = (fullAtMicros() / MICROS_PER_MILLI) + marginMillis + 1;
+    if (olderLives.pendingTokens() > 0 || gapCheck.isOpen(line) || line.pendingTokens() != 0) {
+      at = Math.min(at, line.stampedAtMicros / MICROS_PER_MILLI + 1);
+    }
+    return Math.max(at, watermarkMillis + 1);
+  }
+
+  private long fullAtMicros() {
+    return Math.max(trueFullAtMicros, Math.max(cacheFullAtMicros, line.stampedAtMicros));
+  }
+
   /** Whether the bucket is full, or its period over, and nothing is left to be told of it. */
   boolean isOver(long watermarkMillis, long marginMillis) {
-    long fullAt = Math.max(trueFullAtMicros, Math.max(cacheFullAtMicros, line.stampedAtMicros));
     return pendingCause == null
         && line.pendingTokens() == 0
-        && watermarkMillis - marginMillis > fullAt / MICROS_PER_MILLI;
+        && watermarkMillis - marginMillis > fullAtMicros() / MICROS_PER_MILLI;
   }
 
   /** Whether the bucket holds less than its capacity at a moment. */

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The form in which a bucket's track is stored. Stateless. */
 public final class BucketTrackBytes {
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
 
   private BucketTrackBytes() {}
 
@@ -36,6 +36,7 @@ public final class BucketTrackBytes {
         .integer(track.openDriftTokens)
         .integer(track.openOutageTokens)
         .integer(track.forgoneTokens)
+        .integer(track.timerAtMillis)
         .integer(check.stampedAtMicros)
         .integer(check.chargedTokens)
         .integer(check.exactTokens)
@@ -67,6 +68,7 @@ public final class BucketTrackBytes {
     track.openDriftTokens = value.integer();
     track.openOutageTokens = value.integer();
     track.forgoneTokens = value.integer();
+    track.timerAtMillis = value.integer();
     GapCheck check = track.gapCheck;
     check.stampedAtMicros = value.integer();
     check.chargedTokens = value.integer();

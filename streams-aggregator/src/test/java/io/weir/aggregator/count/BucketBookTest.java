@@ -345,7 +345,7 @@ final class BucketBookTest {
   void bucketThatIsFullForLong_isForgotten() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     promise(T + 40_000);
-    assertEquals(1, memory.buckets.size());
+    assertEquals(2, memory.buckets.size(), "the bucket and its timer");
 
     promise(T + 30_000 + BucketBook.KEPT_AFTER_FULL_MILLIS + BucketBook.GAP_GRACE_MILLIS + 1);
 
@@ -362,6 +362,63 @@ final class BucketBookTest {
 
     assertEquals(Cause.OVERLAP, only().cause());
     assertEquals(3, accuracy().decided());
+  }
+
+  @Test
+  void refusalByALifeThatWasOver_isToldAgain() {
+    take(T, charge(EPOCH, 0, 90, 90, T + 90_000));
+    take(T + 1_000, charge(EPOCH + 900_000, 0, 50, 50, T + 51_000)); // back as full, and is not
+    long version = only().version();
+    take(T + 2_000, charge(EPOCH + 900_000, version, 1, 51, T + 142_000));
+    memory.corrections.clear();
+
+    // an older replica took over, unseen: it refuses, by the life before
+    take(T + 3_000, charge(EPOCH, 0, 0, 90, T + 93_000));
+
+    assertEquals(Cause.OVERLAP, only().cause());
+    assertEquals(EPOCH + 900_000, only().epoch());
+  }
+
+  @Test
+  void bucketsThatAreOver_leaveNothingToScan() {
+    for (int client = 0; client < 5_000; client++) {
+      String bucket = "w1:{1:" + client + "}:5:burst";
+      Stamp stamp = new Stamp(EPOCH, 0, 1, (T + 1_000) * 1_000);
+      takeCalls(T, call(T, 1, new Charge(bucket, 1, LIMIT, stamp)));
+    }
+    promise(T + 60_000);
+    for (int i = 0; i < 40; i++) {
+      memory.tick();
+    }
+    assertEquals(0, memory.buckets.size());
+    long scannedBefore = memory.buckets.scanned();
+
+    for (int i = 0; i < 1_000; i++) {
+      promise(T + 60_001 + i);
+      memory.tick();
+    }
+
+    assertEquals(scannedBefore, memory.buckets.scanned(), "entries, those deleted included");
+  }
+
+  @Test
+  void tenThousandBucketsThatWaitForAConfirmation_costARecordOfAnotherNothing() {
+    for (int client = 0; client < 10_000; client++) {
+      String bucket = "w1:{1:" + client + "}:5:burst";
+      for (int i = 0; i < 2; i++) { // the first is published, the second waits
+        takeCalls(T, call(T, 1, new Charge(bucket, 1, LIMIT, null)));
+      }
+    }
+    assertEquals(10_000, memory.corrections.size());
+    long readBefore = memory.buckets.reads();
+
+    for (int i = 0; i < 100; i++) {
+      take(T + i, charge(EPOCH, 0, 1, i + 1, T + 1_000 * (i + 1)));
+    }
+
+    assertTrue(memory.buckets.reads() - readBefore < 300, "looked at buckets that wait");
+    take(T + 1_000, charge(EPOCH, 0, 1, 101, T + 101_000));
+    assertEquals(20_000, memory.corrections.size(), "then each is told");
   }
 
   @Test

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -98,7 +99,7 @@ final class Memory implements CountOutput {
   void tick() {
     counter.restore(() -> false);
     AtomicInteger rounds = new AtomicInteger();
-    counter.sweep(() -> rounds.getAndIncrement() > 0);
+    counter.sweep(() -> rounds.getAndIncrement() > 2);
     counter.publishAccuracy();
   }
 
@@ -161,28 +162,48 @@ final class Memory implements CountOutput {
   /** A sorted map of bytes. */
   static final class Store implements ByteStore {
     private final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
+    private final TreeSet<byte[]> tombstones = new TreeSet<>(Arrays::compareUnsigned);
+    private long scanned;
+    private long reads;
+
+    /** Entries that scans have passed, as in RocksDB those that were deleted included. */
+    long scanned() {
+      return scanned;
+    }
+
+    /** Values that were asked for. */
+    long reads() {
+      return reads;
+    }
 
     @Override
     public byte @Nullable [] get(byte[] key) {
+      reads++;
       return map.get(key);
     }
 
     @Override
     public void put(byte[] key, byte[] value) {
       map.put(key, value);
+      tombstones.remove(key);
     }
 
     @Override
     public void delete(byte[] key) {
       map.remove(key);
+      tombstones.add(key);
     }
 
     @Override
     public List<Entry> scan(byte[] from, byte[] to, int maxEntries) {
-      return map.subMap(from, to).entrySet().stream()
-          .limit(maxEntries)
-          .map(entry -> new Entry(entry.getKey(), entry.getValue()))
-          .toList();
+      List<Entry> found =
+          map.subMap(from, to).entrySet().stream()
+              .limit(maxEntries)
+              .map(entry -> new Entry(entry.getKey(), entry.getValue()))
+              .toList();
+      byte[] end = found.size() < maxEntries ? to : found.get(found.size() - 1).key();
+      scanned += found.size() + tombstones.subSet(from, end).size();
+      return found;
     }
 
     int size() {
