@@ -413,7 +413,7 @@ final class BucketBookTest {
     long readBefore = memory.buckets.reads();
 
     for (int i = 0; i < 100; i++) {
-      take(T + i, charge(EPOCH, 0, 1, i + 1, T + 1_000 * (i + 1)));
+      take(T + i, charge(EPOCH, 0, 1, i + 1, T + 1_000L * (i + 1)));
     }
 
     assertTrue(memory.buckets.reads() - readBefore < 300, "looked at buckets that wait");
