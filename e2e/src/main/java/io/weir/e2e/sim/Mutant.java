@@ -41,21 +41,30 @@ enum Mutant implements Edges {
   FORGET_CALLER_IDS("an id of a caller is new each time") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
-      return withIds(real, (key, at) -> !isSettled(key) || real.ids().add(key, at));
+      return withIds(
+          real,
+          (key, print, at) -> isSettled(key) ? real.ids().see(key, print, at) : SeenIds.Seen.NEW);
     }
   },
 
   SETTLE_TWICE("a second settlement of a call counts, too") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
-      return withIds(real, (key, at) -> isSettled(key) || real.ids().add(key, at));
+      return withIds(
+          real,
+          (key, print, at) -> isSettled(key) ? SeenIds.Seen.NEW : real.ids().see(key, print, at));
     }
   },
 
   COUNT_BEFORE_DEDUPE("an id is looked up before the one counted just before is remembered") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
-      return withIds(real, (key, at) -> real.ids().add(key, at) || ids.isUncommitted(key));
+      return withIds(
+          real,
+          (key, print, at) -> {
+            SeenIds.Seen seen = real.ids().see(key, print, at);
+            return ids.isUncommitted(key) ? SeenIds.Seen.NEW : seen;
+          });
     }
   },
 

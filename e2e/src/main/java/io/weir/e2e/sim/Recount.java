@@ -59,7 +59,9 @@ final class Recount {
     boolean settles = call.settlement() != null;
     String verdict = settles ? "settled" : call.allowed() ? "allowed" : "denied";
     boolean mayRepeat = call.idFromCaller() || settles;
-    if (mayRepeat && !ids.add(verdict + " " + call.client() + " " + call.id())) {
+    // another endpoint, meter or cost under the same id is another call
+    String which = settles ? "" : call.endpoint() + " " + call.meter() + " " + call.cost();
+    if (mayRepeat && !ids.add(verdict + " " + call.client() + " " + call.id() + " " + which)) {
       return;
     }
     UsageWindow window = UsageWindow.holding(call.decidedAtEpochMillis(), Plan.WINDOW_MILLIS);

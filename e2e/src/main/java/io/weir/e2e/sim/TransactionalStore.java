@@ -3,6 +3,7 @@ package io.weir.e2e.sim;
 
 import io.weir.aggregator.count.ByteStore;
 import io.weir.aggregator.count.SeenIds;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -51,12 +52,13 @@ final class TransactionalStore implements ByteStore, SeenIds {
   }
 
   @Override
-  public boolean add(byte[] key, long appendEpochMillis) {
-    if (map.containsKey(key)) {
-      return false;
+  public Seen see(byte[] key, long fingerprint, long appendEpochMillis) {
+    byte[] known = map.get(key);
+    if (known != null) {
+      return ByteBuffer.wrap(known).getLong() == fingerprint ? Seen.AGAIN : Seen.OF_ANOTHER;
     }
-    put(key, new byte[0]);
-    return true;
+    put(key, ByteBuffer.allocate(Long.BYTES).putLong(fingerprint).array());
+    return Seen.NEW;
   }
 
   /** Whether a key was written by the transaction that is open. */

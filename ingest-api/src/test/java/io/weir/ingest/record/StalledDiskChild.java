@@ -43,6 +43,21 @@ final class StalledDiskChild {
     }
 
     @Override
+    public boolean isNew() {
+      return journal.isNew();
+    }
+
+    @Override
+    public boolean mayLackItsEnd() {
+      return journal.mayLackItsEnd();
+    }
+
+    @Override
+    public void begin(JournalIdentity next, List<Seal> seals) throws JournalException {
+      journal.begin(next, seals);
+    }
+
+    @Override
     public Found found(int partition) throws JournalException {
       return journal.found(partition);
     }

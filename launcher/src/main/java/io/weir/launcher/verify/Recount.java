@@ -84,6 +84,13 @@ final class Recount {
     }
   }
 
+  /** What tells calls of one id apart; a settlement is one for its id. */
+  private static String which(CallEvent call) {
+    return call.settlement() != null
+        ? ""
+        : '\n' + call.endpoint() + '\n' + call.meter() + '\n' + call.cost();
+  }
+
   /** A word about the decision cache, not about calls. */
   private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     byte[] type = header(record, BatchHeaderCodec.TYPE_HEADER);
@@ -120,7 +127,7 @@ final class Recount {
     }
     String verdict = settlement != null ? "settled" : Boolean.toString(call.allowed());
     if ((call.idFromCaller() || settlement != null)
-        && !callerIds.add(call.client() + '\n' + call.id() + '\n' + verdict)) {
+        && !callerIds.add(call.client() + '\n' + call.id() + '\n' + verdict + which(call))) {
       duplicates++;
       return;
     }

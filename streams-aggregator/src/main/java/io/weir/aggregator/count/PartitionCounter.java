@@ -188,6 +188,7 @@ public final class PartitionCounter {
         state.closedThroughEpochMillis,
         state.newestPromiseEpochMillis,
         state.counters(),
+        state.idConflicts,
         nodes.nodes(state.newestPromiseEpochMillis));
   }
 
@@ -275,8 +276,7 @@ public final class PartitionCounter {
       return "quantity of the client, meter, endpoint and window would pass "
           + CallEvent.MAX_QUANTITY;
     }
-    if ((call.idFromCaller() || isSettlement)
-        && !stores.ids().add(idKey(call), state.appendEpochMillis)) {
+    if ((call.idFromCaller() || isSettlement) && isRepeated(call)) {
       state.duplicate++;
       if (!isLate) {
         countDuplicate(key);
@@ -296,6 +296,22 @@ public final class PartitionCounter {
     return null;
   }
 
+  /**
+   * Whether the call was counted before under its id. An id names one call: another one under the
+   * same id is a call of its own, and so is remembered, too.
+   */
+  private boolean isRepeated(CallEvent call) {
+    boolean isSettlement = call.settlement() != null;
+    long fingerprint = isSettlement ? 0 : call.fingerprint();
+    long at = state.appendEpochMillis;
+    SeenIds.Seen seen = stores.ids().see(idKey(call).toBytes(), fingerprint, at);
+    if (seen == SeenIds.Seen.OF_ANOTHER) {
+      seen = stores.ids().see(idKey(call).integer(fingerprint).toBytes(), fingerprint, at);
+      state.idConflicts += seen == SeenIds.Seen.NEW ? 1 : 0;
+    }
+    return seen != SeenIds.Seen.NEW;
+  }
+
   /** A repeated call is told on the row it would have been counted in, if there is one. */
   private void countDuplicate(RowKey key) {
     OpenRow row = open.find(key);
@@ -312,9 +328,9 @@ public final class PartitionCounter {
     return lastClientIsOurs;
   }
 
-  private byte[] idKey(CallEvent call) {
+  private Packer idKey(CallEvent call) {
     int kind = call.settlement() != null ? SETTLED_ID : call.allowed() ? 1 : 0;
-    return packer.reset().integer(kind).text(call.client()).text(call.id()).toBytes();
+    return packer.reset().integer(kind).text(call.client()).text(call.id());
   }
 
   private void refuse(byte[] value, String reason) {

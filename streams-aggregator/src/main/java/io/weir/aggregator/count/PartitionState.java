@@ -10,7 +10,7 @@ import java.util.Deque;
  * threads.
  */
 final class PartitionState {
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
   private static final byte[] KEY = {'p'};
 
   /** Lines by what became of them; the terms of the written equation. */
@@ -20,6 +20,9 @@ final class PartitionState {
   long duplicate;
   long lateAdjusted;
   long quarantined;
+
+  /** Calls that came under an id of another one; they are counted. */
+  long idConflicts;
 
   /** Offset of the last record taken, −1 before the first. */
   long offset = -1;
@@ -92,6 +95,7 @@ final class PartitionState {
     state.duplicate = value.integer();
     state.lateAdjusted = value.integer();
     state.quarantined = value.integer();
+    state.idConflicts = value.integer();
     state.offset = value.integer();
     state.appendEpochMillis = value.integer();
     state.beginsMidway = value.bool();
@@ -122,6 +126,7 @@ final class PartitionState {
         .integer(duplicate)
         .integer(lateAdjusted)
         .integer(quarantined)
+        .integer(idConflicts)
         .integer(offset)
         .integer(appendEpochMillis)
         .bool(beginsMidway)

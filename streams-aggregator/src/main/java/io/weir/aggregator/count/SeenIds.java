@@ -6,12 +6,22 @@ package io.weir.aggregator.count;
  * late.
  */
 public interface SeenIds {
+  /** What is known of an id. */
+  enum Seen {
+    /** Nothing; now it is remembered. */
+    NEW,
+    /** It was seen, of the same call. */
+    AGAIN,
+    /** It was seen, of another call. */
+    OF_ANOTHER
+  }
+
   /**
    * Remembers an id.
    *
    * @param key kind (denied, allowed, settled), client and id, in a form that no two of them share
+   * @param fingerprint of the call that has the id now
    * @param appendEpochMillis when the broker took the call
-   * @return false when it was remembered already
    */
-  boolean add(byte[] key, long appendEpochMillis);
+  Seen see(byte[] key, long fingerprint, long appendEpochMillis);
 }

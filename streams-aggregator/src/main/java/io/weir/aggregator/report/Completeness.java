@@ -66,6 +66,7 @@ final class Completeness {
       counters.put("late_adjusted", progress.counters().lateAdjusted());
       counters.put("quarantined", progress.counters().quarantined());
       block.put("counters", counters);
+      block.put("id_conflicts", progress.idConflicts());
       List<Map<String, Object>> nodes = new ArrayList<>();
       for (Node node : progress.nodes()) {
         nodes.add(ofNode(node));

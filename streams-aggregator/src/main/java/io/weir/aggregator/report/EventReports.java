@@ -99,6 +99,7 @@ final class EventReports {
     for (EventScan.Found found : scan.found()) {
       Map<String, Object> members = EventFormat.decision(found.call());
       members.put("duplicate", found.repeated());
+      members.put("id_conflict", found.conflicting());
       members.put("position", partition + ":" + found.offset() + ":" + found.line());
       members.put("ledger", ledger(partition, found, progress, windows));
       events.add(members);

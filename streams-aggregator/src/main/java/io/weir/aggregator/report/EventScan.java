@@ -8,6 +8,7 @@ import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,9 +46,17 @@ final class EventScan {
    * @param line the line in it, from 1
    * @param call the call
    * @param atEpochMillis when the broker took it
-   * @param repeated whether the caller's id, with the same verdict, stood before in what was read
+   * @param repeated whether the call, with the same verdict, stood before in what was read
+   * @param conflicting whether the caller's id stood before in what was read, and named another
+   *     call
    */
-  record Found(long offset, int line, CallEvent call, long atEpochMillis, boolean repeated) {}
+  record Found(
+      long offset,
+      int line,
+      CallEvent call,
+      long atEpochMillis,
+      boolean repeated,
+      boolean conflicting) {}
 
   private final EventQuery query;
   private final Set<Journal> awaited;
@@ -56,7 +65,8 @@ final class EventScan {
   private final long maxBytes;
   private final byte[] clientBytes;
   private final Map<Journal, BatchTrail> trails = new LinkedHashMap<>();
-  private final Set<String> callerIds = new HashSet<>();
+  private final Map<String, Set<Long>> callerIds = new HashMap<>();
+  private int fingerprints;
   private final List<Found> found = new ArrayList<>();
   private long nextOffset;
   private int nextLine;
@@ -171,19 +181,29 @@ final class EventScan {
       return;
     }
     boolean isSettlement = call.settlement() != null;
-    boolean repeated =
-        (call.idFromCaller() || isSettlement)
-            && call.client().equals(query.client())
-            && isRepeated((isSettlement ? "settled" : call.allowed()) + ":" + call.id());
+    boolean mayRepeat =
+        (call.idFromCaller() || isSettlement) && call.client().equals(query.client());
+    String verdictAndId = (isSettlement ? "settled" : call.allowed()) + ":" + call.id();
+    boolean isKnown = mayRepeat && callerIds.containsKey(verdictAndId);
+    boolean repeated = mayRepeat && isRepeated(verdictAndId, isSettlement ? 0 : call.fingerprint());
     if (query.holds(call)) {
-      found.add(new Found(entry.offset(), line, call, entry.atEpochMillis(), repeated));
+      found.add(
+          new Found(
+              entry.offset(), line, call, entry.atEpochMillis(), repeated, isKnown && !repeated));
     }
   }
 
   /** The counting tells refused tries, allowed ones and settlements of one id apart too. */
-  private boolean isRepeated(String verdictAndId) {
-    return callerIds.contains(verdictAndId)
-        || (callerIds.size() < MAX_IDS && !callerIds.add(verdictAndId));
+  private boolean isRepeated(String verdictAndId, long fingerprint) {
+    Set<Long> known = callerIds.getOrDefault(verdictAndId, Set.of());
+    if (known.contains(fingerprint)) {
+      return true;
+    }
+    if (fingerprints < MAX_IDS) {
+      callerIds.computeIfAbsent(verdictAndId, first -> new HashSet<>(2)).add(fingerprint);
+      fingerprints++;
+    }
+    return false;
   }
 
   /** False when the client's name cannot stand there: neither in UTF-8 nor with escapes. */

@@ -94,6 +94,16 @@ final class ReportMetrics {
     lines(partition, "duplicate", Counters::duplicate);
     lines(partition, "late_adjusted", Counters::lateAdjusted);
     lines(partition, "quarantined", Counters::quarantined);
+    FunctionCounter.builder(
+            "weir.id.conflicts",
+            newest,
+            map -> {
+              PartitionProgress progress = map.get(partition);
+              return progress == null ? 0 : progress.idConflicts();
+            })
+        .description("calls under an id that names another call; they are billed")
+        .tag("partition", Integer.toString(partition))
+        .register(registry);
     gauge(partition, "weir.watermark.lag.ms", progress -> lag(progress.watermarkEpochMillis()));
     gauge(
         partition,

@@ -2,6 +2,7 @@
 package io.weir.aggregator.topology;
 
 import io.weir.aggregator.count.SeenIds;
+import java.nio.ByteBuffer;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.streams.state.WindowStoreIterator;
@@ -11,8 +12,6 @@ import org.apache.kafka.streams.state.WindowStoreIterator;
  * that whole segments expire, and a wrong clock of a caller cannot make an id expire early.
  */
 final class StreamsSeenIds implements SeenIds {
-  private static final byte[] SEEN = {1};
-
   /** Shorter than any key of ours. */
   private static final byte[] MARK = {0};
 
@@ -30,19 +29,21 @@ final class StreamsSeenIds implements SeenIds {
    * partition from their changelogs.
    */
   void mark(long appendEpochMillis) {
-    add(MARK, appendEpochMillis);
+    see(MARK, 0, appendEpochMillis);
   }
 
   @Override
-  public boolean add(byte[] key, long appendEpochMillis) {
+  public Seen see(byte[] key, long fingerprint, long appendEpochMillis) {
     Bytes id = Bytes.wrap(key);
     long from = Math.max(0, appendEpochMillis - retentionMillis);
     try (WindowStoreIterator<byte[]> seen = store.fetch(id, from, appendEpochMillis)) {
       if (seen.hasNext()) {
-        return false;
+        long known = ByteBuffer.wrap(seen.next().value).getLong();
+        return known == fingerprint ? Seen.AGAIN : Seen.OF_ANOTHER;
       }
     }
-    store.put(id, SEEN, appendEpochMillis);
-    return true;
+    byte[] value = ByteBuffer.allocate(Long.BYTES).putLong(fingerprint).array();
+    store.put(id, value, appendEpochMillis);
+    return Seen.NEW;
   }
 }

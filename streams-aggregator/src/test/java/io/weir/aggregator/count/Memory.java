@@ -18,11 +18,10 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,7 +33,7 @@ final class Memory implements CountOutput {
   final Store closed = new Store();
   final Store progress = new Store();
   final Store buckets = new Store();
-  private final Set<ByteBuffer> ids = new HashSet<>();
+  private final Map<ByteBuffer, Long> ids = new HashMap<>();
   final List<LedgerRow> ledger = new ArrayList<>();
   final Map<String, UsageState> states = new LinkedHashMap<>();
   final List<String> refusals = new ArrayList<>();
@@ -53,7 +52,13 @@ final class Memory implements CountOutput {
   }
 
   private PartitionCounter start() {
-    SeenIds seen = (key, at) -> ids.add(ByteBuffer.wrap(key));
+    SeenIds seen =
+        (key, fingerprint, at) -> {
+          Long known = ids.putIfAbsent(ByteBuffer.wrap(key), fingerprint);
+          return known == null
+              ? SeenIds.Seen.NEW
+              : known == fingerprint ? SeenIds.Seen.AGAIN : SeenIds.Seen.OF_ANOTHER;
+        };
     return new PartitionCounter(
         0,
         1,

@@ -227,6 +227,22 @@ final class PartitionCounterTest {
   }
 
   @Test
+  void take_callersIdOnOtherCalls_isBilledEachTime_andCountedAsConflict() {
+    CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T + 1);
+    CallEvent dearer = Calls.call("x", true, "acme", "GET /items", 5, true, T + 2);
+    CallEvent elsewhere = Calls.call("x", true, "acme", "POST /orders", 2, true, T + 3);
+    take("n", 1, T + 100, T + 50, first, dearer, elsewhere, first, dearer, elsewhere);
+
+    memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
+
+    assertEquals(new Counters(6, 3, 3, 0, 0), counters());
+    assertEquals(9, memory.rows().stream().mapToLong(row -> row.count().quantity()).sum());
+    assertEquals(2, memory.publish().idConflicts());
+    memory.restart();
+    assertEquals(2, memory.publish().idConflicts());
+  }
+
+  @Test
   void take_callersIdAgain_isDuplicateToldOnTheRow() {
     CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T + 1);
     CallEvent again = Calls.call("x", true, "acme", "GET /items", 2, true, T + 5);

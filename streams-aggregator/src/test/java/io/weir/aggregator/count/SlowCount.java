@@ -122,7 +122,7 @@ final class SlowCount {
             : call.settlement().actualCost() == 0 ? "void" : "settled";
     String once = call.settlement() == null ? kind : "settlement";
     if ((call.idFromCaller() || call.settlement() != null)
-        && !seenIds.add(call.client() + "/" + call.id() + "/" + once)) {
+        && !seenIds.add(call.client() + "/" + call.id() + "/" + once + which(call))) {
       duplicate++;
       if (!isLate && openSums.containsKey(key)) {
         openSums.get(key).duplicates++;
@@ -135,6 +135,12 @@ final class SlowCount {
       counted++;
       openSums.computeIfAbsent(key, k -> new Sum()).add(call);
     }
+  }
+
+  private static String which(CallEvent call) {
+    return call.settlement() != null
+        ? ""
+        : "/" + call.endpoint() + "/" + call.meter() + "/" + call.cost();
   }
 
   private void adjust(Key key, Sum sum) {

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * bill at once. With a settlement it is the later fact that this call turned out to cost something
  * else: all other members repeat the call's.
  *
- * @param id names the call; unique for the client, the same on every retry of the call
+ * @param id names the call; unique for the client, the same on every retry of the call. Another
+ *     endpoint, meter or cost under the same id is another call
  * @param idFromCaller true when the caller chose the id, so that retries may repeat it; false when
  *     the server minted it, so that only a replayed batch can repeat it. Absent on the wire means
  *     false
@@ -42,6 +43,8 @@ public record CallEvent(
     @Nullable String ipPrefix,
     List<Charge> charges,
     @Nullable Settlement settlement) {
+
+  private static final long FNV_PRIME = 0x100000001b3L;
 
   /** The meter of a call that names none. */
   public static final String DEFAULT_METER = "calls";
@@ -149,6 +152,23 @@ public record CallEvent(
   }
 
   /**
+   * Tells this call from others under its id: a retry has the same endpoint, meter and cost. FNV-1a
+   * (64 bit) over them.
+   */
+  public long fingerprint() {
+    long hash = fnv(0xcbf29ce484222325L, endpoint);
+    hash = fnv((hash ^ '\n') * FNV_PRIME, meter);
+    return (hash ^ cost) * FNV_PRIME;
+  }
+
+  private static long fnv(long hash, String text) {
+    for (int i = 0; i < text.length(); i++) {
+      hash = (hash ^ text.charAt(i)) * FNV_PRIME;
+    }
+    return hash;
+  }
+
+  /**
    * This call's summand of {@code events_digest}. A row's digest is the sum, modulo 2^64, over its
    * distinct events, calls and settlements: independent of their order, different (but for chance)
    * when one is missing, doubled or altered. It finds accidents; it is no defence against a forger.
@@ -159,13 +179,10 @@ public record CallEvent(
    * pseudorandom number generators", OOPSLA 2014).
    */
   public long digest() {
-    long hash = 0xcbf29ce484222325L;
-    for (int i = 0; i < id.length(); i++) {
-      hash = (hash ^ id.charAt(i)) * 0x100000001b3L;
-    }
-    hash = (hash ^ (allowed ? cost : -cost)) * 0x100000001b3L;
+    long hash = fnv(0xcbf29ce484222325L, id);
+    hash = (hash ^ (allowed ? cost : -cost)) * FNV_PRIME;
     if (settlement != null) {
-      hash = (hash ^ ~settlement.actualCost()) * 0x100000001b3L;
+      hash = (hash ^ ~settlement.actualCost()) * FNV_PRIME;
     }
     hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
     hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;

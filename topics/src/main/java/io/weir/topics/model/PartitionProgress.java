@@ -14,6 +14,8 @@ import java.util.List;
  * @param closedThroughEpochMillis boundary of the last CLOSE row; 0 before the first
  * @param newestPromiseEpochMillis the greatest promise any node made; 0 before the first
  * @param counters the written equation's terms
+ * @param idConflicts calls that came under an id that names another call: counted as calls of their
+ *     own
  * @param nodes every epoch of a node that is awaited in the partition, or departed lately
  */
 public record PartitionProgress(
@@ -23,6 +25,7 @@ public record PartitionProgress(
     long closedThroughEpochMillis,
     long newestPromiseEpochMillis,
     Counters counters,
+    long idConflicts,
     List<Node> nodes) {
 
   public PartitionProgress {

@@ -42,6 +42,7 @@ public final class PartitionProgressCodec {
           json.writeNumberField("duplicate", progress.counters().duplicate());
           json.writeNumberField("late_adjusted", progress.counters().lateAdjusted());
           json.writeNumberField("quarantined", progress.counters().quarantined());
+          json.writeNumberField("id_conflicts", progress.idConflicts());
           json.writeArrayFieldStart("nodes");
           for (Node node : progress.nodes()) {
             json.writeStartObject();
@@ -88,6 +89,7 @@ public final class PartitionProgressCodec {
               record.integer("duplicate"),
               record.integer("late_adjusted"),
               record.integer("quarantined")),
+          record.integer("id_conflicts"),
           nodes);
     } catch (IOException notJson) {
       throw new MalformedRecordException("a progress record must be JSON", notJson);

@@ -205,6 +205,7 @@ final class StoredBytesTest {
             1_763_690_400_000L,
             1_763_691_000_500L,
             new PartitionProgress.Counters(10, 6, 2, 1, 1),
+            1,
             List.of(
                 new PartitionProgress.Node(
                     "node-a",
