@@ -85,6 +85,8 @@ final class CheckBenchmark {
                       "allow",
                       "WEIR_KAFKA",
                       kafka.bootstrapServers(),
+                      "WEIR_STOP_DELAY",
+                      "PT0S",
                       "WEIR_REDIS",
                       redis.uri(),
                       "WEIR_NODE",

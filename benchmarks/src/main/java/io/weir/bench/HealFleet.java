@@ -94,6 +94,8 @@ final class HealFleet implements AutoCloseable {
                 "allow",
                 "WEIR_KAFKA",
                 kafka.bootstrapServers(),
+                "WEIR_STOP_DELAY",
+                "PT0S",
                 "WEIR_REDIS",
                 redisUri,
                 "WEIR_NODE",

@@ -59,6 +59,7 @@ final class OverloadGround implements AutoCloseable {
     Map<String, String> variables = new HashMap<>();
     variables.put("WEIR_KAFKA", kafka.bootstrapServers());
     variables.put("WEIR_SINGLE_COPY", "allow");
+    variables.put("WEIR_STOP_DELAY", "PT0S");
     variables.put("WEIR_REDIS", redis.uri());
     variables.put("WEIR_HTTP_HOST", "127.0.0.1");
     variables.put("WEIR_HTTP_PORT", "0");

@@ -58,18 +58,21 @@ public final class Ingest implements AutoCloseable {
   private final CallFinder finder;
   private final CacheHealing healing;
   private final CheckApi api;
+  private final Duration stopDelay;
 
   private Ingest(
       RedisDecisionCache cache,
       KafkaCallLog log,
       CallFinder finder,
       CacheHealing healing,
-      CheckApi api) {
+      CheckApi api,
+      Duration stopDelay) {
     this.cache = cache;
     this.log = log;
     this.finder = finder;
     this.healing = healing;
     this.api = api;
+    this.stopDelay = stopDelay;
   }
 
   /**
@@ -109,14 +112,15 @@ public final class Ingest implements AutoCloseable {
               Runtime.version().feature() >= VIRTUAL_THREADS_SINCE,
               config.maxCallsUnderWay(),
               config.queueDelayTarget(),
-              config.maxConnections());
+              config.maxConnections(),
+              config.keepAlive());
       CheckApi api =
           CheckApi.start(
               gate, settler, cache, log, healing::check, metrics::scrape, http, turnedAway);
       // a start that is refused must not take the group membership of the node that runs
       healing.start();
       LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
-      return new Ingest(cache, log, finder, healing, api);
+      return new Ingest(cache, log, finder, healing, api, config.stopDelay());
     } catch (RuntimeException failed) {
       if (log != null) {
         log.close();
@@ -223,10 +227,10 @@ public final class Ingest implements AutoCloseable {
     return failed;
   }
 
-  /** A connection that ends while a call is on it leaves its caller in doubt; one told does not. */
-  private static void tellCallers() {
+  /** Waits; an interrupt ends the wait, and the next ones. */
+  private static void pause(Duration length) {
     try {
-      TimeUnit.MILLISECONDS.sleep(STOP_NOTICE.toMillis());
+      TimeUnit.MILLISECONDS.sleep(length.toMillis());
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
@@ -238,7 +242,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Stops in order: new calls are turned away, each with the end of its connection, for half a
+   * Stops in order: the node is unready, and serves on for the stop delay, so that balancers send
+   * no more calls; new calls are turned away, each with the end of its connection, for half a
    * second, so that no call is on a connection when the rest of them end; those under way are
    * answered, the journal is drained to Kafka, and the node says goodbye so that no window waits
    * for it; corrections go on until then.
@@ -247,7 +252,10 @@ public final class Ingest implements AutoCloseable {
   public void close() {
     LOG.info("ingest stops");
     api.beginStop();
-    tellCallers();
+    pause(stopDelay);
+    api.turnAway();
+    // a connection that ends while a call is on it leaves its caller in doubt; one told does not
+    pause(STOP_NOTICE);
     api.close();
     finder.close();
     log.close();

@@ -29,6 +29,8 @@ import java.util.Map;
  * @param queueDelayTarget how long calls may wait for a thread before some are answered 503 at
  *     once; zero never does
  * @param maxConnections most open connections to the check API
+ * @param keepAlive how long a connection without a request is kept
+ * @param stopDelay how long a stop serves on while the node is unready
  * @param dataFolder holds the journal; of this process alone
  * @param policies the policy file
  * @param durability when a call is answered
@@ -51,6 +53,8 @@ public record IngestConfig(
     int maxCallsUnderWay,
     Duration queueDelayTarget,
     int maxConnections,
+    Duration keepAlive,
+    Duration stopDelay,
     Path dataFolder,
     Path policies,
     Durability durability,
@@ -61,6 +65,9 @@ public record IngestConfig(
     int correctionsMaxRate,
     Duration settleHorizon,
     SingleCopy singleCopy) {
+
+  /** Balancers look each second or two, and want two or three failures. */
+  private static final Duration DEFAULT_STOP_DELAY = Duration.ofSeconds(5);
 
   private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
 
@@ -110,6 +117,13 @@ public record IngestConfig(
                 HttpSettings.DEFAULT_CONNECTIONS,
                 1,
                 HttpSettings.MAX_CONNECTIONS),
+        settings.duration(
+            "WEIR_KEEP_ALIVE",
+            HttpSettings.DEFAULT_KEEP_ALIVE,
+            HttpSettings.MIN_KEEP_ALIVE,
+            HttpSettings.MAX_KEEP_ALIVE),
+        settings.duration(
+            "WEIR_STOP_DELAY", DEFAULT_STOP_DELAY, Duration.ZERO, Duration.ofMinutes(10)),
         Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
         Path.of(settings.text("WEIR_POLICIES", "policies.yml")),
         settings.choice("WEIR_DURABILITY", Durability.JOURNALED),
@@ -170,6 +184,10 @@ public record IngestConfig(
         + queueDelayTarget
         + " max_connections="
         + maxConnections
+        + " keep_alive="
+        + keepAlive
+        + " stop_delay="
+        + stopDelay
         + " data="
         + dataFolder
         + " policies="

@@ -28,6 +28,8 @@ final class IngestConfigTest {
     assertEquals(Durability.JOURNALED, config.durability());
     assertEquals(250, config.redis().deadline().toMillis());
     assertEquals(20_000, config.correctionsMaxRate());
+    assertEquals(5, config.stopDelay().toSeconds());
+    assertEquals(75, config.keepAlive().toSeconds());
   }
 
   @Test
@@ -47,6 +49,8 @@ final class IngestConfigTest {
                 Map.entry("WEIR_MAX_CALLS_UNDER_WAY", "0"),
                 Map.entry("WEIR_QUEUE_DELAY_TARGET", "PT11S"),
                 Map.entry("WEIR_MAX_CONNECTIONS", "0"),
+                Map.entry("WEIR_KEEP_ALIVE", "PT0.5S"),
+                Map.entry("WEIR_STOP_DELAY", "PT11M"),
                 Map.entry("WEIR_REDIS_EVICTION", "ignore"))
             .entrySet()) {
       Map<String, String> environment = new HashMap<>(LEAST);

@@ -48,6 +48,8 @@ final class StopUnderCallsIT {
               "allow",
               "WEIR_KAFKA",
               kafka.bootstrapServers(),
+              "WEIR_STOP_DELAY",
+              "PT0S",
               "WEIR_REDIS",
               redis.uri(),
               "WEIR_NODE",

@@ -34,6 +34,7 @@ final class IngestCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     out.println("ingest is ready on port " + ingest.httpPort());
     out.flush();
-    return Stop.awaitAndClose(ingest, () -> "", Stop.LIMIT.plus(config.drainTimeout()));
+    return Stop.awaitAndClose(
+        ingest, () -> "", Stop.LIMIT.plus(config.stopDelay()).plus(config.drainTimeout()));
   }
 }

@@ -46,7 +46,7 @@ final class LocalWeir implements AutoCloseable {
 
   private String kafka = "";
   private String redis = "";
-  private Duration drainTimeout = Duration.ZERO;
+  private Duration ingestStop = Duration.ZERO;
   private int httpPort;
   private int reportsPort;
 
@@ -113,6 +113,8 @@ final class LocalWeir implements AutoCloseable {
     inner.put("WEIR_KAFKA", kafka);
     inner.put("WEIR_REDIS", redisUri);
     putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
+    // no balancer stands before it
+    putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
     putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
     // the one node of this folder, wherever the folder is carried to
     putIfUnset(inner, "WEIR_NODE", "local");
@@ -128,7 +130,7 @@ final class LocalWeir implements AutoCloseable {
     Ingest ingest = Ingest.start(ingestConfig);
     parts.push(new Part("ingest", ingest, () -> ""));
     httpPort = ingest.httpPort();
-    drainTimeout = ingestConfig.drainTimeout();
+    ingestStop = ingestConfig.stopDelay().plus(ingestConfig.drainTimeout());
     step.accept("reports");
     awaitReady(started);
   }
@@ -191,9 +193,9 @@ final class LocalWeir implements AutoCloseable {
     return redis;
   }
 
-  /** How long its ingest node waits for Kafka when it stops. */
-  Duration drainTimeout() {
-    return drainTimeout;
+  /** How long its ingest node serves on, and then waits for Kafka, when it stops. */
+  Duration ingestStop() {
+    return ingestStop;
   }
 
   /** Where the check API listens. */

@@ -44,6 +44,6 @@ final class UpCommand implements Callable<Integer> {
     out.println("Redis      " + local.redis());
     out.println("weir is ready");
     out.flush();
-    return Stop.awaitAndClose(local, local::failure, Stop.LIMIT.plus(local.drainTimeout()));
+    return Stop.awaitAndClose(local, local::failure, Stop.LIMIT.plus(local.ingestStop()));
   }
 }

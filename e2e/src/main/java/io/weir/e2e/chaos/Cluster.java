@@ -119,6 +119,7 @@ final class Cluster implements Deployment, AutoCloseable {
     environment.put("WEIR_REDIS", "redis://127.0.0.1:" + network.connect(name, "redis", redisPort));
     environment.put("WEIR_NODE", name);
     environment.put("WEIR_NODES", Integer.toString(PAIR));
+    environment.put("WEIR_STOP_DELAY", "PT0.5S");
     environment.put("WEIR_DATA", folder.resolve(name).toString());
     environment.put("WEIR_HTTP_HOST", "127.0.0.1");
     environment.put("WEIR_HTTP_PORT", Integer.toString(port));

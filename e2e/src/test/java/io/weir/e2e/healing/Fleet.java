@@ -122,6 +122,7 @@ final class Fleet implements AutoCloseable {
     Map<String, String> environment = new HashMap<>();
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
     environment.put("WEIR_SINGLE_COPY", "allow");
+    environment.put("WEIR_STOP_DELAY", "PT0S");
     environment.put("WEIR_REDIS", route.uri());
     environment.put("WEIR_NODE", name);
     environment.put("WEIR_DATA", folder.resolve(name).toString());

@@ -49,6 +49,7 @@ public final class CheckApi implements AutoCloseable {
   private final Javalin javalin;
   private final SlowSenders slowSenders;
   private volatile boolean stopping;
+  private volatile boolean turningAway;
 
   private CheckApi(
       CheckGate gate,
@@ -154,7 +155,7 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private void check(Context context) throws IOException {
-    if (stopping) {
+    if (turningAway) {
       context.header("Connection", "close");
       answer(context, Problem.unavailable("the node is stopping"));
       return;
@@ -196,7 +197,7 @@ public final class CheckApi implements AutoCloseable {
 
   private void settle(Context context) {
     Problem problem =
-        stopping ? Problem.unavailable("the node is stopping") : settle.handle(context);
+        turningAway ? Problem.unavailable("the node is stopping") : settle.handle(context);
     if (problem != null) {
       answer(context, problem);
     }
@@ -273,15 +274,21 @@ public final class CheckApi implements AutoCloseable {
     return javalin.port();
   }
 
-  /** Answers new calls with 503 and readiness with "stopping", so that traffic moves away. */
+  /** Answers readiness with "stopping", so that traffic moves away; calls are served on. */
   public void beginStop() {
     stopping = true;
+  }
+
+  /** Answers new calls with 503 and the end of their connection. */
+  public void turnAway() {
+    turningAway = true;
   }
 
   /** Waits for the calls under way, a few seconds at most, and stops. */
   @Override
   public void close() {
     stopping = true;
+    turningAway = true;
     long end = System.nanoTime() + FINISH_LIMIT.toNanos();
     while (admission.underWay() > 0 && System.nanoTime() < end) {
       LockSupport.parkNanos(FINISH_LOOK.toNanos());

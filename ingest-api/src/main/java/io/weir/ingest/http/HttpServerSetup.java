@@ -15,10 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** How the server under the routes is set up: its connector, its bounds, its front door. */
 final class HttpServerSetup {
-  /** How long a connection without a request is kept. */
-  private static final Duration IDLE_KEPT = Duration.ofSeconds(30);
-
-  /** How long it is kept once there are as many connections as there may be. */
+  /** How long an idle connection is kept once there are as many connections as there may be. */
   private static final Duration IDLE_KEPT_AT_THE_LIMIT = Duration.ofSeconds(2);
 
   /**
@@ -100,7 +97,7 @@ final class HttpServerSetup {
     ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
     connector.setHost(settings.host());
     connector.setPort(settings.port());
-    connector.setIdleTimeout(IDLE_KEPT.toMillis());
+    connector.setIdleTimeout(settings.keepAlive().toMillis());
     connector.setAcceptQueueSize(ACCEPT_QUEUE);
     return connector;
   }

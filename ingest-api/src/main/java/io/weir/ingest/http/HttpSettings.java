@@ -15,6 +15,8 @@ import java.time.Duration;
  *     zero sheds none for that
  * @param maxConnections most open connections, 1 to {@value #MAX_CONNECTIONS}; more wait to be
  *     accepted
+ * @param keepAlive how long a connection without a request is kept, 1 s to 1 h; longer than
+ *     balancers keep theirs, which else send a call on one that ends
  */
 public record HttpSettings(
     String host,
@@ -22,7 +24,8 @@ public record HttpSettings(
     boolean virtualThreads,
     int maxCallsUnderWay,
     Duration queueDelayTarget,
-    int maxConnections) {
+    int maxConnections,
+    Duration keepAlive) {
   /**
    * By Little's law N = λ·W: at 20,000 calls a second, more than was measured of a node on two
    * cores, calls that all wait their 20 ms for Redis are 400, and those of {@code acked} at 100 ms
@@ -53,6 +56,15 @@ public record HttpSettings(
   /** Greatest bound on connections: each takes a file descriptor. */
   public static final int MAX_CONNECTIONS = 1_000_000;
 
+  /** Default of {@code keepAlive}; balancers keep idle connections for 60 s. */
+  public static final Duration DEFAULT_KEEP_ALIVE = Duration.ofSeconds(75);
+
+  /** Shortest {@code keepAlive}. */
+  public static final Duration MIN_KEEP_ALIVE = Duration.ofSeconds(1);
+
+  /** Longest {@code keepAlive}. */
+  public static final Duration MAX_KEEP_ALIVE = Duration.ofHours(1);
+
   /** Refuses settings out of range. */
   public HttpSettings {
     if (maxCallsUnderWay < 1 || maxCallsUnderWay > MAX_CALLS_UNDER_WAY) {
@@ -66,6 +78,10 @@ public record HttpSettings(
     if (maxConnections < 1 || maxConnections > MAX_CONNECTIONS) {
       throw new IllegalArgumentException(
           "maxConnections must be 1 to " + MAX_CONNECTIONS + ", is " + maxConnections);
+    }
+    if (keepAlive.compareTo(MIN_KEEP_ALIVE) < 0 || keepAlive.compareTo(MAX_KEEP_ALIVE) > 0) {
+      throw new IllegalArgumentException(
+          "keepAlive must be " + MIN_KEEP_ALIVE + " to " + MAX_KEEP_ALIVE + ", is " + keepAlive);
     }
   }
 

@@ -82,7 +82,8 @@ final class FewThreadsNode implements AutoCloseable {
                 Runtime.version().feature() >= 21,
                 HttpSettings.DEFAULT_CALLS_UNDER_WAY,
                 queueDelayTarget,
-                HttpSettings.DEFAULT_CONNECTIONS),
+                HttpSettings.DEFAULT_CONNECTIONS,
+                HttpSettings.DEFAULT_KEEP_ALIVE),
             threads,
             statistics);
   }

@@ -51,7 +51,8 @@ final class HeldNode implements AutoCloseable {
                 Runtime.version().feature() >= 21,
                 maxCallsUnderWay,
                 queueDelayTarget,
-                maxConnections),
+                maxConnections,
+                HttpSettings.DEFAULT_KEEP_ALIVE),
             statistics);
   }
 
