@@ -95,15 +95,22 @@ public final class Ingest implements AutoCloseable {
       log = KafkaCallLog.open(recordConfig(config), clock);
       copies.require();
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
+      IngestMetrics metrics = new IngestMetrics();
+      Latencies latencies = metrics.latencies();
       CheckGate gate =
           new CheckGate(
-              PolicyMatcher.of(policies), cache, local, log, new UuidV7(Clock.systemUTC())::next);
+              PolicyMatcher.of(policies),
+              new TimedDecisionCache(cache, latencies),
+              local,
+              new TimedCallLog(log, latencies),
+              new UuidV7(Clock.systemUTC())::next);
       CallFinder finder = finder(config, log, clock);
       Settler settler = new Settler(finder, log);
       HttpStatistics turnedAway = new HttpStatistics();
-      IngestMetrics metrics =
-          new IngestMetrics(
-              gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
+      turnedAway.onAnswer(latencies::answered);
+      log.statistics().onSeal(latencies::sealed);
+      metrics.bind(
+          gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
       healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
       HttpSettings http =
           new HttpSettings(

@@ -29,8 +29,10 @@ final class IngestMetrics {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final CorrectionStatistics corrections = CorrectionMetrics.register(registry);
+  private final Latencies latencies = new Latencies(registry);
 
-  IngestMetrics(
+  /** Names what the parts of a node count. */
+  void bind(
       GateStatistics gate,
       LocalDecider local,
       RedisDecisionCache cache,
@@ -128,6 +130,21 @@ final class IngestMetrics {
         "checks that left the queue unsent: the server was silent, or nobody waited any more",
         statistics,
         CacheStatistics::checksNotSent);
+    counter(
+        "weir.cache.checks.sent",
+        "checks sent; divided by script calls, the mean batch",
+        statistics,
+        CacheStatistics::checksSent);
+    counter("weir.cache.allowed", "checks and peeks allowed", statistics, CacheStatistics::allowed);
+    counter("weir.cache.denied", "checks and peeks denied", statistics, CacheStatistics::denied);
+    long[][] sizes = statistics.batchSizes();
+    for (int i = 0; i < sizes.length; i++) {
+      int sizeClass = i;
+      FunctionCounter.builder("weir.cache.batches", statistics, s -> s.batchSizes()[sizeClass][1])
+          .description("script calls by their number of checks, up to and with max_checks")
+          .tag("max_checks", Long.toString(sizes[i][0]))
+          .register(registry);
+    }
     counter("weir.cache.stalls", "connections given up", statistics, CacheStatistics::stalls);
     counter("weir.cache.connections", "connections made", statistics, CacheStatistics::connections);
     Gauge.builder("weir.cache.up", cache, c -> c.check().ok() ? 1 : 0)
@@ -143,6 +160,11 @@ final class IngestMetrics {
         RecordStatistics::appendedLines);
     counter(
         "weir.log.acked.calls", "calls that Kafka confirmed", log, RecordStatistics::ackedLines);
+    counter(
+        "weir.log.group.commits",
+        "writes that brought calls to the journal",
+        log,
+        RecordStatistics::groupCommits);
     counter("weir.log.sealed.batches", "batches sealed", log, RecordStatistics::sealedBatches);
     counter(
         "weir.log.acked.batches",
@@ -247,6 +269,11 @@ final class IngestMetrics {
 
   private static String word(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Where times and sizes are recorded. */
+  Latencies latencies() {
+    return latencies;
   }
 
   /** Where the applier of corrections counts. */

@@ -12,6 +12,7 @@ import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.NanoTime;
 
 /**
  * What stands in front of the routes: it reads a request's body without a thread, takes the call in
@@ -151,7 +152,7 @@ final class FrontDoor extends Handler.Wrapper {
         return;
       }
       request.setAttribute(BODY, body);
-      Callback ending = Callback.from(callback, admission::end);
+      Callback ending = Callback.from(callback, this::answered);
       long queuedNanos = admission.now();
       execute(
           response,
@@ -160,6 +161,11 @@ final class FrontDoor extends Handler.Wrapper {
             admission.begin(queuedNanos);
             route(request, response, ending);
           });
+    }
+
+    private void answered() {
+      admission.end();
+      statistics.answered(NanoTime.since(request.getHeadersNanoTime()));
     }
 
     private void shed(HttpStatistics.Shed reason) {

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** What the check API's server counts about what it turned away. Safe for threads. */
@@ -37,6 +38,7 @@ public final class HttpStatistics {
   private final Map<Part, LongAdder> timedOut = adders(Part.class);
   private volatile @Nullable Admission admission;
   private volatile IntSupplier connections = () -> 0;
+  private volatile LongConsumer onAnswer = nanos -> {};
   private volatile IncompleteBodies bodies = new IncompleteBodies();
 
   private static <E extends Enum<E>> Map<E, LongAdder> adders(Class<E> of) {
@@ -45,6 +47,15 @@ public final class HttpStatistics {
       adders.put(each, new LongAdder());
     }
     return Collections.unmodifiableMap(adders);
+  }
+
+  /** Tells, in nanoseconds, how long each call that is taken in from now on took. */
+  public void onAnswer(LongConsumer listener) {
+    onAnswer = listener;
+  }
+
+  void answered(long nanos) {
+    onAnswer.accept(nanos);
   }
 
   void shedOne(Shed reason) {

@@ -30,6 +30,13 @@ public final class RecordStatistics {
   private final AtomicLongArray promises;
   private final AtomicLong foundLines = new AtomicLong();
   private volatile long oldestUnackedMillis;
+  private volatile SealListener sealListener = (calls, bytes) -> {};
+
+  /** Told of each batch. */
+  public interface SealListener {
+    /** A batch of calls was sealed; called on the thread that seals, which it must not hold. */
+    void sealed(long calls, long bytes);
+  }
 
   RecordStatistics(int partitions) {
     promises = new AtomicLongArray(partitions);
@@ -116,6 +123,11 @@ public final class RecordStatistics {
     return promises.get(partition);
   }
 
+  /** Tells of each batch that is sealed from now on. */
+  public void onSeal(SealListener listener) {
+    sealListener = listener;
+  }
+
   void found(long lines, long bytes) {
     foundLines.addAndGet(lines);
     heldLines.addAndGet(lines);
@@ -142,6 +154,7 @@ public final class RecordStatistics {
 
   void sealed(Seal seal) {
     sealedBatches.increment();
+    sealListener.sealed(seal.count(), seal.bytes());
     promised(seal.partition(), seal.lowWatermarkEpochMillis());
   }
 

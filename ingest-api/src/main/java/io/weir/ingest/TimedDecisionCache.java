@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.DecisionCache;
+
+/** A decision cache whose answers are timed. Safe for threads. */
+final class TimedDecisionCache implements DecisionCache {
+  private final DecisionCache cache;
+  private final Latencies latencies;
+
+  TimedDecisionCache(DecisionCache cache, Latencies latencies) {
+    this.cache = cache;
+    this.latencies = latencies;
+  }
+
+  @Override
+  public Decision take(Check check) {
+    long begunNanos = System.nanoTime();
+    Decision decision = cache.take(check);
+    latencies.decided(System.nanoTime() - begunNanos);
+    return decision;
+  }
+
+  @Override
+  public Decision peek(Check check) {
+    long begunNanos = System.nanoTime();
+    Decision decision = cache.peek(check);
+    latencies.decided(System.nanoTime() - begunNanos);
+    return decision;
+  }
+
+  @Override
+  public Health check() {
+    return cache.check();
+  }
+
+  @Override
+  public void close() {
+    cache.close();
+  }
+}
