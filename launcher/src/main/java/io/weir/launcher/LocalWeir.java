@@ -13,6 +13,7 @@ import io.weir.servers.RedisServer;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -95,7 +96,13 @@ final class LocalWeir implements AutoCloseable {
     step.accept("topics");
     try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
       int partitions = (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
-      admin.createMissing(partitions, Optional.empty());
+      boolean isNew =
+          admin.createMissing(partitions, Optional.empty()).contains(Topics.CALLS.name());
+      if (settings.text("WEIR_KAFKA", "").isEmpty() && !isNew) {
+        Predecessor.fence(
+            kafka,
+            settings.text("WEIR_APPLICATION_PREFIX", AggregatorConfig.DEFAULT_APPLICATION_PREFIX));
+      }
     }
     String redisUri = settings.text("WEIR_REDIS", "");
     if (redisUri.isEmpty()) {

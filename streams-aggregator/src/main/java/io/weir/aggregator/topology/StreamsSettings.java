@@ -97,12 +97,17 @@ public record StreamsSettings(
 
   /** The application's id, which is its consumer group too. */
   public String applicationId() {
+    return applicationId(applicationPrefix);
+  }
+
+  /** The id of the application with such a prefix. */
+  public static String applicationId(String applicationPrefix) {
     return applicationPrefix + METER_CORE;
   }
 
   /** Whether a topic is one that Streams makes for an application with such a prefix. */
   public static boolean isInternalTopic(String applicationPrefix, String topic) {
-    return topic.startsWith(applicationPrefix + METER_CORE + "-");
+    return topic.startsWith(applicationId(applicationPrefix) + "-");
   }
 
   /** What the ids of all its Kafka clients begin with. */
