@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A call log that holds every call until it is let go, and counts them. Safe for threads. */
 final class HeldCalls implements CallLog {
   private final AtomicInteger recorded = new AtomicInteger();
+  private final AtomicInteger held = new AtomicInteger();
   private volatile CountDownLatch gate = new CountDownLatch(0);
 
   void hold() {
@@ -20,6 +21,11 @@ final class HeldCalls implements CallLog {
 
   void letGo() {
     gate.countDown();
+  }
+
+  /** Calls that are held here now. */
+  int held() {
+    return held.get();
   }
 
   int recorded() {
@@ -41,10 +47,13 @@ final class HeldCalls implements CallLog {
 
   @Override
   public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+    held.incrementAndGet();
     try {
       gate.await();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
+    } finally {
+      held.decrementAndGet();
     }
     recorded.addAndGet(calls.size());
     return calls.stream().<Recorded>map(call -> new Recorded.Dropped()).toList();
