@@ -41,7 +41,7 @@ public final class CacheLoadMain {
     RedisCacheConfig config =
         maxInFlight == 0
             ? defaults
-            : defaults.withQueue(defaults.queueCapacity(), defaults.maxBatch(), maxInFlight);
+            : defaults.withQueue(defaults.queueCapacity(), defaults.maxBatchBuckets(), maxInFlight);
 
     try (RedisDecisionCache cache = RedisDecisionCache.start(config)) {
       LongAdder decided = new LongAdder();

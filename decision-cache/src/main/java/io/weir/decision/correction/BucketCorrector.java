@@ -10,7 +10,7 @@ import java.util.List;
  */
 public interface BucketCorrector extends AutoCloseable {
   /** Most corrections in one call. */
-  int MAX_BATCH = 256;
+  int MAX_BATCH = 64;
 
   /**
    * Applies corrections in their order; blocks until the cache has answered for all of them.

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.LongAdder;
  * <p>Asked = allowed + denied + Σ undecided, once no call is under way.
  */
 public final class CacheStatistics {
-  /** Classes of batch sizes: 1, 2, 3–4, 5–8, … up to 129–256. */
-  private static final int SIZE_CLASSES = 9;
+  /** Classes of batch sizes: 1, 2, 3–4, 5–8, … up to 33–64. */
+  private static final int SIZE_CLASSES = 7;
 
   private final LongAdder asked = new LongAdder();
   private final LongAdder allowed = new LongAdder();
@@ -72,7 +72,7 @@ public final class CacheStatistics {
 
   /**
    * Script calls by size, as pairs of upper bound (inclusive) and count, not cumulative; bounds are
-   * the powers of two from 1 to 256.
+   * the powers of two from 1 to 64.
    */
   public long[][] batchSizes() {
     long[][] sizes = new long[SIZE_CLASSES][];

@@ -7,12 +7,13 @@ import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends what waits in the queue: takes as many checks as are there, up to a batch, and makes one
- * script call of them. While all permitted calls are under way the queue grows, and so does the
- * next batch: under load calls become fewer and larger by themselves.
+ * Sends what waits in the queue: takes as many checks as are there, up to a number of buckets, and
+ * makes one script call of them. While all permitted calls are under way the queue grows, and so
+ * does the next batch: under load calls become fewer and larger by themselves.
  */
 final class Flusher implements AutoCloseable {
   private static final long JOIN_MILLIS = 2_000;
@@ -24,6 +25,10 @@ final class Flusher implements AutoCloseable {
   private final ScriptCall.Environment environment;
   private final BlockingQueue<WaitingCheck> queue;
   private final Semaphore inFlight;
+
+  /** Held by who takes more than a first check, so that what is looked at is what is taken. */
+  private final ReentrantLock takeLock = new ReentrantLock();
+
   private final Thread thread;
   private volatile boolean closed;
 
@@ -54,6 +59,11 @@ final class Flusher implements AutoCloseable {
     return watch;
   }
 
+  /** Checks that wait to be sent. */
+  int checksWaiting() {
+    return queue.size();
+  }
+
   /** Queues a check; false when the queue is full. */
   boolean offer(WaitingCheck check) {
     boolean queued = queue.offer(check);
@@ -64,7 +74,7 @@ final class Flusher implements AutoCloseable {
   }
 
   private void run() {
-    List<WaitingCheck> batch = new ArrayList<>(config.maxBatch());
+    List<WaitingCheck> batch = new ArrayList<>(config.maxBatchBuckets());
     try {
       while (!closed) {
         inFlight.acquire();
@@ -88,23 +98,45 @@ final class Flusher implements AutoCloseable {
 
   /** Tells those that wait behind calls which the server does not answer. */
   private void failWaiting() {
-    List<WaitingCheck> waiting = new ArrayList<>();
-    queue.drainTo(waiting);
+    List<WaitingCheck> waiting = takeAll();
     waiting.forEach(check -> check.fail(Failures.silent(config.deadline())));
     statistics.countNotSent(waiting.size());
   }
 
   private void takeBatch(List<WaitingCheck> batch) throws InterruptedException {
-    batch.add(queue.take());
-    queue.drainTo(batch, config.maxBatch() - 1);
-    batch.removeIf(
-        check -> {
-          boolean nobodyWaits = !check.trySend();
-          if (nobodyWaits) {
-            statistics.countNotSent(1);
-          }
-          return nobodyWaits;
-        });
+    int buckets = 0;
+    @Nullable WaitingCheck next = queue.take();
+    while (next != null) {
+      if (next.trySend()) {
+        batch.add(next);
+        buckets += next.keys().length;
+      } else {
+        statistics.countNotSent(1);
+      }
+      next = pollWithin(config.maxBatchBuckets() - buckets);
+    }
+  }
+
+  /** Takes the next check when it asks no more buckets than so many; null when none does. */
+  private @Nullable WaitingCheck pollWithin(int buckets) {
+    takeLock.lock();
+    try {
+      WaitingCheck next = queue.peek();
+      return next != null && next.keys().length <= buckets ? queue.poll() : null;
+    } finally {
+      takeLock.unlock();
+    }
+  }
+
+  private List<WaitingCheck> takeAll() {
+    List<WaitingCheck> all = new ArrayList<>();
+    takeLock.lock();
+    try {
+      queue.drainTo(all);
+    } finally {
+      takeLock.unlock();
+    }
+    return all;
   }
 
   @Override
@@ -116,8 +148,6 @@ final class Flusher implements AutoCloseable {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
-    List<WaitingCheck> left = new ArrayList<>();
-    queue.drainTo(left);
-    left.forEach(check -> check.fail(Failures.unavailable("the cache is closed")));
+    takeAll().forEach(check -> check.fail(Failures.unavailable("the cache is closed")));
   }
 }

@@ -14,10 +14,11 @@ import java.time.Duration;
  * @param patience longest time a caller waits in all, for this process included; then it is turned
  *     away. At least the deadline, at most 1 h
  * @param queueCapacity checks that may wait to be sent; one more is rejected. 1 to 1,000,000
- * @param maxBatch most checks in one script call; bounds for how long a call occupies the server. 1
- *     to {@value #MAX_BATCH}
+ * @param maxBatchBuckets most buckets that the checks of one script call ask, which bounds for how
+ *     long a call occupies the server; a check that asks more has a call of its own. 1 to {@value
+ *     #MAX_BATCH_BUCKETS}
  * @param maxInFlight most script calls sent and not answered. It also bounds what a server that
- *     hangs may charge later without anyone waiting: maxInFlight × maxBatch checks. 1 to 64
+ *     hangs may charge later without anyone waiting: maxInFlight × maxBatchBuckets checks. 1 to 64
  * @param stallTimeout a connection whose calls have not been answered for so long is closed and
  *     made anew; longer than the deadline
  * @param connectTimeout longest time for making a connection, and for a start to wait for the first
@@ -28,13 +29,16 @@ public record RedisCacheConfig(
     Duration deadline,
     Duration patience,
     int queueCapacity,
-    int maxBatch,
+    int maxBatchBuckets,
     int maxInFlight,
     Duration stallTimeout,
     Duration connectTimeout,
     OnEviction onEviction) {
-  /** Upper end of {@code maxBatch}: 256 checks of one bucket take a server about 1.5 ms. */
-  public static final int MAX_BATCH = 256;
+  /**
+   * Upper end of {@code maxBatchBuckets}: a bucket takes a server some 10 to 20 µs, in whichever
+   * checks it stands, and a script call is to take 2 ms at most, since all others wait for it.
+   */
+  public static final int MAX_BATCH_BUCKETS = 64;
 
   private static final int MAX_QUEUE_CAPACITY = 1_000_000;
   private static final int MAX_IN_FLIGHT = 64;
@@ -52,7 +56,7 @@ public record RedisCacheConfig(
     requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
     requireRange("patience", patience, deadline, Duration.ofHours(1));
     requireRange("queue capacity", queueCapacity, MAX_QUEUE_CAPACITY);
-    requireRange("max batch", maxBatch, MAX_BATCH);
+    requireRange("max batch buckets", maxBatchBuckets, MAX_BATCH_BUCKETS);
     requireRange("max in flight", maxInFlight, MAX_IN_FLIGHT);
     requireRange(
         "stall timeout", stallTimeout, deadline.plus(Duration.ofMillis(1)), Duration.ofHours(1));
@@ -60,8 +64,8 @@ public record RedisCacheConfig(
   }
 
   /**
-   * The defaults: deadline 20 ms, patience 1 s, queue of 4,096, batches of 64, 3 in flight, stall 1
-   * s, connect 2 s, refuse eviction.
+   * The defaults: deadline 20 ms, patience 1 s, queue of 4,096, batches of 64 buckets, 3 in flight,
+   * stall 1 s, connect 2 s, refuse eviction.
    */
   public static RedisCacheConfig of(String uri) {
     return new RedisCacheConfig(
@@ -84,7 +88,7 @@ public record RedisCacheConfig(
         other,
         longer(patience, least),
         queueCapacity,
-        maxBatch,
+        maxBatchBuckets,
         maxInFlight,
         longer(stallTimeout, least),
         connectTimeout,
@@ -102,7 +106,7 @@ public record RedisCacheConfig(
         deadline,
         other,
         queueCapacity,
-        maxBatch,
+        maxBatchBuckets,
         maxInFlight,
         stallTimeout,
         connectTimeout,
@@ -126,7 +130,15 @@ public record RedisCacheConfig(
   /** The same with other timeouts of the connection. */
   public RedisCacheConfig withConnectionTimeouts(Duration stall, Duration connect) {
     return new RedisCacheConfig(
-        uri, deadline, patience, queueCapacity, maxBatch, maxInFlight, stall, connect, onEviction);
+        uri,
+        deadline,
+        patience,
+        queueCapacity,
+        maxBatchBuckets,
+        maxInFlight,
+        stall,
+        connect,
+        onEviction);
   }
 
   /** The same with another answer to eviction. */
@@ -136,7 +148,7 @@ public record RedisCacheConfig(
         deadline,
         patience,
         queueCapacity,
-        maxBatch,
+        maxBatchBuckets,
         maxInFlight,
         stallTimeout,
         connectTimeout,
@@ -152,13 +164,13 @@ public record RedisCacheConfig(
   @Override
   public String toString() {
     return String.format(
-        "uri=%s deadline_ms=%d patience_ms=%d queue_capacity=%d max_batch=%d max_in_flight=%d stall_timeout_ms=%d"
+        "uri=%s deadline_ms=%d patience_ms=%d queue_capacity=%d max_batch_buckets=%d max_in_flight=%d stall_timeout_ms=%d"
             + " connect_timeout_ms=%d on_eviction=%s max_buckets=%d",
         shownUri(),
         deadline.toMillis(),
         patience.toMillis(),
         queueCapacity,
-        maxBatch,
+        maxBatchBuckets,
         maxInFlight,
         stallTimeout.toMillis(),
         connectTimeout.toMillis(),

@@ -107,6 +107,11 @@ public final class RedisDecisionCache implements DecisionCache {
         : new Health(false, failure);
   }
 
+  /** Checks that wait to be sent. */
+  int checksWaiting() {
+    return flusher.checksWaiting();
+  }
+
   /**
    * Why the server that was reached last is not used: its mode, its version, or that it may evict
    * buckets. Empty when it is used, or when none was reached.

@@ -21,7 +21,7 @@ final class PaceTest {
   void maxBatch_isAFiftiethOfASecond_withinItsBounds() {
     assertEquals(1, new Pace(1, 0).maxBatch());
     assertEquals(20, new Pace(1_000, 0).maxBatch());
-    assertEquals(256, new Pace(20_000, 0).maxBatch());
+    assertEquals(64, new Pace(20_000, 0).maxBatch());
   }
 
   @Test

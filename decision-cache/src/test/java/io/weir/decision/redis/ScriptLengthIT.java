@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A script call is bounded by the buckets it asks, so that it takes the server as long however many
+ * of them each check asks (issue 12, item 15).
+ */
+class ScriptLengthIT {
+  private static final int CALLERS = 96;
+
+  private static Check check(int caller, int buckets) {
+    TokenBucketLimit limit = new TokenBucketLimit(1_000, 1, 3_600_000_000L);
+    List<BucketRequest> requests = new ArrayList<>();
+    for (int i = 0; i < buckets; i++) {
+      requests.add(new BucketRequest("caller-" + caller + "-" + i, limit, true));
+    }
+    return new Check(requests, 1);
+  }
+
+  /** Script calls for as many checks as callers, all of which wait when the first can be sent. */
+  private static long scriptCalls(int buckets) throws Exception {
+    ExecutorService callers = Executors.newFixedThreadPool(CALLERS);
+    try (TestRedis redis = TestRedis.start();
+        RedisDecisionCache cache =
+            RedisDecisionCache.start(PatientConfig.of(redis).withQueue(4_096, 64, 1))) {
+      Await.until("a decision", () -> cache.take(check(0, 1)) instanceof Decision.Allowed);
+      CacheStatistics statistics = cache.statistics();
+      long calls = statistics.scriptCalls();
+      redis.pause();
+      List<CompletableFuture<Decision>> decisions = new ArrayList<>();
+      decisions.add(CompletableFuture.supplyAsync(() -> cache.take(check(0, 1)), callers));
+      Await.until("the first to be sent", () -> statistics.scriptCalls() == calls + 1);
+      for (int i = 1; i < CALLERS; i++) {
+        int caller = i;
+        decisions.add(
+            CompletableFuture.supplyAsync(() -> cache.take(check(caller, buckets)), callers));
+      }
+      Await.until("all others to wait", () -> cache.checksWaiting() == CALLERS - 1);
+      redis.resume();
+      for (CompletableFuture<Decision> decision : decisions) {
+        assertInstanceOf(Decision.Allowed.class, decision.get());
+      }
+      return statistics.scriptCalls() - calls - 1;
+    } finally {
+      callers.shutdownNow();
+    }
+  }
+
+  @Test
+  void checksOfSixteenBuckets_shareAScriptCallFourAtATime() throws Exception {
+    long calls = scriptCalls(Check.MAX_BUCKETS);
+
+    assertTrue(calls >= (CALLERS - 1) / 4, () -> calls + " script calls");
+  }
+
+  @Test
+  void checksOfOneBucket_shareAScriptCallSixtyFourAtATime() throws Exception {
+    assertEquals(2, scriptCalls(1));
+  }
+}
