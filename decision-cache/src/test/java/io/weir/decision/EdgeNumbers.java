@@ -15,6 +15,9 @@ public final class EdgeNumbers {
     1, 7, 999, 1_000, 1_000_000, 60_000_000, 3_600_000_000L, 86_400_000_000L, YEAR_MICROS
   };
 
+  /** Greatest number of a record. */
+  private static final long GREATEST = TokenBucketLimit.EXACT_BELOW - 1;
+
   private final Random random;
 
   /** Numbers of a seed. */
@@ -118,9 +121,14 @@ public final class EdgeNumbers {
     return corrected ? kept.correctedEpoch() : kept.epoch();
   }
 
+  /** A number of a correction: near another one, or any that a record may hold. */
   private long near(long number, long least) {
+    return Math.min(anyNear(number, least), GREATEST);
+  }
+
+  private long anyNear(long number, long least) {
     return switch (random.nextInt(6)) {
-      case 0 -> upTo(Long.MAX_VALUE);
+      case 0 -> upTo(GREATEST);
       case 1 -> Math.max(least, number - upTo(10));
       case 2 -> number + upTo(10);
       case 3 -> number + 1;

@@ -296,7 +296,7 @@ class CorrectionRuleTest {
   void apply_largestNumbers_doesNotOverflow() {
     TokenBucketLimit slow =
         new TokenBucketLimit(100_000_000, 1, TokenBucketLimit.MAX_PERIOD_MICROS);
-    long most = Long.MAX_VALUE;
+    long most = TokenBucketLimit.EXACT_BELOW - 1;
     BucketState kept = new BucketState(0, 1, T0, E, 0, 0, TokenBucketLimit.EXACT_BELOW - 1);
 
     for (long charged : new long[] {0, most}) {
