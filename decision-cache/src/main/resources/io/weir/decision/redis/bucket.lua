@@ -6,9 +6,12 @@
 -- State    57 bytes, little-endian: form u8 = 3; units, unitsPerToken, lastEpochMicros, epoch,
 --          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens
 --          used: so a changed capacity comes right. Units are negative in debt.
+--          Form 2, 49 bytes, is read and not written: it has no correctedEpoch, which is the epoch when
+--          the version is not 0. A form is written only by the release after the first that reads it.
 -- Clock    this server's TIME, read once.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8i8', 57, 3
+local STATE_2, STATE_2_BYTES = '<Bi8i8i8i8i8i8', 49
 local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 local pack, unpack = struct.pack, struct.unpack
 local time = redis.call('TIME')
@@ -29,8 +32,15 @@ local function load(key, mode, tick, per_tick, per_token, capacity)
   else
     local value = redis.pcall('GET', key)
     if value then
-      if type(value) ~= 'string' or #value ~= STATE_BYTES then return nil end
-      form, units, kept_kind, last, epoch, corrected, version, charged = unpack(STATE, value)
+      if type(value) ~= 'string' then return nil end
+      if #value == STATE_BYTES then
+        form, units, kept_kind, last, epoch, corrected, version, charged = unpack(STATE, value)
+      elseif #value == STATE_2_BYTES and value:byte() == 2 then
+        form, units, kept_kind, last, epoch, version, charged = unpack(STATE_2, value)
+        form, corrected = FORM, version > 0 and epoch or 0
+      else
+        return nil
+      end
       if form ~= FORM or units <= -EXACT or units >= EXACT or kept_kind < 0 or kept_kind >= EXACT
         or last < 0 or last >= EXACT or epoch < 1 or epoch >= EXACT or corrected < 0 or corrected >= EXACT
         or version < 0 or version >= EXACT or charged < 0 or charged >= EXACT then return nil end

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.Decision.Cause;
+import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Nodes of this version and of those before over the same buckets (issue 12, item 18). The scripts
+ * of the versions before are kept as they were released, beside the test: they write and read the
+ * bytes of their time.
+ */
+class RollingUpgradeIT {
+  private static final int BUCKETS = 8;
+  private static final int CAPACITY = 300;
+  private static final TokenBucketLimit HOURLY = new TokenBucketLimit(CAPACITY, 1, 3_600_000_000L);
+  private static final QuotaLimit PERIOD = new QuotaLimit(CAPACITY, 4_000_000_000_000_000L);
+
+  /** The scripts of a release; its callers' side of the calls is the same as today's. */
+  private static RedisScript released(String form) {
+    return RedisScript.of(
+        "released/" + form + "/bucket.lua", "released/" + form + "/take_tokens.lua");
+  }
+
+  private static Check check(int bucket) {
+    return new Check(
+        List.of(
+            new BucketRequest("w1:{" + bucket + "}:hourly", HOURLY, true),
+            new BucketRequest("w1:{" + bucket + "}:period", PERIOD, true)),
+        1);
+  }
+
+  private static RedisDecisionCache node(TestRedis redis, RedisScript script) throws Exception {
+    RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis), script);
+    Await.until("a connection", () -> cache.check().ok());
+    return cache;
+  }
+
+  /** Calls each bucket over each node in turn until every one is exhausted; gives what passed. */
+  private static int[] exhaust(List<RedisDecisionCache> nodes) {
+    AtomicIntegerArray passed = new AtomicIntegerArray(BUCKETS);
+    ExecutorService callers = Executors.newFixedThreadPool(BUCKETS);
+    try {
+      List<CompletableFuture<Void>> calling = new ArrayList<>();
+      for (int i = 0; i < BUCKETS; i++) {
+        int bucket = i;
+        calling.add(CompletableFuture.runAsync(() -> exhaust(nodes, bucket, passed), callers));
+      }
+      calling.forEach(CompletableFuture::join);
+    } finally {
+      callers.shutdownNow();
+    }
+    int[] each = new int[BUCKETS];
+    for (int i = 0; i < BUCKETS; i++) {
+      each[i] = passed.get(i);
+    }
+    return each;
+  }
+
+  private static void exhaust(
+      List<RedisDecisionCache> nodes, int bucket, AtomicIntegerArray passed) {
+    int deniedInARow = 0;
+    for (int n = 0; deniedInARow < nodes.size(); n++) {
+      Decision decision = nodes.get(n % nodes.size()).take(check(bucket));
+      if (decision instanceof Decision.Allowed) {
+        passed.incrementAndGet(bucket);
+        deniedInARow = 0;
+      } else {
+        assertInstanceOf(Decision.Denied.class, decision, decision::toString);
+        deniedInARow++;
+      }
+    }
+  }
+
+  private static int[] all(int tokens) {
+    int[] each = new int[BUCKETS];
+    Arrays.fill(each, tokens);
+    return each;
+  }
+
+  @Test
+  void nodesOfThisAndTheLastVersion_sideBySide_admitExactlyTheCapacity() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache last = node(redis, released("form-3"));
+        RedisDecisionCache otherOfTheLast = node(redis, released("form-3"));
+        RedisDecisionCache next = node(redis, RedisScript.takeTokens());
+        RedisDecisionCache otherOfTheNext = node(redis, RedisScript.takeTokens())) {
+      List<RedisDecisionCache> nodes = List.of(last, next, otherOfTheLast, otherOfTheNext);
+
+      int[] passed = exhaust(nodes);
+
+      assertEquals(List.of(), differences(all(CAPACITY), passed));
+      for (RedisDecisionCache node : nodes) {
+        assertEquals(0, node.statistics().undecided(Cause.CORRUPT));
+      }
+    }
+  }
+
+  /** The older form was never tagged, so its nodes are not asked to read the newer one. */
+  @Test
+  void nodesOfThisVersion_goOnWithTheBucketsOfForm2() throws Exception {
+    int[] before = new int[BUCKETS];
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache last = node(redis, released("form-2"));
+        RedisDecisionCache next = node(redis, RedisScript.takeTokens())) {
+      for (int bucket = 0; bucket < BUCKETS; bucket++) {
+        for (int i = 0; i < 100 + bucket; i++) {
+          assertInstanceOf(Decision.Allowed.class, last.take(check(bucket)));
+          before[bucket]++;
+        }
+      }
+      Decision.Allowed lastOfTheOld =
+          assertInstanceOf(Decision.Allowed.class, last.take(check(BUCKETS - 1)));
+      before[BUCKETS - 1]++;
+
+      Decision.Allowed first =
+          assertInstanceOf(Decision.Allowed.class, next.take(check(BUCKETS - 1)));
+      before[BUCKETS - 1]++;
+      for (int i = 0; i < 2; i++) {
+        assertEquals(lastOfTheOld.buckets().get(i).epoch(), first.buckets().get(i).epoch());
+        assertEquals(
+            lastOfTheOld.buckets().get(i).chargedTokens() + 1,
+            first.buckets().get(i).chargedTokens());
+      }
+      int[] after = exhaust(List.of(next));
+
+      for (int bucket = 0; bucket < BUCKETS; bucket++) {
+        assertEquals(CAPACITY, before[bucket] + after[bucket], "bucket " + bucket);
+      }
+      assertEquals(0, next.statistics().undecided(Cause.CORRUPT));
+    }
+  }
+
+  private static List<String> differences(int[] expected, int[] actual) {
+    List<String> differences = new ArrayList<>();
+    for (int i = 0; i < expected.length; i++) {
+      if (expected[i] != actual[i]) {
+        differences.add("bucket " + i + ": " + actual[i] + " passed, not " + expected[i]);
+      }
+    }
+    return differences;
+  }
+}

@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the scripts on buckets share; stands before each of them. Mirrors BucketArithmetic: whole
+-- tokens, units, ticks and microseconds, all integers below 2^53.
+-- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota is one with unitsPerTick 0
+--          (it never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
+-- State    49 bytes, little-endian: form u8 = 2; units, unitsPerToken, lastEpochMicros, epoch,
+--          version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens used:
+--          so a changed capacity comes right. Units are negative in debt.
+-- Clock    this server's TIME, read once.
+local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
+local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8', 49, 2
+local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
+local pack, unpack = struct.pack, struct.unpack
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local charged_views = {}
+
+-- A bucket under a limit as it was last written; full and without an epoch when nothing of its kind
+-- is kept; nil when the value is not ours. All fields are made at once: a table that grows field by
+-- field costs a microsecond.
+local function load(key, mode, tick, per_tick, per_token, capacity)
+  local base, kind = 0, per_token
+  if per_tick == 0 then base, kind = capacity, 0 end
+  local form, units, kept_kind, last, epoch, version, charged = FORM, capacity - base, kind, now, 0, 0, 0
+  local view = charged_views[key]
+  if view then
+    units, kept_kind, last, epoch = view.units - view.base, view.kind, view.last, view.epoch
+    version, charged = view.version, view.charged
+  else
+    local value = redis.pcall('GET', key)
+    if value then
+      if type(value) ~= 'string' or #value ~= STATE_BYTES then return nil end
+      form, units, kept_kind, last, epoch, version, charged = unpack(STATE, value)
+      if form ~= FORM or units <= -EXACT or units >= EXACT or kept_kind < 0 or kept_kind >= EXACT
+        or last < 0 or last >= EXACT or epoch < 1 or epoch >= EXACT or version < 0 or version >= EXACT
+        or charged < 0 or charged >= EXACT then return nil end
+    end
+  end
+  if kept_kind ~= kind then
+    if kept_kind == 0 or kind == 0 then
+      units, last, epoch, version, charged = capacity - base, now, 0, 0, 0
+    else
+      units = floor(units / kept_kind) * per_token
+    end
+  end
+  units = units + base
+  if units > capacity then units = capacity
+  elseif units <= capacity - EXACT then units = capacity - EXACT + 1 end
+  return { key = key, mode = mode, tick = tick, per_tick = per_tick, per_token = per_token, capacity = capacity,
+    base = base, kind = kind, units = units, last = last, epoch = epoch, version = version, charged = charged,
+    retry = 0, reset = 0 }
+end
+
+local function wait(view, missing)
+  if missing <= 0 then return 0 end
+  local micros
+  if view.per_tick == 0 then micros = max(view.tick - now, 1)
+  else micros = ceil(missing / view.per_tick) * view.tick - (now - view.last) end
+  return micros < MAX_WAIT and micros or MAX_WAIT
+end
+
+local function time_to_full(view)
+  return wait(view, view.per_tick == 0 and 1 or view.capacity - view.units)
+end
+
+local function refill(view)
+  local ahead = view.last - now
+  if ahead == 0 or view.per_tick == 0 then return end
+  if ahead < 0 then
+    local ticks = floor(-ahead / view.tick)
+    local full = ticks >= ceil((view.capacity - view.units) / view.per_tick)
+    view.units = full and view.capacity or view.units + ticks * view.per_tick
+    view.last = view.last + ticks * view.tick
+  elseif ahead > MAX_WAIT or ahead > ceil(view.capacity / view.per_tick) * view.tick then
+    view.last = now
+  end
+end
+
+-- Keeps a bucket whose reset is known, until it is full and a margin longer.
+local function store(view)
+  redis.call('SET', view.key, pack(STATE, FORM, view.units - view.base, view.kind, view.last, view.epoch,
+    view.version, view.charged), 'PX', string.format('%d', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS))
+end

@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Sets buckets right, each correction at most once, in order. Mirrors CorrectionRule.apply (decision
+-- record 0005). Stands behind bucket.lua.
+-- KEYS[n]  bucket of correction n.
+-- ARGV[n]  correction n, little-endian, 9 i64: the bucket's limit (4), debt cap in tokens (>= 0), epoch,
+--          version (>= 1), charged tokens (>= 0), truth (when the bucket is full, microseconds since 1970;
+--          for a quota the tokens used), all at most 2^53 - 1.
+-- Reply    one string, little-endian; a correction: kind u8 (0 applied, 1 created, 2 stale, 3 full,
+--          4 corrupt), clamped u8 (0, 1), change in tokens i64, toward zero.
+-- Complexity: O(corrections). A stored value that is not ours stays as it is.
+local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8', '<BBi8'
+local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
+
+local function product(one, other) return min(one * other, EXACT) end
+
+local function correct(view, debt_cap, epoch, version, charged, truth)
+  refill(view)
+  local quota, gone, younger = view.per_tick == 0, view.epoch == 0, view.epoch > epoch
+  if epoch < view.corrected or epoch == view.corrected and version <= view.version
+    or younger and view.corrected == 0 then return STALE, 0, 0 end
+  if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
+  local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
+  local behind = since < 0 -- the cache has gone back behind what the correction knows of
+  if behind then since, view.epoch, view.charged = 0, max(now, epoch + 1), 0 end
+  local lacking = quota and truth or product(ceil(max(truth - now, 0) / view.tick), view.per_tick)
+  local refilled = quota and 0 or product(floor(max(now - truth, 0) / view.tick), view.per_tick)
+  local high = max(lacking + product(since, view.per_token), 0)
+  -- what is lacking lies between: the charges since were made at some time after the records, until now
+  local low, own = max(high - refilled, 0), view.capacity - view.units
+  -- no charge of the cache is known: what looks gone back may be a life whose stamps are on their way
+  if behind and charged == 0 and not quota then high = EXACT end
+  local missing = max(low, min(own, high))
+  local most = min(view.capacity + debt_cap * view.per_token, EXACT - 1)
+  local units = view.capacity - min(missing, most)
+  local change = (units - view.units) / view.per_token
+  if change ~= 0 or low == high then view.units, view.last = units, now end
+  view.corrected, view.version = epoch, version
+  view.reset = time_to_full(view)
+  store(view)
+  return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)
+end
+
+local replies = {}
+for n = 1, #KEYS do
+  local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth = unpack(CORRECTION, ARGV[n])
+  local view = load(KEYS[n], 1, tick, per_tick, per_token, capacity)
+  local kind, clamped, change = CORRUPT, 0, 0
+  if view then
+    kind, clamped, change = correct(view, debt_cap, epoch, version, charged, truth)
+  end
+  replies[n] = pack(REPLY, kind, clamped, change)
+end
+return table.concat(replies)
