@@ -145,6 +145,11 @@ final class IngestMetrics {
           .tag("max_checks", Long.toString(sizes[i][0]))
           .register(registry);
     }
+    counter(
+        "weir.cache.faults",
+        "exceptions nothing expected, in the threads that ask Redis; these went on",
+        statistics,
+        CacheStatistics::faults);
     counter("weir.cache.stalls", "connections given up", statistics, CacheStatistics::stalls);
     counter("weir.cache.connections", "connections made", statistics, CacheStatistics::connections);
     Gauge.builder("weir.cache.up", cache, c -> c.check().ok() ? 1 : 0)

@@ -29,6 +29,7 @@ public final class CacheStatistics {
   private final LongAdder scriptLoads = new LongAdder();
   private final LongAdder connections = new LongAdder();
   private final LongAdder stalls = new LongAdder();
+  private final Faults faults = new Faults();
 
   CacheStatistics() {}
 
@@ -108,6 +109,15 @@ public final class CacheStatistics {
   /** Connections closed because the server did not answer for the stall timeout. */
   public long stalls() {
     return stalls.sum();
+  }
+
+  /** Exceptions that nothing expected, in the threads that must live; these went on. */
+  public long faults() {
+    return faults.count();
+  }
+
+  Faults faultsOf() {
+    return faults;
   }
 
   Decision count(Decision decision) {

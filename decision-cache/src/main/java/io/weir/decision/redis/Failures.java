@@ -74,6 +74,11 @@ final class Failures {
     return new Decision.Undecided(strange ? Cause.CORRUPT : Cause.UNAVAILABLE, detail);
   }
 
+  /** A fault of this process, which says nothing about the server. */
+  static Decision.Undecided fault(Throwable fault) {
+    return new Decision.Undecided(Cause.REJECTED, "a fault of this process: " + fault);
+  }
+
   static Decision.Undecided unavailable(String detail) {
     return new Decision.Undecided(Cause.UNAVAILABLE, detail);
   }

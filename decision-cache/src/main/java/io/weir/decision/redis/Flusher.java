@@ -78,21 +78,36 @@ final class Flusher implements AutoCloseable {
     try {
       while (!closed) {
         inFlight.acquire();
-        takeBatch(batch);
-        @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
-        if (batch.isEmpty()) {
-          inFlight.release();
-        } else if (connection == null) {
-          inFlight.release();
-          batch.forEach(check -> check.fail(Failures.unavailable(link.reason())));
-        } else {
-          new ScriptCall(environment, connection, batch).send();
-        }
+        sendOne(batch);
         batch.clear();
       }
     } catch (InterruptedException closing) {
       // only close() interrupts this thread
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Sends one batch with the permit there is, which ends with the call, or here. */
+  private void sendOne(List<WaitingCheck> batch) throws InterruptedException {
+    boolean sent = false;
+    try {
+      takeBatch(batch);
+      @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
+      if (connection == null) {
+        batch.forEach(check -> check.fail(Failures.unavailable(link.reason())));
+      } else if (!batch.isEmpty()) {
+        ScriptCall call = new ScriptCall(environment, connection, batch);
+        sent = true;
+        call.send();
+      }
+    } catch (RuntimeException | Error fault) {
+      // this thread alone sends: it must go on, whatever one batch made it throw
+      statistics.faultsOf().note("sending", fault);
+      batch.forEach(check -> check.fail(Failures.fault(fault)));
+    } finally {
+      if (!sent) {
+        inFlight.release();
+      }
     }
   }
 

@@ -43,7 +43,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
   }
 
   static RedisBucketCorrector start(RedisCacheConfig config, RedisScript script) {
-    RedisLink link = new RedisLink(config, script, () -> {});
+    RedisLink link = new RedisLink(config, script, () -> {}, new Faults());
     link.start();
     return new RedisBucketCorrector(link, script);
   }

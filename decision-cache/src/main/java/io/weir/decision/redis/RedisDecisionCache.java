@@ -32,7 +32,7 @@ public final class RedisDecisionCache implements DecisionCache {
 
   private RedisDecisionCache(RedisCacheConfig config, RedisScript script) {
     this.config = config;
-    this.link = new RedisLink(config, script, statistics::countConnection);
+    this.link = new RedisLink(config, script, statistics::countConnection, statistics.faultsOf());
     this.flusher = new Flusher(config, script, link, statistics, suspicion);
     this.probe = new HealthProbe(link, flusher.watch());
   }
@@ -101,7 +101,8 @@ public final class RedisDecisionCache implements DecisionCache {
     if (flusher.watch().isSilent()) {
       return new Health(false, Failures.noAnswerWithin(config.deadline()));
     }
-    String failure = probe.failure();
+    String fault = statistics.faultsOf().recent();
+    String failure = fault.isEmpty() ? probe.failure() : fault;
     return failure.isEmpty()
         ? new Health(true, evictionCheck().describe())
         : new Health(false, failure);

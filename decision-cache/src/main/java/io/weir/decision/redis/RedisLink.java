@@ -51,6 +51,7 @@ final class RedisLink implements AutoCloseable {
   private final RedisCacheConfig config;
   private final RedisScript script;
   private final Runnable onConnected;
+  private final Faults faults;
   private final RedisURI uri;
   private final ClientResources resources;
   private final RedisClient client;
@@ -70,8 +71,10 @@ final class RedisLink implements AutoCloseable {
    *
    * @param script loaded before a connection is used
    * @param onConnected run at every connection made
+   * @param faults told of what nothing expected
    */
-  RedisLink(RedisCacheConfig config, RedisScript script, Runnable onConnected) {
+  RedisLink(RedisCacheConfig config, RedisScript script, Runnable onConnected, Faults faults) {
+    this.faults = faults;
     this.config = config;
     this.script = script;
     this.onConnected = onConnected;
@@ -199,7 +202,13 @@ final class RedisLink implements AutoCloseable {
         continue;
       }
       long beganNanos = NanoClock.now();
-      connect();
+      try {
+        connect();
+      } catch (RuntimeException | Error fault) {
+        // this thread alone makes connections: it must go on, whatever one try made it throw
+        faults.note("connecting", fault);
+        unreachable("connecting failed: " + fault);
+      }
       firstTry.countDown();
       while (current != null && !closed) {
         LockSupport.park(this);
@@ -222,8 +231,13 @@ final class RedisLink implements AutoCloseable {
         client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
     try {
       StatefulRedisConnection<byte[], byte[]> connection = await(connecting);
-      if (!prepare(connection)) {
-        abandon(connection);
+      boolean used = false;
+      try {
+        used = prepare(connection);
+      } finally {
+        if (!used) {
+          abandon(connection);
+        }
       }
     } catch (ExecutionException | TimeoutException failed) {
       abandon(connecting);

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** One call of the script for the checks of many callers; every one of them is answered. */
@@ -17,6 +18,7 @@ final class ScriptCall {
   private final StatefulRedisConnection<byte[], byte[]> connection;
   private final List<WaitingCheck> batch;
   private final AwaitedReply reply;
+  private final AtomicBoolean ended = new AtomicBoolean();
 
   /**
    * What all calls of a cache share.
@@ -50,8 +52,19 @@ final class ScriptCall {
     this.reply = environment.watch.begun(connection, this::tellOverdue);
   }
 
+  /** Sends the call; whatever becomes of it, it ends once. */
   void send() {
-    send(true);
+    guarded(() -> send(true));
+  }
+
+  /** What a call made this process throw is no answer, and must not cost the call its end. */
+  private void guarded(Runnable step) {
+    try {
+      step.run();
+    } catch (RuntimeException | Error fault) {
+      environment.statistics.faultsOf().note("a script call", fault);
+      fail(Failures.fault(fault));
+    }
   }
 
   private void tellOverdue() {
@@ -78,7 +91,7 @@ final class ScriptCall {
               ScriptOutputType.VALUE,
               keys.toArray(byte[][]::new),
               arguments)
-          .whenComplete((bytes, error) -> completed(bytes, error, mayLoad));
+          .whenComplete((bytes, error) -> guarded(() -> completed(bytes, error, mayLoad)));
     } catch (RedisException refused) {
       fail(Failures.undecided(refused));
     }
@@ -109,7 +122,7 @@ final class ScriptCall {
           .whenComplete(
               (sha1, error) -> {
                 if (error == null) {
-                  send(false);
+                  guarded(() -> send(false));
                 } else {
                   fail(Failures.undecided(error));
                 }
@@ -147,7 +160,9 @@ final class ScriptCall {
   }
 
   private void end() {
-    environment.watch.ended(reply);
-    environment.onEnd.run();
+    if (ended.compareAndSet(false, true)) {
+      environment.watch.ended(reply);
+      environment.onEnd.run();
+    }
   }
 }

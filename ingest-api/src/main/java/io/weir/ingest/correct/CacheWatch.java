@@ -97,8 +97,9 @@ public final class CacheWatch implements AutoCloseable {
       LOG.debug("cache_watch_unanswered", unavailable);
       statistics.warmth(Warmth.UNKNOWN);
       return MIN_PAUSE_MILLIS;
-    } catch (RuntimeException fault) {
+    } catch (RuntimeException | Error fault) {
       LOG.error("cache_watch_failed", fault);
+      statistics.warmth(Warmth.UNKNOWN);
       return MAX_PAUSE_MILLIS;
     }
   }

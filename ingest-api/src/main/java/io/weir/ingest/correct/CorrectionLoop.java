@@ -86,7 +86,7 @@ final class CorrectionLoop implements AutoCloseable {
       } catch (KafkaException failed) {
         trouble.is(Trouble.Kind.KAFKA, failed.toString());
         pause(backoff.failedMillis());
-      } catch (RuntimeException fault) {
+      } catch (RuntimeException | Error fault) {
         trouble.isFault(fault);
         pause(backoff.failedMillis());
       }

@@ -43,7 +43,7 @@ public final class Trouble {
   }
 
   /** Notes a fault of ours, with all that is known of it. */
-  void isFault(RuntimeException fault) {
+  void isFault(Throwable fault) {
     boolean known = state.kind() == Kind.FAULT;
     state = new State(Kind.FAULT, fault.toString());
     if (!known) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.Decision.Cause;
+import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
+import io.weir.topics.model.TokenBucketLimit;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Threads that must live outlive what nothing expected, and say so (issue 12, item 19). */
+class FaultIT {
+  private static Decision take(RedisDecisionCache cache) throws Exception {
+    Check check =
+        new Check(
+            List.of(new BucketRequest("a", new TokenBucketLimit(10, 1, 3_600_000_000L), true)), 1);
+    return CompletableFuture.supplyAsync(() -> cache.take(check))
+        .get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /** The client library refuses a script without a name by an exception of its own. */
+  @Test
+  void sendingThrows_eachCallIsShedAtOnce_andNoPermitIsLost() throws Exception {
+    RedisScript nameless = new RedisScript(RedisScript.takeTokens().body(), "");
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache cache =
+            RedisDecisionCache.start(
+                PatientConfig.of(redis).withPatience(Await.PATIENCE.multipliedBy(2)), nameless)) {
+      int calls = 10;
+      for (int i = 0; i < calls; i++) {
+        Decision.Undecided none = assertInstanceOf(Decision.Undecided.class, take(cache));
+        assertEquals(Cause.REJECTED, none.cause());
+      }
+      assertEquals(calls, cache.statistics().faults());
+      assertFalse(cache.check().ok());
+      assertTrue(cache.check().detail().contains("failed"), cache.check()::detail);
+    }
+  }
+
+  @Test
+  void connectingThrows_isTriedAgain() throws Exception {
+    AtomicInteger tries = new AtomicInteger();
+    Faults faults = new Faults();
+    try (TestRedis redis = TestRedis.borrow();
+        RedisLink link =
+            new RedisLink(
+                PatientConfig.of(redis),
+                RedisScript.takeTokens(),
+                () -> {
+                  if (tries.incrementAndGet() <= 2) {
+                    throw new IllegalStateException("nothing expected this");
+                  }
+                },
+                faults)) {
+      link.start();
+
+      Await.until(link::reason, () -> link.current() != null);
+      assertEquals(2, faults.count());
+      assertTrue(faults.recent().contains("nothing expected this"), faults::recent);
+    }
+  }
+}
