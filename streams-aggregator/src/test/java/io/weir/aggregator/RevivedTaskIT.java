@@ -27,7 +27,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.Topology;
@@ -54,25 +54,25 @@ final class RevivedTaskIT {
   @TempDir Path folder;
 
   /** Aborts the transaction that a batch was counted in, once. */
-  private static final class AbortOnce extends ContextualProcessor<byte[], byte[], Void, Void> {
-    private final AtomicBoolean aborted;
+  private static final class AbortTwice extends ContextualProcessor<byte[], byte[], Void, Void> {
+    private final AtomicInteger aborted;
 
-    AbortOnce(AtomicBoolean aborted) {
+    AbortTwice(AtomicInteger aborted) {
       this.aborted = aborted;
     }
 
     @Override
     public void process(Record<byte[], byte[]> record) {
       byte[] sequence = record.headers().lastHeader("batch_seq").value();
-      if (Arrays.equals(sequence, ABORTED_BATCH) && aborted.compareAndSet(false, true)) {
+      if (Arrays.equals(sequence, ABORTED_BATCH) && aborted.incrementAndGet() <= 2) {
         throw new TaskCorruptedException(Set.of(context().taskId()));
       }
     }
   }
 
   @Test
-  void count_transactionAborted_takesItsCallsAgain() throws Exception {
-    AtomicBoolean aborted = new AtomicBoolean();
+  void count_transactionAbortedTwiceFromTheSameOffset_takesItsCallsAgain() throws Exception {
+    AtomicInteger aborted = new AtomicInteger();
     try (Broker broker = new Broker(1);
         KafkaStreams streams = streams(broker, aborted)) {
       streams.setUncaughtExceptionHandler(new StreamsFailures("revived", () -> false));
@@ -89,7 +89,7 @@ final class RevivedTaskIT {
             return rows(broker).stream().anyMatch(row -> closes(row, windowEnd));
           });
 
-      assertTrue(aborted.get());
+      assertTrue(aborted.get() >= 2);
       assertLedger(rows(broker));
     }
   }
@@ -122,7 +122,7 @@ final class RevivedTaskIT {
     assertEquals(ledger.size(), ledger.stream().map(LedgerRow::recordId).distinct().count());
   }
 
-  private KafkaStreams streams(Broker broker, AtomicBoolean aborted) {
+  private KafkaStreams streams(Broker broker, AtomicInteger aborted) {
     Properties properties =
         new StreamsSettings(
                 broker.bootstrapServers(),
@@ -141,7 +141,7 @@ final class RevivedTaskIT {
         new MeterTopology(
                 properties, settings, 1, new WrittenRows(), new StoppedPartitions(Set.of()))
             .get();
-    topology.addProcessor("abort-once", () -> new AbortOnce(aborted), "calls");
+    topology.addProcessor("abort-twice", () -> new AbortTwice(aborted), "calls");
     return new KafkaStreams(topology, properties);
   }
 

@@ -43,6 +43,8 @@ enum Fault {
   REDIS_CLOCK_SET,
   /** The broker's clock is set. */
   BROKER_CLOCK_SET,
+  /** The broker's clock is ahead by hours or weeks, for a while. */
+  BROKER_CLOCK_AHEAD,
   /** Corrections are applied late, by two nodes at once, or once more from an earlier offset. */
   CORRECTIONS_DISORDERED,
   /** Records that are no batches, and batches of the wrong size. */

@@ -124,6 +124,12 @@ final class Faults {
       case NODE_CLOCK_SET -> set(node.clock());
       case REDIS_CLOCK_SET -> set(world.redis().clock());
       case BROKER_CLOCK_SET -> set(world.kafka().clock());
+      case BROKER_CLOCK_AHEAD -> {
+        clockWasSet = true;
+        long ahead = chance.millis(7_200_000, 40L * 86_400_000);
+        world.kafka().clock().step(ahead);
+        later("the broker's clock is right", () -> world.kafka().clock().step(-ahead));
+      }
       case CORRECTIONS_DISORDERED -> {
         world.correctionGroup().rebalance();
         world.correctionGroup().reread();

@@ -31,6 +31,7 @@ final class Recount {
   private final long latenessMillis;
   private final int partitions;
   private final Map<String, Positions> journals = new HashMap<>();
+  private final Map<Integer, BrokerTime> brokerTimes = new HashMap<>();
   private final Set<String> callerIds = new HashSet<>();
   private final Map<Slot, Tally> tallies = new HashMap<>();
   private long lines;
@@ -64,6 +65,9 @@ final class Recount {
       return;
     }
     lines += found;
+    BrokerTime broker =
+        brokerTimes.computeIfAbsent(record.partition(), first -> new BrokerTime(latenessMillis));
+    broker.hear(record.timestamp(), header.lowWatermarkEpochMillis());
     Positions known =
         journals.computeIfAbsent(
             record.partition() + "/" + header.node() + "/" + header.nodeEpoch(),
@@ -81,6 +85,31 @@ final class Recount {
         duplicates++;
       }
       start = end + 1;
+    }
+  }
+
+  /**
+   * The broker's time, up to an hour, or a quarter of the lateness, beyond the newest word of any
+   * node.
+   */
+  private static final class BrokerTime {
+    private static final long HOUR_MILLIS = 3_600_000;
+    private final long aheadMillis;
+    private long newestWordEpochMillis;
+    private long believedEpochMillis;
+
+    BrokerTime(long latenessMillis) {
+      aheadMillis = Math.min(HOUR_MILLIS, latenessMillis / 4);
+    }
+
+    void hear(long brokerEpochMillis, long nodeEpochMillis) {
+      if (nodeEpochMillis <= brokerEpochMillis + aheadMillis) {
+        newestWordEpochMillis = Math.max(newestWordEpochMillis, nodeEpochMillis);
+      }
+      believedEpochMillis = Math.max(believedEpochMillis, brokerEpochMillis);
+      if (newestWordEpochMillis > 0) {
+        believedEpochMillis = Math.min(believedEpochMillis, newestWordEpochMillis + aheadMillis);
+      }
     }
   }
 
@@ -109,9 +138,11 @@ final class Recount {
       refused++;
       return;
     }
-    long age = record.timestamp() - call.decidedAtEpochMillis();
-    if (age < -MAX_AHEAD_MILLIS
-        || age > latenessMillis
+    BrokerTime broker = brokerTimes.get(record.partition());
+    long believed = broker == null ? record.timestamp() : broker.believedEpochMillis;
+    long newest = Math.max(believed, record.timestamp());
+    if (call.decidedAtEpochMillis() - newest > MAX_AHEAD_MILLIS
+        || believed - call.decidedAtEpochMillis() > latenessMillis
         || ClientPartitioner.partition(call.client(), partitions) != record.partition()) {
       refused++;
       return;

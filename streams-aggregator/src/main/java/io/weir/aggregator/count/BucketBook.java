@@ -45,6 +45,9 @@ final class BucketBook {
    */
   static final long GAP_GRACE_MILLIS = 2_000;
 
+  /** No older is the newest word of a node, which stands in for a broker's clock that is wrong. */
+  private static final long WORD_AGE_MILLIS = 60_000;
+
   /** A bucket that is called less often tells too late when its correction was applied. */
   private static final long DELAY_RESOLUTION_MILLIS = 500;
 
@@ -187,7 +190,7 @@ final class BucketBook {
 
   private boolean isPeriodOver(BucketLimit limit) {
     return limit instanceof QuotaLimit quota
-        && quota.endsAtEpochMicros() <= state.appendEpochMillis * MICROS_PER_MILLI;
+        && quota.endsAtEpochMicros() <= state.nowEpochMillis * MICROS_PER_MILLI;
   }
 
   private void settle(Charge charge, BucketLimit limit, long differenceTokens, long decidedAt) {
@@ -234,7 +237,7 @@ final class BucketBook {
       track.openOutageTokens = 0;
       track.forgoneTokens = 0;
     } else if (track.pendingCause == null
-        && state.appendEpochMillis - track.publishedAtMillis > REPEAT_AFTER_MILLIS) {
+        && isLongerAgo(track.publishedAtMillis, REPEAT_AFTER_MILLIS)) {
       track.disturb(Cause.RESTORE, 0, atMillis);
     }
   }
@@ -258,7 +261,11 @@ final class BucketBook {
 
   /** Begins to tell all live buckets again; a restoration under way is replaced. */
   void restore(CacheLoss loss) {
-    restoration = new Restoration(loss.generation(), state.appendEpochMillis);
+    long lostAt =
+        state.isBrokerAhead()
+            ? state.newestWordEpochMillis + WORD_AGE_MILLIS
+            : state.nowEpochMillis;
+    restoration = new Restoration(loss.generation(), lostAt);
     restoration.save(progress);
   }
 
@@ -281,7 +288,7 @@ final class BucketBook {
       publishOrWait(track);
     }
     for (Waiting first = waiting.peek();
-        first != null && (all || first.untilMillis() <= state.appendEpochMillis);
+        first != null && (all || isOver(first));
         first = waiting.peek()) {
       waiting.remove();
       BucketTrack track = find(first.bucket());
@@ -298,7 +305,8 @@ final class BucketBook {
     if (cause == null) {
       return;
     }
-    if (track.confirmedVersion == track.version || waitsUntil <= state.appendEpochMillis) {
+    if (track.confirmedVersion == track.version
+        || isLongerAgo(track.publishedAtMillis, UNCONFIRMED_INTERVAL_MILLIS - 1)) {
       publish(track, cause);
     } else if (track.waitsUntilMillis != waitsUntil) {
       track.waitsUntilMillis = waitsUntil;
@@ -306,10 +314,22 @@ final class BucketBook {
     }
   }
 
+  /**
+   * Whether a moment is past by more than so much; one ahead was told by a clock that was wrong.
+   */
+  private boolean isLongerAgo(long epochMillis, long millis) {
+    return Math.abs(state.nowEpochMillis - epochMillis) > millis;
+  }
+
+  private boolean isOver(Waiting one) {
+    return one.untilMillis() <= state.nowEpochMillis
+        || one.untilMillis() > state.nowEpochMillis + 2 * UNCONFIRMED_INTERVAL_MILLIS;
+  }
+
   private void publish(BucketTrack track, Cause cause) {
-    Correction correction = track.correct(cause, state.appendEpochMillis);
+    Correction correction = track.correct(cause, state.nowEpochMillis);
     accuracy.countCorrection(cause);
-    output.correction(correction, state.appendEpochMillis);
+    output.correction(correction, state.nowEpochMillis);
     touched.add(track);
   }
 
@@ -415,8 +435,8 @@ final class BucketBook {
     save();
     output.restored(
         new CacheRestored(
-            going.generation, partition, partitions, going.buckets, state.appendEpochMillis),
-        state.appendEpochMillis);
+            going.generation, partition, partitions, going.buckets, state.nowEpochMillis),
+        state.nowEpochMillis);
     going.delete(progress);
     restoration = null;
     return true;

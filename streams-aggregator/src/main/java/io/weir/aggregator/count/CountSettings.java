@@ -18,6 +18,8 @@ public record CountSettings(
   /** How far a call may be decided after the broker took it: clocks differ by less. */
   public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
 
+  private static final long MAX_AHEAD_OF_NODES_MILLIS = 3_600_000L;
+
   private static final long DAY_MILLIS = 24 * 3_600_000L;
 
   public CountSettings {
@@ -34,6 +36,14 @@ public record CountSettings(
       throw new IllegalArgumentException(
           "lateness must be at least a window, is " + latenessMillis + " ms");
     }
+  }
+
+  /**
+   * How far the broker's clock is believed beyond the newest word of any node: an hour, or a
+   * quarter of the lateness where that is less, so that no call is too old for it.
+   */
+  long maxAheadOfNodesMillis() {
+    return Math.min(MAX_AHEAD_OF_NODES_MILLIS, latenessMillis / 4);
   }
 
   /** The window boundary at or before a moment. */

@@ -108,9 +108,12 @@ public final class PartitionCounter {
     byte[] value = begin(record);
     try {
       if (isCacheLoss(record)) {
+        state.hear(record.appendEpochMillis(), 0, settings);
         buckets.restore(CacheLossCodec.decode(value));
       } else {
-        takeBatch(BatchHeaderCodec.decode(record.headers()), value);
+        BatchHeader header = BatchHeaderCodec.decode(record.headers());
+        state.hear(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
+        takeBatch(header, value);
       }
     } catch (MalformedRecordException unreadable) {
       refuse(value, String.valueOf(unreadable.getMessage()));
@@ -124,7 +127,6 @@ public final class PartitionCounter {
       state.beginsMidway = record.offset() > 0;
     }
     state.offset = record.offset();
-    state.appendEpochMillis = Math.max(state.appendEpochMillis, record.appendEpochMillis());
     byte[] value = record.value() == null ? new byte[0] : record.value();
     lines.find(value);
     return value;
@@ -257,7 +259,8 @@ public final class PartitionCounter {
       return "client belongs to another partition";
     }
     long decidedAt = call.decidedAtEpochMillis();
-    if (decidedAt > state.appendEpochMillis + CountSettings.MAX_AHEAD_MILLIS) {
+    long broker = Math.max(state.appendEpochMillis, state.stampEpochMillis);
+    if (decidedAt > broker + CountSettings.MAX_AHEAD_MILLIS) {
       return "decided_at_ms is in the future";
     }
     if (decidedAt < state.appendEpochMillis - settings.latenessMillis()) {

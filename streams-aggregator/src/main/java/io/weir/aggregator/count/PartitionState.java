@@ -27,8 +27,26 @@ final class PartitionState {
   /** Offset of the last record taken, −1 before the first. */
   long offset = -1;
 
-  /** The broker's time of that record. */
+  /**
+   * The broker's time of that record, as far as it is believed; never falls once a node has spoken.
+   * A broker's clock may be wrong by days, and what it said would be remembered for good: it is
+   * believed up to {@link CountSettings#maxAheadOfNodesMillis} beyond the newest word of any node.
+   */
   long appendEpochMillis;
+
+  /** The broker's time of that record, as it was. */
+  long stampEpochMillis;
+
+  private boolean brokerIsAhead;
+
+  /**
+   * The time of that record for what is paced: the broker's where it may be right, else the newest
+   * word of any node. May fall.
+   */
+  long nowEpochMillis;
+
+  /** The greatest low watermark that was heard and may be right. */
+  long newestWordEpochMillis;
 
   /** Whether records before the first one taken were gone already. */
   boolean beginsMidway;
@@ -46,6 +64,29 @@ final class PartitionState {
   long rowsSinceClose;
 
   long quantitySinceClose;
+
+  /**
+   * Notes when the broker took the next record, and what it says of the node's time.
+   *
+   * @param lowWatermarkEpochMillis the node's word, 0 when the record has none
+   */
+  void hear(long brokerEpochMillis, long lowWatermarkEpochMillis, CountSettings settings) {
+    stampEpochMillis = brokerEpochMillis;
+    long ahead = settings.maxAheadOfNodesMillis();
+    if (lowWatermarkEpochMillis <= brokerEpochMillis + ahead) {
+      newestWordEpochMillis = Math.max(newestWordEpochMillis, lowWatermarkEpochMillis);
+    }
+    brokerIsAhead = newestWordEpochMillis > 0 && brokerEpochMillis > newestWordEpochMillis + ahead;
+    nowEpochMillis = brokerIsAhead ? newestWordEpochMillis : brokerEpochMillis;
+    long newest = Math.max(appendEpochMillis, brokerEpochMillis);
+    appendEpochMillis =
+        newestWordEpochMillis == 0 ? newest : Math.min(newest, newestWordEpochMillis + ahead);
+  }
+
+  /** Whether the broker's clock said more of the record than is believed. */
+  boolean isBrokerAhead() {
+    return brokerIsAhead;
+  }
 
   /** Everything before this boundary is closed by definition. */
   long boundaryEpochMillis() {
@@ -98,6 +139,8 @@ final class PartitionState {
     state.idConflicts = value.integer();
     state.offset = value.integer();
     state.appendEpochMillis = value.integer();
+    state.newestWordEpochMillis = value.integer();
+    state.nowEpochMillis = state.appendEpochMillis;
     state.beginsMidway = value.bool();
     state.newestPromiseEpochMillis = value.integer();
     state.watermarkEpochMillis = value.integer();
@@ -129,6 +172,7 @@ final class PartitionState {
         .integer(idConflicts)
         .integer(offset)
         .integer(appendEpochMillis)
+        .integer(newestWordEpochMillis)
         .bool(beginsMidway)
         .integer(newestPromiseEpochMillis)
         .integer(watermarkEpochMillis)

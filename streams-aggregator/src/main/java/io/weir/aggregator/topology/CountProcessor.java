@@ -169,7 +169,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     ProcessorContext<PlacedKey, byte[]> ready = initialised(context);
     PartitionCounter partition = initialised(counter);
     long offset = ready.recordMetadata().orElseThrow().offset();
-    skipped.refuseOnce(ready.taskId().partition(), partition.nextOffset(), offset);
+    skipped.refuse(ready.taskId().partition(), partition.nextOffset(), offset);
     initialised(output).begin(record, offset);
     if (!marked) {
       initialised(ids).mark(record.timestamp());

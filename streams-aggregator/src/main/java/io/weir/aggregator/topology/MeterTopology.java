@@ -30,7 +30,7 @@ public final class MeterTopology implements Supplier<Topology> {
   private final CountSettings settings;
   private final int partitions;
   private final WrittenRows written;
-  private final SkippedOffsets skipped = new SkippedOffsets();
+  private final SkippedOffsets skipped;
   private final StoppedPartitions stopped;
 
   /**
@@ -48,6 +48,9 @@ public final class MeterTopology implements Supplier<Topology> {
     this.written = written;
     this.stopped = stopped;
     this.properties = properties;
+    this.skipped =
+        new SkippedOffsets(
+            new CallsTopicLog(new StreamsConfig(properties).getRestoreConsumerConfigs("")));
     this.settings = settings;
     this.partitions = partitions;
   }

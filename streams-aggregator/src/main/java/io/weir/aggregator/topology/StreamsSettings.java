@@ -143,6 +143,9 @@ public record StreamsSettings(
     properties.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, MAX_RECORDS_BUFFERED);
     properties.put(StreamsConfig.ENABLE_METRICS_PUSH_CONFIG, false);
     properties.put(
+        StreamsConfig.topicPrefix(TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG),
+        Long.toString(Long.MAX_VALUE));
+    properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG), instance);
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG),

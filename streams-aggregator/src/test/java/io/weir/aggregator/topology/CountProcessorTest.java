@@ -31,7 +31,11 @@ final class CountProcessorTest {
     addIdStore(context);
     CountProcessor processor =
         new CountProcessor(
-            SETTINGS, 1, new WrittenRows(), new SkippedOffsets(), new StoppedPartitions(Set.of()));
+            SETTINGS,
+            1,
+            new WrittenRows(),
+            new SkippedOffsets((partition, from, to) -> false),
+            new StoppedPartitions(Set.of()));
 
     processor.init(context);
     List<MockProcessorContext.CapturedPunctuator> first =
