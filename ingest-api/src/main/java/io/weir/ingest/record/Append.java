@@ -63,6 +63,11 @@ final class Append {
     return longestLineBytes;
   }
 
+  /** When its calls began; none of them was decided before. */
+  long begunAtEpochMillis() {
+    return ticket.begunAtEpochMillis();
+  }
+
   int partition(int index) {
     return partitions[index];
   }

@@ -165,7 +165,7 @@ final class GroupCommit {
       if (lane.isEmpty()) {
         touched.add(lane);
       }
-      append.number(i, lane.add(append.line(i)));
+      append.number(i, lane.add(append.line(i), append.begunAtEpochMillis()));
       if (waitForAcks) {
         lane.await(append.lineNumber(i), append);
       }

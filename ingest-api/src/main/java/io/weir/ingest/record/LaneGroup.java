@@ -20,6 +20,7 @@ final class LaneGroup {
   private int filledBytes;
   private int count;
   private long lastLine;
+  private long oldestEpochMillis = Long.MAX_VALUE;
 
   LaneGroup(Lane lane, BatchCutter cutter) {
     this.lane = lane;
@@ -30,8 +31,12 @@ final class LaneGroup {
     return count == 0 && chunks.isEmpty();
   }
 
-  /** Adds a line and gives it its number. */
-  long add(byte[] line) {
+  /**
+   * Adds a line and gives it its number.
+   *
+   * @param begunAtEpochMillis the call was not decided before
+   */
+  long add(byte[] line, long begunAtEpochMillis) {
     if (isEmpty()) {
       lastLine = lane.appendedLines();
     }
@@ -43,6 +48,7 @@ final class LaneGroup {
     buffer[neededBytes - 1] = '\n';
     filledBytes = neededBytes;
     count++;
+    oldestEpochMillis = Math.min(oldestEpochMillis, begunAtEpochMillis);
     lastLine++;
     if (cutter.isFull(count, filledBytes)) {
       endChunk();
@@ -65,9 +71,12 @@ final class LaneGroup {
   private void endChunk() {
     chunks.add(
         new Chunk(
-            lane.partition(), lastLine - count + 1, count, Arrays.copyOf(buffer, filledBytes)));
-    filledBytes = 0;
-    count = 0;
+            lane.partition(),
+            lastLine - count + 1,
+            count,
+            oldestEpochMillis,
+            Arrays.copyOf(buffer, filledBytes)));
+    clearLines();
   }
 
   /**
@@ -85,7 +94,12 @@ final class LaneGroup {
   void clear() {
     chunks.clear();
     waiters.clear();
+    clearLines();
+  }
+
+  private void clearLines() {
     filledBytes = 0;
     count = 0;
+    oldestEpochMillis = Long.MAX_VALUE;
   }
 }

@@ -12,6 +12,9 @@ import java.util.List;
  * <p>A partition is sealed when it has a full batch, or when its lines have lingered and Kafka has
  * all its earlier batches. So at most one batch that is not full waits for Kafka: the longer Kafka
  * takes, the fuller the batches (Nagle, RFC 896), and after an outage few large ones are sent.
+ *
+ * <p>The promise advances with every batch, also where no line ever lingers: what is left behind a
+ * full batch is known by the time of its oldest call.
  */
 final class Sealer {
   /** Bytes of sealed batches kept in memory; what is beyond is read from the journal again. */
@@ -86,8 +89,20 @@ final class Sealer {
         && nowNanos - lane.pendingSinceNanos() >= lingerNanos;
   }
 
+  /** No line that is left behind the batches is of a call decided before. */
+  private static long oldestBehind(List<List<Chunk>> batches, List<Chunk> pending) {
+    int cut = batches.stream().mapToInt(List::size).sum();
+    return pending.stream()
+        .skip(cut)
+        .mapToLong(Chunk::oldestEpochMillis)
+        .min()
+        .orElse(Long.MAX_VALUE);
+  }
+
   private void cut(Lane lane, boolean withRest, long promise, List<Cut> cuts) {
-    List<List<Chunk>> batches = cutter.cut(lane.pending(), withRest);
+    List<Chunk> pending = lane.pending();
+    List<List<Chunk>> batches = cutter.cut(pending, withRest);
+    long covered = Math.min(promise, oldestBehind(batches, pending));
     long sequence = lane.sealedBatches();
     long linesBefore = lane.sealedLines();
     long bytesRetained = retainedBytes;
@@ -95,8 +110,8 @@ final class Sealer {
       List<Chunk> chunks = batches.get(i);
       byte[] lines = BatchBytes.join(chunks);
       int count = chunks.stream().mapToInt(Chunk::count).sum();
-      // only the batch that leaves no line behind may promise that there is none
-      boolean last = withRest && i == batches.size() - 1;
+      // only the last batch may promise, and no more than that nothing older is left behind it
+      boolean last = i == batches.size() - 1;
       Seal seal =
           new Seal(
               lane.partition(),
@@ -107,7 +122,7 @@ final class Sealer {
               count,
               lines.length,
               BatchBytes.checksum(lines),
-              last ? Math.max(promise, lane.promiseEpochMillis()) : lane.promiseEpochMillis());
+              last ? Math.max(covered, lane.promiseEpochMillis()) : lane.promiseEpochMillis());
       bytesRetained += lines.length;
       boolean retain = bytesRetained <= MAX_RETAINED_BYTES;
       cuts.add(
