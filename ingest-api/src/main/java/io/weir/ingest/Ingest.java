@@ -234,12 +234,13 @@ public final class Ingest implements AutoCloseable {
     return failed;
   }
 
-  /** Waits; an interrupt ends the wait, and the next ones. */
-  private static void pause(Duration length) {
+  /** Waits; false when an interrupt has ended the wait. */
+  private static boolean pause(Duration length) {
     try {
       TimeUnit.MILLISECONDS.sleep(length.toMillis());
+      return true;
     } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
+      return false;
     }
   }
 
@@ -253,21 +254,27 @@ public final class Ingest implements AutoCloseable {
    * no more calls; new calls are turned away, each with the end of its connection, for half a
    * second, so that no call is on a connection when the rest of them end; those under way are
    * answered, the journal is drained to Kafka, and the node says goodbye so that no window waits
-   * for it; corrections go on until then.
+   * for it; corrections go on until then. An interrupt ends the waits, not the order.
    */
   @Override
   public void close() {
     LOG.info("ingest stops");
     api.beginStop();
-    pause(stopDelay);
+    boolean waited = pause(stopDelay);
     api.turnAway();
     // a connection that ends while a call is on it leaves its caller in doubt; one told does not
-    pause(STOP_NOTICE);
-    api.close();
-    finder.close();
-    log.close();
-    healing.close();
-    cache.close();
-    LOG.info("ingest stopped");
+    waited &= pause(STOP_NOTICE);
+    try {
+      api.close();
+      finder.close();
+      log.close();
+      healing.close();
+      cache.close();
+      LOG.info("ingest stopped");
+    } finally {
+      if (!waited) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 }
