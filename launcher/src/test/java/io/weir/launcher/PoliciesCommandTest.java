@@ -20,8 +20,8 @@ final class PoliciesCommandTest {
   void check_validFile_printsEachPolicy_withWhatIsNotTheDefault() throws IOException {
     assertEquals(
         """
-        burst                enforce, capacity 100, 100 tokens per PT1M, key [client], on cache failure open
-        daily                shadow, quota of 5 tokens a day in UTC, key [client, endpoint], on cache failure open
+        burst                enforce, capacity 100, 100 tokens per PT1M, key [client], on cache failure local
+        daily                shadow, quota of 5 tokens a day in UTC, key [client, endpoint], on cache failure local
         billed               enforce, quota of 10000 tokens a billing month (anchor 2026-01-17) in Europe/Paris, \
         key [client], on cache failure local, on cold cache hold, debt cap 500
         FILE is valid: 3 policies, clients with a calendar of their own: 1
