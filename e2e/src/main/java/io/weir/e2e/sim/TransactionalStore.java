@@ -3,7 +3,7 @@ package io.weir.e2e.sim;
 
 import io.weir.aggregator.count.ByteStore;
 import io.weir.aggregator.count.SeenIds;
-import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -52,12 +52,13 @@ final class TransactionalStore implements ByteStore, SeenIds {
   }
 
   @Override
-  public Seen see(byte[] key, long fingerprint, long appendEpochMillis) {
+  public Seen see(byte[] key, String fingerprint, long appendEpochMillis) {
+    byte[] value = fingerprint.getBytes(StandardCharsets.US_ASCII);
     byte[] known = map.get(key);
     if (known != null) {
-      return ByteBuffer.wrap(known).getLong() == fingerprint ? Seen.AGAIN : Seen.OF_ANOTHER;
+      return Arrays.equals(known, value) ? Seen.AGAIN : Seen.OF_ANOTHER;
     }
-    put(key, ByteBuffer.allocate(Long.BYTES).putLong(fingerprint).array());
+    put(key, value);
     return Seen.NEW;
   }
 

@@ -176,9 +176,11 @@ final class GroupCommit {
     for (LaneGroup lane : touched) {
       chunks.addAll(lane.chunks());
     }
-    Append.Outcome outcome = Append.Kept.KEPT;
+    // also when the journal fails in a way that nobody expects, nobody is told that it was kept
+    Append.Outcome outcome = new Append.NotKept(Reason.WRITE_FAILED, "the write did not end");
     try {
       journal.append(chunks);
+      outcome = Append.Kept.KEPT;
       writeFailure = "";
       statistics.appended(lines, bytes);
       handOver();

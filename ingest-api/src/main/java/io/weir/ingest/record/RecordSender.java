@@ -130,11 +130,33 @@ final class RecordSender {
       if (underWayBytes > 0 && underWayBytes + bytes > MAX_UNDER_WAY_BYTES) {
         continue;
       }
+      if (batch.seal().count() == 0 && !lane.isHeartbeatUnderWay()) {
+        sayHello(outlet, lane, batch.seal());
+      }
       byte[] retained = batch.lines();
       byte[] lines = retained == null ? journal.read(batch.seal()) : retained;
       lane.batchUnderWay(true);
       send(outlet, lane, batch.seal().header(journal.identity().node()), lines, false);
     }
+  }
+
+  /**
+   * Says that a new epoch has begun, before the goodbye of an old one: from then on the promise of
+   * the new one is waited for, which holds what is still to be sent.
+   */
+  private void sayHello(Outlet outlet, Lane lane, Seal goodbye) {
+    lane.heartbeatUnderWay(true);
+    BatchHeader hello =
+        new BatchHeader(
+            journal.identity().node(),
+            lane.epoch(),
+            goodbye.batchSequence() - 1,
+            0,
+            goodbye.lowWatermarkEpochMillis(),
+            lane.linesBeforeEpoch(),
+            lane.linesBeforeEpoch(),
+            false);
+    send(outlet, lane, hello, NO_LINES, true);
   }
 
   /**

@@ -59,6 +59,9 @@ final class RocksJournal implements Journal {
   private final boolean mayLackItsEnd;
   private volatile JournalIdentity identity;
 
+  /** Whether what was found when it was opened is told; else the next opening is to tell it. */
+  private boolean isTaken;
+
   /** What was acknowledged, by partition; of the sealing thread. */
   private final Map<Integer, Seal> ackedNotTrimmed = new HashMap<>();
 
@@ -72,6 +75,7 @@ final class RocksJournal implements Journal {
       boolean mayLackItsEnd) {
     this.fsync = fsync;
     this.isNew = isNew;
+    this.isTaken = !mayLackItsEnd;
     this.mayLackItsEnd = mayLackItsEnd;
     this.options = options;
     this.writeOptions = writeOptions;
@@ -201,6 +205,7 @@ final class RocksJournal implements Journal {
       throw unwritable(failure);
     }
     identity = next;
+    isTaken = true;
   }
 
   @Override
@@ -365,7 +370,9 @@ final class RocksJournal implements Journal {
   @Override
   public void close() {
     try (WriteOptions durably = new WriteOptions().setSync(true)) {
-      db.put(durably, JournalKeys.CLOSED, new byte[0]);
+      if (isTaken) {
+        db.put(durably, JournalKeys.CLOSED, new byte[0]);
+      }
     } catch (RocksDBException failure) {
       LOG.warn("journal_not_closed_in_order detail=\"{}\"", failure.getMessage());
     }

@@ -46,6 +46,7 @@ final class Recount {
 
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     if (isCacheLoss(record)) {
+      hearCacheLoss(record);
       return;
     }
     byte[] value = record.value();
@@ -118,6 +119,20 @@ final class Recount {
     return call.settlement() != null
         ? ""
         : '\n' + call.endpoint() + '\n' + call.meter() + '\n' + call.cost();
+  }
+
+  private void hearCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] value = record.value();
+    if (value == null) {
+      return;
+    }
+    try {
+      brokerTimes
+          .computeIfAbsent(record.partition(), first -> new BrokerTime(latenessMillis))
+          .hear(record.timestamp(), CacheLossCodec.decode(value).foundAtEpochMillis());
+    } catch (MalformedRecordException unread) {
+      refused++;
+    }
   }
 
   /** A word about the decision cache, not about calls. */

@@ -250,6 +250,7 @@ final class BucketBook {
   }
 
   private void setTimer(BucketTrack track) {
+    timers.remove(track.bucket, track.timerAtMillis);
     track.timerAtMillis = nextLookMillis(track);
     timers.set(track.bucket, track.timerAtMillis);
   }
@@ -421,6 +422,9 @@ final class BucketBook {
     Restoration going = restoration;
     if (going == null) {
       return true;
+    }
+    if (recoverFrom != null) {
+      return false; // which corrections wait is not known again yet
     }
     while (!going.toldAll) {
       if (budget.isSpent()) {

@@ -41,6 +41,12 @@ final class BucketTimers {
     }
   }
 
+  void remove(String bucket, long atMillis) {
+    if (atMillis > 0) {
+      store.delete(key(atMillis, bucket));
+    }
+  }
+
   /** Takes out the first timers that a watermark has reached. */
   List<Timer> due(long watermarkMillis, int most) {
     List<Timer> due = new ArrayList<>();

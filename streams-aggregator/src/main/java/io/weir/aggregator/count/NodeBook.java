@@ -214,9 +214,8 @@ final class NodeBook {
     if (track.departed()) {
       return doubts;
     }
-    NodeTrack successor = successor(track);
-    if (successor != null) {
-      doubts.add(new Interval(track.newestPromise(), successor.firstAtEpochMillis()));
+    if (successor(track) != null) {
+      doubts.add(new Interval(track.newestPromise(), nextOpeningMillis(track)));
     } else if (track.promise(holdUntil) < holdUntil) {
       doubts.add(new Interval(track.promise(holdUntil), Long.MAX_VALUE));
     }
@@ -253,6 +252,15 @@ final class NodeBook {
 
   private boolean isAwaited(NodeTrack track) {
     return !track.departed() && successor(track) == null;
+  }
+
+  /** When the first epoch behind this one was heard of; only of one that has a successor. */
+  private long nextOpeningMillis(NodeTrack track) {
+    return tracks.values().stream()
+        .filter(other -> other.node().equals(track.node()) && other.epoch() > track.epoch())
+        .min(Comparator.comparingLong(NodeTrack::epoch))
+        .map(NodeTrack::firstAtEpochMillis)
+        .orElse(Long.MAX_VALUE);
   }
 
   private @Nullable NodeTrack successor(NodeTrack track) {

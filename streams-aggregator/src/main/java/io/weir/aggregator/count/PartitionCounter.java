@@ -2,6 +2,7 @@
 package io.weir.aggregator.count;
 
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -108,8 +109,9 @@ public final class PartitionCounter {
     byte[] value = begin(record);
     try {
       if (isCacheLoss(record)) {
-        state.hear(record.appendEpochMillis(), 0, settings);
-        buckets.restore(CacheLossCodec.decode(value));
+        CacheLoss loss = CacheLossCodec.decode(value);
+        state.hear(record.appendEpochMillis(), loss.foundAtEpochMillis(), settings);
+        buckets.restore(loss);
       } else {
         BatchHeader header = BatchHeaderCodec.decode(record.headers());
         state.hear(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
@@ -179,6 +181,11 @@ public final class PartitionCounter {
   /** The offset behind the last record taken; −1 before the first. */
   public long nextOffset() {
     return state.offset < 0 ? -1 : state.offset + 1;
+  }
+
+  /** The time of the last record taken, as far as the broker's clock is believed. */
+  public long timeEpochMillis() {
+    return state.appendEpochMillis;
   }
 
   /** How far the partition is counted. */
@@ -305,11 +312,11 @@ public final class PartitionCounter {
    */
   private boolean isRepeated(CallEvent call) {
     boolean isSettlement = call.settlement() != null;
-    long fingerprint = isSettlement ? 0 : call.fingerprint();
+    String fingerprint = isSettlement ? "" : call.fingerprint();
     long at = state.appendEpochMillis;
     SeenIds.Seen seen = stores.ids().see(idKey(call).toBytes(), fingerprint, at);
     if (seen == SeenIds.Seen.OF_ANOTHER) {
-      seen = stores.ids().see(idKey(call).integer(fingerprint).toBytes(), fingerprint, at);
+      seen = stores.ids().see(idKey(call).text(fingerprint).toBytes(), fingerprint, at);
       state.idConflicts += seen == SeenIds.Seen.NEW ? 1 : 0;
     }
     return seen != SeenIds.Seen.NEW;

@@ -20,8 +20,8 @@ public interface SeenIds {
    * Remembers an id.
    *
    * @param key kind (denied, allowed, settled), client and id, in a form that no two of them share
-   * @param fingerprint of the call that has the id now
+   * @param fingerprint of the call that has the id now, in ASCII; empty when it does not matter
    * @param appendEpochMillis when the broker took the call
    */
-  Seen see(byte[] key, long fingerprint, long appendEpochMillis);
+  Seen see(byte[] key, String fingerprint, long appendEpochMillis);
 }

@@ -65,7 +65,7 @@ final class EventScan {
   private final long maxBytes;
   private final byte[] clientBytes;
   private final Map<Journal, BatchTrail> trails = new LinkedHashMap<>();
-  private final Map<String, Set<Long>> callerIds = new HashMap<>();
+  private final Map<String, Set<String>> callerIds = new HashMap<>();
   private int fingerprints;
   private final List<Found> found = new ArrayList<>();
   private long nextOffset;
@@ -185,7 +185,8 @@ final class EventScan {
         (call.idFromCaller() || isSettlement) && call.client().equals(query.client());
     String verdictAndId = (isSettlement ? "settled" : call.allowed()) + ":" + call.id();
     boolean isKnown = mayRepeat && callerIds.containsKey(verdictAndId);
-    boolean repeated = mayRepeat && isRepeated(verdictAndId, isSettlement ? 0 : call.fingerprint());
+    boolean repeated =
+        mayRepeat && isRepeated(verdictAndId, isSettlement ? "" : call.fingerprint());
     if (query.holds(call)) {
       found.add(
           new Found(
@@ -194,8 +195,8 @@ final class EventScan {
   }
 
   /** The counting tells refused tries, allowed ones and settlements of one id apart too. */
-  private boolean isRepeated(String verdictAndId, long fingerprint) {
-    Set<Long> known = callerIds.getOrDefault(verdictAndId, Set.of());
+  private boolean isRepeated(String verdictAndId, String fingerprint) {
+    Set<String> known = callerIds.getOrDefault(verdictAndId, Set.of());
     if (known.contains(fingerprint)) {
       return true;
     }

@@ -122,6 +122,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     // a task that lost its transaction is revived with this same processor: what was scheduled for
     // the counter before would go on to write from its memory, which was never committed
     cancelSchedules();
+    stopped.resumeBehind(context.taskId().partition(), started.nextOffset());
     if (stopped.isIdle(context.taskId().partition())) {
       return;
     }
@@ -171,10 +172,6 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     long offset = ready.recordMetadata().orElseThrow().offset();
     skipped.refuse(ready.taskId().partition(), partition.nextOffset(), offset);
     initialised(output).begin(record, offset);
-    if (!marked) {
-      initialised(ids).mark(record.timestamp());
-      marked = true;
-    }
     SourceRecord source =
         new SourceRecord(offset, record.timestamp(), record.value(), values(record.headers()));
     int number = ready.taskId().partition();
@@ -183,6 +180,11 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
         partition.giveUp(source, GIVEN_UP);
       } else {
         partition.take(source);
+      }
+      if (!marked) {
+        // by the time that is believed: a store of ids takes the greatest it was told for now
+        initialised(ids).mark(partition.timeEpochMillis());
+        marked = true;
       }
       partition.close(new TimeBudget(CLOSE_BUDGET_PER_RECORD));
     } catch (KafkaException ofKafka) {

@@ -69,6 +69,12 @@ public final class StoppedPartitions {
         "partition stopped at " + stop.place().describe(), failure);
   }
 
+  /** A partition that was counted past its stop, by another process meanwhile, stands no longer. */
+  void resumeBehind(int partition, long nextOffset) {
+    stops.computeIfPresent(
+        partition, (same, stop) -> stop.place().offset() < nextOffset ? null : stop);
+  }
+
   /** Whether a partition's counter failed without a record, so that it must not be run again. */
   boolean isIdle(int partition) {
     Stop stop = stops.get(partition);

@@ -2,7 +2,8 @@
 package io.weir.aggregator.topology;
 
 import io.weir.aggregator.count.SeenIds;
-import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.streams.state.WindowStoreIterator;
@@ -29,20 +30,20 @@ final class StreamsSeenIds implements SeenIds {
    * partition from their changelogs.
    */
   void mark(long appendEpochMillis) {
-    see(MARK, 0, appendEpochMillis);
+    see(MARK, "", appendEpochMillis);
   }
 
   @Override
-  public Seen see(byte[] key, long fingerprint, long appendEpochMillis) {
+  public Seen see(byte[] key, String fingerprint, long appendEpochMillis) {
+    byte[] value = fingerprint.getBytes(StandardCharsets.US_ASCII);
     Bytes id = Bytes.wrap(key);
     long from = Math.max(0, appendEpochMillis - retentionMillis);
     try (WindowStoreIterator<byte[]> seen = store.fetch(id, from, appendEpochMillis)) {
       if (seen.hasNext()) {
-        long known = ByteBuffer.wrap(seen.next().value).getLong();
-        return known == fingerprint ? Seen.AGAIN : Seen.OF_ANOTHER;
+        byte[] known = seen.next().value;
+        return Arrays.equals(known, value) ? Seen.AGAIN : Seen.OF_ANOTHER;
       }
     }
-    byte[] value = ByteBuffer.allocate(Long.BYTES).putLong(fingerprint).array();
     store.put(id, value, appendEpochMillis);
     return Seen.NEW;
   }

@@ -35,7 +35,7 @@ final class BrokerClockTest {
 
   @Test
   void brokerAheadFromTheFirstRecordOn_isNotBelievedForGood() {
-    memory.takeCacheLoss("first", T + 40 * DAY);
+    memory.takeCacheLoss("first", T, T + 40 * DAY);
     take(T, T + 40 * DAY, call("while", T));
     take(T + 3_000, T + 3_000, call("after", T + 2_900));
 
@@ -45,7 +45,7 @@ final class BrokerClockTest {
   @Test
   void cacheLostWhileTheBrokerIsAhead_isRestoredWithinAMinuteOrSo() {
     take(T, T, call("before", T));
-    memory.takeCacheLoss("life2", T + 40 * DAY);
+    memory.takeCacheLoss("life2", T, T + 40 * DAY);
 
     promise(T + 65_000);
     memory.tick();

@@ -86,6 +86,38 @@ final class JournalsTest {
   }
 
   @Test
+  void oneLostEpoch_doubtsUpToTheNextOpening_andNoLaterOne() {
+    batch("n", T, 0, 0, calls("a", 3));
+    now += 60_000;
+    batch("n", now, 3, 3, List.of(call("second"))); // the first epoch said no goodbye
+    now += 600_000;
+    goodbye("n", T + 60_000, 4, 3);
+    batch("n", now, 4, 4, List.of(call("third")));
+    now += 60_000;
+    heartbeat("n", now - 60_000, 5, 4);
+
+    assertFalse(memory.rows().get(0).complete());
+    assertTrue(memory.rows().get(1).complete());
+    assertTrue(memory.rows().get(2).complete());
+  }
+
+  @Test
+  void epochThatHasBegunBeforeTheGoodbyeOfTheOld_holdsTheWindowsUntilItSpeaks() {
+    batch("other", T, 0, 0, List.of(call("x")));
+    batch("n", T, 0, 0, calls("a", 3));
+    memory.take(new BatchHeader("n", T + 500, 1, 0, T, 3, 3, false), new byte[0], now); // hello
+    goodbye("n", T, 3, 0);
+    now += 30_000;
+    heartbeat("other", T, 1, 0);
+    assertEquals(List.of(), memory.rows(), "the new epoch may hold calls of the window");
+
+    batch("n", T + 500, 3, 3, List.of(Calls.allowed("late", "acme", 1, T + 2)));
+    heartbeat("n", T + 500, 4, 3);
+    assertTrue(memory.rows().stream().allMatch(row -> row.complete()));
+    assertEquals(0, counters().lateAdjusted());
+  }
+
+  @Test
   void twentyThousandPodsOfThePast_costAlmostNothing_andEveryCallIsCounted() {
     int pods = 20_000;
     long apart = 36 * DAY / pods;

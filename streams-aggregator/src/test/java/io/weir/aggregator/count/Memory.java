@@ -33,7 +33,7 @@ final class Memory implements CountOutput {
   final Store closed = new Store();
   final Store progress = new Store();
   final Store buckets = new Store();
-  private final Map<ByteBuffer, Long> ids = new HashMap<>();
+  private final Map<ByteBuffer, String> ids = new HashMap<>();
   final List<LedgerRow> ledger = new ArrayList<>();
   final Map<String, UsageState> states = new LinkedHashMap<>();
   final List<String> refusals = new ArrayList<>();
@@ -54,10 +54,10 @@ final class Memory implements CountOutput {
   private PartitionCounter start() {
     SeenIds seen =
         (key, fingerprint, at) -> {
-          Long known = ids.putIfAbsent(ByteBuffer.wrap(key), fingerprint);
+          String known = ids.putIfAbsent(ByteBuffer.wrap(key), fingerprint);
           return known == null
               ? SeenIds.Seen.NEW
-              : known == fingerprint ? SeenIds.Seen.AGAIN : SeenIds.Seen.OF_ANOTHER;
+              : known.equals(fingerprint) ? SeenIds.Seen.AGAIN : SeenIds.Seen.OF_ANOTHER;
         };
     return new PartitionCounter(
         0,
@@ -93,7 +93,12 @@ final class Memory implements CountOutput {
 
   /** Takes the word that the cache has lost its state, and tells whatever can be told. */
   void takeCacheLoss(String generation, long appendEpochMillis) {
-    byte[] value = CacheLossCodec.encode(new CacheLoss(generation, appendEpochMillis));
+    takeCacheLoss(generation, appendEpochMillis, appendEpochMillis);
+  }
+
+  /** The same, found by a node at a time of its own clock. */
+  void takeCacheLoss(String generation, long foundEpochMillis, long appendEpochMillis) {
+    byte[] value = CacheLossCodec.encode(new CacheLoss(generation, foundEpochMillis));
     Map<String, byte[]> headers =
         Map.of(
             BatchHeaderCodec.TYPE_HEADER, CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII));

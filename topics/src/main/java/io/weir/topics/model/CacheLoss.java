@@ -6,10 +6,12 @@ package io.weir.topics.model;
  * partition of the calls topic, so that what was recorded before it is known to be before it.
  *
  * @param generation names the new life of the cache; its restoration is announced under this name
- * @param foundAtEpochMillis when the node found it, by its own clock; for people
+ * @param foundAtEpochMillis when the node found it, by its own clock: a word of the node's time, as
+ *     the low watermark of a batch is
  */
 public record CacheLoss(String generation, long foundAtEpochMillis) {
   public CacheLoss {
     Names.require("generation", generation);
+    Numbers.require("found_at_ms", foundAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
   }
 }

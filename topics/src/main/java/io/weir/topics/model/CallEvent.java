@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +50,7 @@ public record CallEvent(
     @Nullable Settlement settlement) {
 
   private static final long FNV_PRIME = 0x100000001b3L;
+  private static final int FINGERPRINT_BYTES = 16;
 
   /** The meter of a call that names none. */
   public static final String DEFAULT_METER = "calls";
@@ -152,13 +158,22 @@ public record CallEvent(
   }
 
   /**
-   * Tells this call from others under its id: a retry has the same endpoint, meter and cost. FNV-1a
-   * (64 bit) over them.
+   * Tells this call from others under its id: a retry has the same endpoint, meter and cost. The
+   * first 128 bits of SHA-256 (FIPS 180-4) over them, in Base64: whoever chooses the endpoint must
+   * not be able to find two calls with one fingerprint.
    */
-  public long fingerprint() {
-    long hash = fnv(0xcbf29ce484222325L, endpoint);
-    hash = fnv((hash ^ '\n') * FNV_PRIME, meter);
-    return (hash ^ cost) * FNV_PRIME;
+  public String fingerprint() {
+    MessageDigest sha256;
+    try {
+      sha256 = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java platform has SHA-256", impossible);
+    }
+    // no name holds a line feed
+    sha256.update((endpoint + '\n' + meter + '\n' + cost).getBytes(StandardCharsets.UTF_8));
+    return Base64.getEncoder()
+        .withoutPadding()
+        .encodeToString(Arrays.copyOf(sha256.digest(), FINGERPRINT_BYTES));
   }
 
   private static long fnv(long hash, String text) {
