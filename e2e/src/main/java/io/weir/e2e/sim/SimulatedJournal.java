@@ -134,11 +134,7 @@ final class SimulatedJournal implements Journal {
   @Override
   public void begin(JournalIdentity next, List<Seal> seals) {
     for (int partition = 0; partition < partitions.size(); partition++) {
-      Found found = found(partition);
-      partitions.get(partition).linesBeforeEpoch =
-          found.seals().isEmpty()
-              ? found.ackedLines()
-              : found.seals().get(found.seals().size() - 1).linesThrough();
+      partitions.get(partition).linesBeforeEpoch = found(partition).sealedLines();
     }
     for (Seal seal : seals) {
       Lines lines = partitions.get(seal.partition());

@@ -21,6 +21,9 @@ import org.slf4j.LoggerFactory;
  */
 final class GroupCommit {
   /** Bounds one write, and with it how long the caller that makes it works for others. */
+  private static final Append.Outcome UNFINISHED =
+      new Append.NotKept(Reason.WRITE_FAILED, "the write did not end");
+
   private static final int MAX_GROUP_LINES = 1_000;
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
@@ -177,7 +180,7 @@ final class GroupCommit {
       chunks.addAll(lane.chunks());
     }
     // also when the journal fails in a way that nobody expects, nobody is told that it was kept
-    Append.Outcome outcome = new Append.NotKept(Reason.WRITE_FAILED, "the write did not end");
+    Append.Outcome outcome = UNFINISHED;
     try {
       journal.append(chunks);
       outcome = Append.Kept.KEPT;

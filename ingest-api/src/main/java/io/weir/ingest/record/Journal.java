@@ -77,17 +77,17 @@ public interface Journal extends AutoCloseable {
     }
 
     /** Number of the last batch that is sealed. */
-    long sealedBatches() {
+    public long sealedBatches() {
       return seals.isEmpty() ? ackedBatches : seals.get(seals.size() - 1).batchSequence();
     }
 
     /** Lines in batches that are sealed. */
-    long sealedLines() {
+    public long sealedLines() {
       return seals.isEmpty() ? ackedLines : seals.get(seals.size() - 1).linesThrough();
     }
 
     /** Promise of the last batch that is sealed. */
-    long sealedPromiseEpochMillis() {
+    public long sealedPromiseEpochMillis() {
       return seals.isEmpty()
           ? promiseEpochMillis
           : seals.get(seals.size() - 1).lowWatermarkEpochMillis();

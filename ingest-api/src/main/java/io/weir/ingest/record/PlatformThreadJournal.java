@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
  * disk takes, and the same few carry the thread that asks the decision cache. With as many carriers
  * as processors, a disk that stalls would keep every call of the node from being decided.
  */
-final class PlatformThreadJournal implements Journal {
-  private final Journal journal;
+final class PlatformThreadJournal extends ForwardingJournal {
   private final ExecutorService writer =
       Executors.newSingleThreadExecutor(
           work -> {
@@ -27,7 +26,7 @@ final class PlatformThreadJournal implements Journal {
           });
 
   PlatformThreadJournal(Journal journal) {
-    this.journal = journal;
+    super(journal);
   }
 
   @Override
@@ -35,7 +34,7 @@ final class PlatformThreadJournal implements Journal {
     Future<?> writing =
         writer.submit(
             () -> {
-              journal.append(chunks);
+              super.append(chunks);
               return chunks.size();
             });
     Throwable failure = failureOf(writing);
@@ -73,55 +72,10 @@ final class PlatformThreadJournal implements Journal {
     }
   }
 
-  @Override
-  public JournalIdentity identity() {
-    return journal.identity();
-  }
-
-  @Override
-  public boolean isNew() {
-    return journal.isNew();
-  }
-
-  @Override
-  public boolean mayLackItsEnd() {
-    return journal.mayLackItsEnd();
-  }
-
-  @Override
-  public void begin(JournalIdentity next, List<Seal> seals) throws JournalException {
-    journal.begin(next, seals);
-  }
-
-  @Override
-  public Found found(int partition) throws JournalException {
-    return journal.found(partition);
-  }
-
-  @Override
-  public void seal(List<Seal> seals) throws JournalException {
-    journal.seal(seals);
-  }
-
-  @Override
-  public byte[] read(Seal seal) throws JournalException {
-    return journal.read(seal);
-  }
-
-  @Override
-  public void acknowledge(List<Seal> seals) throws JournalException {
-    journal.acknowledge(seals);
-  }
-
-  @Override
-  public void trim() throws JournalException {
-    journal.trim();
-  }
-
   /** Ends the thread and closes the journal; nobody appends any more. */
   @Override
   public void close() {
     writer.shutdown();
-    journal.close();
+    super.close();
   }
 }

@@ -5,39 +5,13 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A journal over memory that cannot be written while the test says so. */
-final class FailingJournal implements Journal {
-  private final Journal journal;
+final class FailingJournal extends ForwardingJournal {
   volatile boolean failsToAppend;
   volatile boolean failsToSeal;
   private final AtomicInteger refusedSeals = new AtomicInteger();
 
   FailingJournal(Journal journal) {
-    this.journal = journal;
-  }
-
-  @Override
-  public JournalIdentity identity() {
-    return journal.identity();
-  }
-
-  @Override
-  public boolean isNew() {
-    return journal.isNew();
-  }
-
-  @Override
-  public boolean mayLackItsEnd() {
-    return journal.mayLackItsEnd();
-  }
-
-  @Override
-  public void begin(JournalIdentity next, List<Seal> seals) throws JournalException {
-    journal.begin(next, seals);
-  }
-
-  @Override
-  public Found found(int partition) throws JournalException {
-    return journal.found(partition);
+    super(journal);
   }
 
   @Override
@@ -45,7 +19,7 @@ final class FailingJournal implements Journal {
     if (failsToAppend) {
       throw new JournalException("the journal cannot be written: no space left on device");
     }
-    journal.append(chunks);
+    super.append(chunks);
   }
 
   @Override
@@ -54,31 +28,11 @@ final class FailingJournal implements Journal {
       refusedSeals.incrementAndGet();
       throw new JournalException("the journal cannot be written: no space left on device");
     }
-    journal.seal(seals);
-  }
-
-  @Override
-  public byte[] read(Seal seal) throws JournalException {
-    return journal.read(seal);
-  }
-
-  @Override
-  public void acknowledge(List<Seal> seals) throws JournalException {
-    journal.acknowledge(seals);
-  }
-
-  @Override
-  public void trim() throws JournalException {
-    journal.trim();
+    super.seal(seals);
   }
 
   /** How often it could not seal. */
   int refusedSeals() {
     return refusedSeals.get();
-  }
-
-  @Override
-  public void close() {
-    journal.close();
   }
 }

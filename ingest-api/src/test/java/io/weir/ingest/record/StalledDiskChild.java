@@ -18,12 +18,12 @@ final class StalledDiskChild {
   private StalledDiskChild() {}
 
   /** Reads of a pipe that nobody writes to: a system call that does not come back. */
-  private static final class StalledJournal implements Journal {
-    private final Journal journal = new MemoryJournal(new JournalIdentity("n1", 1, 1));
+  private static final class StalledJournal extends ForwardingJournal {
     private final String pipe;
     private final CountDownLatch appending = new CountDownLatch(1);
 
     StalledJournal(String pipe) {
+      super(new MemoryJournal(new JournalIdentity("n1", 1, 1)));
       this.pipe = pipe;
     }
 
@@ -35,56 +35,6 @@ final class StalledDiskChild {
       } catch (IOException broken) {
         throw new JournalException("the pipe cannot be read: " + broken.getMessage());
       }
-    }
-
-    @Override
-    public JournalIdentity identity() {
-      return journal.identity();
-    }
-
-    @Override
-    public boolean isNew() {
-      return journal.isNew();
-    }
-
-    @Override
-    public boolean mayLackItsEnd() {
-      return journal.mayLackItsEnd();
-    }
-
-    @Override
-    public void begin(JournalIdentity next, List<Seal> seals) throws JournalException {
-      journal.begin(next, seals);
-    }
-
-    @Override
-    public Found found(int partition) throws JournalException {
-      return journal.found(partition);
-    }
-
-    @Override
-    public void seal(List<Seal> seals) throws JournalException {
-      journal.seal(seals);
-    }
-
-    @Override
-    public byte[] read(Seal seal) throws JournalException {
-      return journal.read(seal);
-    }
-
-    @Override
-    public void acknowledge(List<Seal> seals) throws JournalException {
-      journal.acknowledge(seals);
-    }
-
-    @Override
-    public void trim() throws JournalException {
-      journal.trim();
-    }
-
-    @Override
-    public void close() {
-      journal.close();
     }
   }
 

@@ -11,7 +11,6 @@ import io.weir.topics.model.Correction.Cause;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -373,7 +372,7 @@ final class BucketBook {
       }
     }
     boolean isLast = rows.size() < CHUNK_ROWS;
-    recoverFrom = isLast ? null : behind(rows.get(rows.size() - 1).key());
+    recoverFrom = isLast ? null : ByteStore.behind(rows.get(rows.size() - 1).key());
     return false;
   }
 
@@ -488,10 +487,5 @@ final class BucketBook {
   /** The key of a bucket in the store. */
   static byte[] key(String bucket) {
     return ("b" + bucket).getBytes(StandardCharsets.UTF_8);
-  }
-
-  /** The least key that is greater. */
-  private static byte[] behind(byte[] key) {
-    return Arrays.copyOf(key, key.length + 1);
   }
 }

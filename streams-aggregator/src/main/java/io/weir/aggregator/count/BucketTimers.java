@@ -55,14 +55,9 @@ final class BucketTimers {
       long at = key.getLong();
       due.add(new Timer(at, StandardCharsets.UTF_8.decode(key).toString()));
       store.delete(entry.key());
-      from = behind(entry.key());
+      from = ByteStore.behind(entry.key());
     }
     return due;
-  }
-
-  /** The least key that is greater. */
-  private static byte[] behind(byte[] key) {
-    return Arrays.copyOf(key, key.length + 1);
   }
 
   private static byte[] key(long atMillis, String bucket) {

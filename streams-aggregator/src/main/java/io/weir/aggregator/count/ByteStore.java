@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,11 @@ public interface ByteStore {
    * @param maxEntries most entries to return
    */
   List<Entry> scan(byte[] from, byte[] to, int maxEntries);
+
+  /** The least key that is greater: where a scan goes on. */
+  static byte[] behind(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
+  }
 
   /**
    * A key and its value.

@@ -3,7 +3,6 @@ package io.weir.aggregator.count;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -41,7 +40,7 @@ final class DepartedNodes {
     lookFrom =
         entries.size() < LOOKED_AT_FOR_EACH
             ? FIRST_KEY
-            : behind(entries.get(entries.size() - 1).key());
+            : ByteStore.behind(entries.get(entries.size() - 1).key());
   }
 
   /** Takes a journal out again, since a record of it has come; null when it is not known. */
@@ -53,11 +52,6 @@ final class DepartedNodes {
     }
     store.delete(key);
     return NodeTrackBytes.decode(value);
-  }
-
-  /** The least key that is greater. */
-  private static byte[] behind(byte[] key) {
-    return Arrays.copyOf(key, key.length + 1);
   }
 
   private static byte[] key(String node, long epoch) {

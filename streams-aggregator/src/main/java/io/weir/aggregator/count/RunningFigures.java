@@ -3,7 +3,6 @@ package io.weir.aggregator.count;
 
 import io.weir.topics.model.PartitionProgress;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.function.Supplier;
@@ -88,7 +87,7 @@ final class RunningFigures {
           publish(row);
         }
       }
-      republishFrom = rows.isEmpty() ? null : behind(rows.get(rows.size() - 1).keyBytes);
+      republishFrom = rows.isEmpty() ? null : ByteStore.behind(rows.get(rows.size() - 1).keyBytes);
     }
     return true;
   }
@@ -98,10 +97,5 @@ final class RunningFigures {
     if (!row.closed) {
       output.state(row.running(settings.windowMillis()), state.appendEpochMillis);
     }
-  }
-
-  /** The least key that is greater. */
-  private static byte[] behind(byte[] key) {
-    return Arrays.copyOf(key, key.length + 1);
   }
 }
