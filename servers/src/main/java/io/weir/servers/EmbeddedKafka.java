@@ -15,7 +15,9 @@ import kafka.server.KafkaRaftServer;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.bootstrap.BootstrapDirectory;
 import org.apache.kafka.metadata.storage.Formatter;
+import org.apache.kafka.server.common.MetadataVersion;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,6 +60,8 @@ public final class EmbeddedKafka implements AutoCloseable {
       try {
         KafkaNode node = KafkaNode.alone(Uuid.randomUuid().toString(), brokerPort, Ports.free());
         return new EmbeddedKafka(startOnce(folder, node, Map.of()), brokerPort);
+      } catch (ServerStartException refused) {
+        throw refused;
       } catch (Exception failed) {
         last = failed;
       }
@@ -113,6 +117,7 @@ public final class EmbeddedKafka implements AutoCloseable {
           .setIgnoreFormatted(false)
           .run();
     }
+    refuseDataOfNewerKafka(folder);
     Map<String, String> properties = new HashMap<>(node.properties(folder));
     properties.putAll(others);
     KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(properties, false), Time.SYSTEM);
@@ -123,6 +128,19 @@ public final class EmbeddedKafka implements AutoCloseable {
       throw failed;
     }
     return server;
+  }
+
+  /** A broker that meets data of a newer one asks to end the process and names another cause. */
+  private static void refuseDataOfNewerKafka(Path folder) throws Exception {
+    int written =
+        new BootstrapDirectory(folder.toString()).read().featureLevel(MetadataVersion.FEATURE_NAME);
+    int known = MetadataVersion.latestProduction().featureLevel();
+    if (written > known) {
+      throw new ServerStartException(
+          ("the data in %s were written by a newer Kafka (metadata.version %d, this one reads up to"
+                  + " %d); set WEIR_DATA to another folder")
+              .formatted(folder, written, known));
+    }
   }
 
   /**

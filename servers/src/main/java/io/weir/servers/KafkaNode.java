@@ -88,9 +88,6 @@ public record KafkaNode(
     properties.put("share.coordinator.state.topic.replication.factor", Integer.toString(replicas));
     properties.put("share.coordinator.state.topic.min.isr", Integer.toString(inSync));
     properties.put("group.initial.rebalance.delay.ms", "0");
-    // how often open transactions are timed out stays at 10 s: a broker that does so within a
-    // second
-    // of its start, before the group's offsets are loaded, can leave one open for ever
     properties.put("broker.session.timeout.ms", Integer.toString(SESSION_TIMEOUT_MILLIS));
     properties.put("broker.heartbeat.interval.ms", Integer.toString(SESSION_TIMEOUT_MILLIS / 3));
     properties.put("log.cleaner.dedupe.buffer.size", Integer.toString(8 * 1024 * 1024));

@@ -16,7 +16,12 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.metadata.bootstrap.BootstrapDirectory;
+import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.MetadataVersion;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -59,6 +64,27 @@ final class ServersIT {
       redis.kill();
       Await.until("the end of the server", () -> !redis.isAlive());
     }
+  }
+
+  @Test
+  void kafka_dataOfANewerOne_isRefusedAndNamesTheFolder() throws Exception {
+    EmbeddedKafka.start(folder, 0).close();
+    BootstrapDirectory bootstrap = new BootstrapDirectory(folder.toString());
+    Files.delete(folder.resolve(BootstrapDirectory.BINARY_BOOTSTRAP_FILENAME));
+    FeatureLevelRecord newer =
+        new FeatureLevelRecord()
+            .setName(MetadataVersion.FEATURE_NAME)
+            .setFeatureLevel(Short.MAX_VALUE);
+    bootstrap.writeBinaryFile(
+        BootstrapMetadata.fromRecords(
+            List.of(new ApiMessageAndVersion(newer, (short) 0)), "a newer Kafka"));
+
+    ServerStartException refused =
+        assertThrows(ServerStartException.class, () -> EmbeddedKafka.start(folder, 0));
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains(folder.toString()), message);
+    assertTrue(message.contains("newer Kafka"), message);
   }
 
   @Test

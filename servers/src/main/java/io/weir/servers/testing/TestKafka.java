@@ -118,7 +118,7 @@ public abstract sealed class TestKafka implements AutoCloseable {
   }
 
   private static final class InContainer extends TestKafka {
-    private static final String IMAGE = "apache/kafka:4.3.1";
+    private static final String IMAGE = "apache/kafka:4.2.2";
 
     private final GenericContainer<?> container;
     private final int hostPort;

@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Refuses to go on behind records that were skipped. Safe for threads.
  *
- * <p>When a transaction cannot be committed, Kafka Streams 4.3.1 makes the task anew but leaves the
+ * <p>When a transaction cannot be committed, Kafka Streams makes the task anew but leaves the
  * consumer where it stood: the records of the aborted transaction, and those that were fetched
  * already, are never taken. The next record shows it by its offset. The thread then dies before
  * anything is committed, and its successor begins at the offset that was committed last. Offsets

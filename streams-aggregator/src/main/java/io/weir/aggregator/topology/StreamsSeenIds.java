@@ -25,9 +25,9 @@ final class StreamsSeenIds implements SeenIds {
   }
 
   /**
-   * Writes an entry of no meaning. Kafka Streams 4.3.1 takes a window store nothing was ever
-   * written to for corrupt when the process starts again, and then restores all stores of the
-   * partition from their changelogs.
+   * Writes an entry of no meaning. Kafka Streams takes a window store nothing was ever written to
+   * for corrupt when the process starts again, and then restores all stores of the partition from
+   * their changelogs.
    */
   void mark(long appendEpochMillis) {
     see(MARK, "", appendEpochMillis);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers;
+
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import io.weir.testing.Await;
+import io.weir.testing.ChildJvm;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A broker is killed with -9 between the decision to commit and the markers that say so, and
+ * started again over its data: the markers are written, and no partition stays unreadable.
+ *
+ * <p>Brokers 4.3.0 to 4.4.0 take a partition whose leader is away for one that is deleted, and note
+ * the transaction as complete without its marker (KAFKA-20734). The only broker of a cluster leads
+ * nothing for a moment of every start.
+ */
+final class KilledBrokerIT {
+  private static final int ROUNDS = 3;
+  private static final int PRODUCERS = 6;
+  private static final int COMMITS_A_ROUND = 300;
+  private static final int PARTITIONS = 4;
+  private static final String TOPIC = "counted";
+
+  @TempDir private Path folder;
+
+  @Test
+  void killedWhileItCommits_writesTheMarkersAfterItsNextStart() throws Exception {
+    for (int round = 1; round <= ROUNDS; round++) {
+      runAndKill();
+      try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0);
+          Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+        for (int i = 0; i < PRODUCERS; i++) {
+          try (KafkaProducer<byte[], byte[]> successor = producer(kafka, i)) {
+            successor.initTransactions();
+          }
+        }
+        Await.until(
+            "every transaction to end after kill " + round,
+            () ->
+                ends(admin, IsolationLevel.READ_COMMITTED)
+                    .equals(ends(admin, IsolationLevel.READ_UNCOMMITTED)));
+      }
+    }
+  }
+
+  private void runAndKill() throws IOException, InterruptedException {
+    Process child =
+        new ProcessBuilder(ChildJvm.command("512m", Child.class, folder.toString()))
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
+      int commits = 0;
+      while (commits < COMMITS_A_ROUND) {
+        String line = lines.readLine();
+        assertNotNull(line, "the broker's process ended by itself");
+        commits += line.equals("committed") ? 1 : 0;
+      }
+    } finally {
+      child.destroyForcibly();
+      child.waitFor();
+    }
+  }
+
+  /** Where each partition ends for a reader: before a transaction that is open, for one of them. */
+  private static Map<TopicPartition, Long> ends(Admin admin, IsolationLevel reader)
+      throws Exception {
+    Map<TopicPartition, OffsetSpec> partitions =
+        List.of(TOPIC, "__consumer_offsets").stream()
+            .flatMap(
+                topic -> IntStream.range(0, PARTITIONS).mapToObj(i -> new TopicPartition(topic, i)))
+            .collect(Collectors.toMap(Function.identity(), partition -> OffsetSpec.latest()));
+    return admin
+        .listOffsets(partitions, new ListOffsetsOptions(reader))
+        .all()
+        .get()
+        .entrySet()
+        .stream()
+        .collect(Collectors.toMap(Map.Entry::getKey, entry -> offset(entry.getValue())));
+  }
+
+  private static long offset(ListOffsetsResultInfo info) {
+    return Objects.requireNonNull(info).offset();
+  }
+
+  private static KafkaProducer<byte[], byte[]> producer(EmbeddedKafka kafka, int number) {
+    return new KafkaProducer<>(
+        Map.of(
+            "bootstrap.servers",
+            kafka.bootstrapServers(),
+            "transactional.id",
+            "committer-" + number),
+        new ByteArraySerializer(),
+        new ByteArraySerializer());
+  }
+
+  /** A broker in a process of its own, and producers that commit without a pause. */
+  static final class Child {
+    private Child() {}
+
+    /** Starts it over a folder; says {@code committed} after each commit. */
+    public static void main(String[] args) throws Exception {
+      EmbeddedKafka kafka = EmbeddedKafka.start(Path.of(args[0]), 0);
+      try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+        if (!admin.listTopics().names().get().contains(TOPIC)) {
+          admin.createTopics(List.of(new NewTopic(TOPIC, PARTITIONS, (short) 1))).all().get();
+        }
+      }
+      List<Thread> committers = new ArrayList<>();
+      for (int i = 0; i < PRODUCERS; i++) {
+        int number = i;
+        committers.add(new Thread(() -> commitForever(kafka, number)));
+      }
+      committers.forEach(Thread::start);
+      for (Thread committer : committers) {
+        committer.join();
+      }
+    }
+
+    private static void commitForever(EmbeddedKafka kafka, int number) {
+      try (KafkaProducer<byte[], byte[]> producer = producer(kafka, number)) {
+        producer.initTransactions();
+        for (long i = 1; i < Long.MAX_VALUE; i++) {
+          producer.beginTransaction();
+          for (int partition = 0; partition < PARTITIONS; partition++) {
+            producer.send(new ProducerRecord<>(TOPIC, partition, null, new byte[8]));
+          }
+          producer.sendOffsetsToTransaction(
+              Map.of(new TopicPartition(TOPIC, 0), new OffsetAndMetadata(i)),
+              new ConsumerGroupMetadata("group-" + number));
+          producer.commitTransaction();
+          System.out.println("committed");
+        }
+      }
+    }
+  }
+}
