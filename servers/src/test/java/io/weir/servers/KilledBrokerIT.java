@@ -14,6 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -22,13 +26,16 @@ import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
-import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -120,6 +127,13 @@ final class KilledBrokerIT {
         new ByteArraySerializer());
   }
 
+  private static KafkaConsumer<byte[], byte[]> consumer(EmbeddedKafka kafka, int number) {
+    return new KafkaConsumer<>(
+        Map.of("bootstrap.servers", kafka.bootstrapServers(), "group.id", "group-" + number),
+        new ByteArrayDeserializer(),
+        new ByteArrayDeserializer());
+  }
+
   /** A broker in a process of its own, and producers that commit without a pause. */
   static final class Child {
     private Child() {}
@@ -132,32 +146,36 @@ final class KilledBrokerIT {
           admin.createTopics(List.of(new NewTopic(TOPIC, PARTITIONS, (short) 1))).all().get();
         }
       }
-      List<Thread> committers = new ArrayList<>();
+      ExecutorService committers = Executors.newFixedThreadPool(PRODUCERS);
+      List<Callable<@Nullable Void>> commits = new ArrayList<>();
       for (int i = 0; i < PRODUCERS; i++) {
         int number = i;
-        committers.add(new Thread(() -> commitForever(kafka, number)));
+        commits.add(() -> commitForever(kafka, number));
       }
-      committers.forEach(Thread::start);
-      for (Thread committer : committers) {
-        committer.join();
-      }
+      committers.invokeAll(commits);
     }
 
-    private static void commitForever(EmbeddedKafka kafka, int number) {
-      try (KafkaProducer<byte[], byte[]> producer = producer(kafka, number)) {
+    private static @Nullable Void commitForever(EmbeddedKafka kafka, int number) throws Exception {
+      try (KafkaProducer<byte[], byte[]> producer = producer(kafka, number);
+          KafkaConsumer<byte[], byte[]> group = consumer(kafka, number)) {
         producer.initTransactions();
         for (long i = 1; i < Long.MAX_VALUE; i++) {
           producer.beginTransaction();
+          List<Future<RecordMetadata>> sent = new ArrayList<>();
           for (int partition = 0; partition < PARTITIONS; partition++) {
-            producer.send(new ProducerRecord<>(TOPIC, partition, null, new byte[8]));
+            sent.add(producer.send(new ProducerRecord<>(TOPIC, partition, null, new byte[8])));
+          }
+          for (Future<RecordMetadata> each : sent) {
+            each.get();
           }
           producer.sendOffsetsToTransaction(
               Map.of(new TopicPartition(TOPIC, 0), new OffsetAndMetadata(i)),
-              new ConsumerGroupMetadata("group-" + number));
+              group.groupMetadata());
           producer.commitTransaction();
           System.out.println("committed");
         }
       }
+      return null;
     }
   }
 }
