@@ -203,6 +203,7 @@ final class Counter {
             case LEDGER -> world.kafka().ledger(partition);
             case STATES -> world.kafka().states(partition);
             case CORRECTIONS -> world.kafka().corrections(partition);
+            case SETTLEMENTS -> world.kafka().settlements(partition);
             case QUARANTINE -> world.kafka().quarantine(partition);
           };
       log.append(out.key().getBytes(StandardCharsets.UTF_8), out.value(), out.headers());

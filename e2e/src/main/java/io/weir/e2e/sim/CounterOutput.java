@@ -7,12 +7,14 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.PartitionAccuracyCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.SettlementVerdictCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -28,6 +30,7 @@ final class CounterOutput implements CountOutput {
     LEDGER,
     STATES,
     CORRECTIONS,
+    SETTLEMENTS,
     QUARANTINE
   }
 
@@ -94,6 +97,15 @@ final class CounterOutput implements CountOutput {
         CorrectionCodec.restoredKey(restored.partition()),
         CorrectionCodec.encode(restored),
         CorrectionCodec.RESTORED_TYPE);
+  }
+
+  @Override
+  public void settled(SettlementVerdict verdict, long timestampEpochMillis) {
+    add(
+        Target.SETTLEMENTS,
+        verdict.client(),
+        SettlementVerdictCodec.encode(verdict),
+        SettlementVerdictCodec.TYPE);
   }
 
   @Override

@@ -14,6 +14,7 @@ final class Kafka {
   private final List<SimulatedLog> ledger;
   private final List<SimulatedLog> states;
   private final List<SimulatedLog> corrections;
+  private final List<SimulatedLog> settlements;
   private final List<SimulatedLog> quarantine;
   private final Set<String> cutOff = new HashSet<>();
   private boolean away;
@@ -24,6 +25,7 @@ final class Kafka {
     this.ledger = topic(partitions);
     this.states = topic(partitions);
     this.corrections = topic(partitions);
+    this.settlements = topic(partitions);
     this.quarantine = topic(partitions);
   }
 
@@ -54,6 +56,10 @@ final class Kafka {
 
   SimulatedLog corrections(int partition) {
     return corrections.get(partition);
+  }
+
+  SimulatedLog settlements(int partition) {
+    return settlements.get(partition);
   }
 
   SimulatedLog quarantine(int partition) {

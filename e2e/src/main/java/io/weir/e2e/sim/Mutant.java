@@ -16,6 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,30 +42,21 @@ enum Mutant implements Edges {
   FORGET_CALLER_IDS("an id of a caller is new each time") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
-      return withIds(
-          real,
-          (key, print, at) -> isSettled(key) ? real.ids().see(key, print, at) : SeenIds.Seen.NEW);
+      return withIds(real, key -> !isSettled(key));
     }
   },
 
   SETTLE_TWICE("a second settlement of a call counts, too") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
-      return withIds(
-          real,
-          (key, print, at) -> isSettled(key) ? SeenIds.Seen.NEW : real.ids().see(key, print, at));
+      return withIds(real, Mutant::isSettled);
     }
   },
 
   COUNT_BEFORE_DEDUPE("an id is looked up before the one counted just before is remembered") {
     @Override
     public Stores stores(Stores real, TransactionalStore ids) {
-      return withIds(
-          real,
-          (key, print, at) -> {
-            SeenIds.Seen seen = real.ids().see(key, print, at);
-            return ids.isUncommitted(key) ? SeenIds.Seen.NEW : seen;
-          });
+      return withIds(real, ids::isUncommitted);
     }
   },
 
@@ -285,8 +277,26 @@ enum Mutant implements Edges {
     return idKey[0] == 2 << 1;
   }
 
-  private static Stores withIds(Stores real, SeenIds ids) {
-    return new Stores(real.open(), real.closed(), real.progress(), real.buckets(), ids);
+  private static Stores withIds(Stores real, Predicate<byte[]> forgotten) {
+    return new Stores(
+        real.open(),
+        real.closed(),
+        real.progress(),
+        real.buckets(),
+        new ForgetfulIds(real.ids(), forgotten));
+  }
+
+  /** Ids of which some are never found. */
+  private record ForgetfulIds(SeenIds real, Predicate<byte[]> forgotten) implements SeenIds {
+    @Override
+    public @Nullable String find(byte[] key, long appendEpochMillis) {
+      return forgotten.test(key) ? null : real.find(key, appendEpochMillis);
+    }
+
+    @Override
+    public void remember(byte[] key, String text, long appendEpochMillis) {
+      real.remember(key, text, appendEpochMillis);
+    }
   }
 
   private static BucketState with(BucketState state, long version, long chargedTokens) {

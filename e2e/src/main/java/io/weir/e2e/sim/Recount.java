@@ -2,8 +2,15 @@
 package io.weir.e2e.sim;
 
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.SettlementVerdict.Outcome;
+import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageWindow;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +26,8 @@ final class Recount {
   private final TreeMap<String, Sum> rows = new TreeMap<>();
   private final Set<String> lines = new HashSet<>();
   private final Set<String> ids = new HashSet<>();
+  private final Map<String, Standing> settled = new HashMap<>();
+  private final List<SettlementVerdict> verdicts = new ArrayList<>();
 
   /** What one row of the ledger must come to. */
   static final class Sum {
@@ -50,20 +59,17 @@ final class Recount {
   Recount(List<LogLines.Line> all) {
     for (LogLines.Line line : all) {
       if (lines.add(line.position().toString())) {
-        add(line.call());
+        add(line.call(), line.position());
       }
     }
   }
 
-  private void add(CallEvent call) {
-    boolean settles = call.settlement() != null;
-    String verdict = settles ? "settled" : call.allowed() ? "allowed" : "denied";
-    boolean mayRepeat = call.idFromCaller() || settles;
-    // another endpoint, meter or cost under the same id is another call
-    String which = settles ? "" : call.endpoint() + " " + call.meter() + " " + call.cost();
-    if (mayRepeat && !ids.add(verdict + " " + call.client() + " " + call.id() + " " + which)) {
+  private void add(CallEvent call, UsagePosition position) {
+    Settlement settlement = call.settlement();
+    if (settlement != null ? !stands(call, settlement, position) : isRepeated(call)) {
       return;
     }
+    boolean settles = settlement != null;
     UsageWindow window = UsageWindow.holding(call.decidedAtEpochMillis(), Plan.WINDOW_MILLIS);
     rows.computeIfAbsent(
             name(new UsageKey(call.client(), call.meter(), call.endpoint()), window),
@@ -73,6 +79,39 @@ final class Recount {
             settles || !call.allowed() ? 0 : 1,
             settles || call.allowed() ? 0 : 1,
             call.digest());
+  }
+
+  private boolean isRepeated(CallEvent call) {
+    String verdict = call.allowed() ? "allowed" : "denied";
+    // another endpoint, meter or cost under the same id is another call
+    String which = call.endpoint() + " " + call.meter() + " " + call.cost();
+    return call.idFromCaller()
+        && !ids.add(verdict + " " + call.client() + " " + call.id() + " " + which);
+  }
+
+  /** Judges a settlement: the first one of a call that was recorded stands. */
+  private boolean stands(CallEvent call, Settlement settlement, UsagePosition position) {
+    UsagePosition place = settlement.call();
+    String refusal =
+        place == null || lines.contains(place.toString())
+            ? null
+            : "the call that is settled was not counted";
+    Standing mine = new Standing(settlement.actualCost(), position);
+    Standing before =
+        refusal == null ? settled.putIfAbsent(call.client() + " " + call.id(), mine) : null;
+    Outcome outcome =
+        refusal != null
+            ? Outcome.REFUSED
+            : before == null ? Outcome.STANDS : Outcome.SETTLED_BEFORE;
+    Standing standing = refusal != null ? null : before == null ? mine : before;
+    verdicts.add(
+        new SettlementVerdict(position, call.client(), call.id(), outcome, standing, refusal));
+    return outcome == Outcome.STANDS;
+  }
+
+  /** What must be told of each settlement, in the order of the log. */
+  List<SettlementVerdict> verdicts() {
+    return verdicts;
   }
 
   /** Names a row of the ledger. */

@@ -8,10 +8,12 @@ import io.weir.decision.correction.CorrectionRule;
 import io.weir.e2e.sim.InvariantBroken.Invariant;
 import io.weir.topics.model.Correction;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.SettlementVerdictCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -219,7 +221,9 @@ public final class Simulation {
     for (int partition = 0; partition < world.kafka().partitions(); partition++) {
       List<LogLines.Line> lines = LogLines.of(partition, world.kafka().calls(partition));
       all.addAll(lines);
-      world.ledger(partition).check(new Recount(lines).rows());
+      Recount recount = new Recount(lines);
+      world.ledger(partition).check(recount.rows());
+      checkVerdicts(recount, partition);
       PartitionProgress.Counters counters = counters(partition);
       quarantined += world.kafka().quarantine(partition).end();
       quarantinedLines += counters.quarantined();
@@ -237,6 +241,22 @@ public final class Simulation {
             + " records are in the quarantine, "
             + world.faults().badRecords()
             + " are bad");
+  }
+
+  /** Each settlement is told about once, and what is told is what the ledger did. */
+  private void checkVerdicts(Recount recount, int partition) {
+    List<SettlementVerdict> told = new ArrayList<>();
+    for (SimulatedLog.Entry entry : world.kafka().settlements(partition).all()) {
+      try {
+        told.add(SettlementVerdictCodec.decode(entry.value()));
+      } catch (MalformedRecordException malformed) {
+        throw new InvariantBroken(Invariant.BILLED, "a verdict cannot be read: " + malformed);
+      }
+    }
+    require(
+        told.equals(recount.verdicts()),
+        Invariant.BILLED,
+        "of settlements is told " + told + ", must be " + recount.verdicts());
   }
 
   private PartitionProgress.Counters counters(int partition) {

@@ -52,14 +52,14 @@ final class TransactionalStore implements ByteStore, SeenIds {
   }
 
   @Override
-  public Seen see(byte[] key, String fingerprint, long appendEpochMillis) {
-    byte[] value = fingerprint.getBytes(StandardCharsets.US_ASCII);
+  public @Nullable String find(byte[] key, long appendEpochMillis) {
     byte[] known = map.get(key);
-    if (known != null) {
-      return Arrays.equals(known, value) ? Seen.AGAIN : Seen.OF_ANOTHER;
-    }
-    put(key, value);
-    return Seen.NEW;
+    return known == null ? null : new String(known, StandardCharsets.US_ASCII);
+  }
+
+  @Override
+  public void remember(byte[] key, String text, long appendEpochMillis) {
+    put(key, text.getBytes(StandardCharsets.US_ASCII));
   }
 
   /** Whether a key was written by the transaction that is open. */

@@ -8,12 +8,18 @@ import java.util.TreeMap;
 final class Positions {
   private final TreeMap<Long, Long> lastOfRun = new TreeMap<>();
 
+  /** Whether a position was met. */
+  boolean holds(long position) {
+    Map.Entry<Long, Long> below = lastOfRun.floorEntry(position);
+    return below != null && position <= below.getValue();
+  }
+
   /** Notes a position; whether it was not met before. */
   boolean add(long position) {
-    Map.Entry<Long, Long> below = lastOfRun.floorEntry(position);
-    if (below != null && position <= below.getValue()) {
+    if (holds(position)) {
       return false;
     }
+    Map.Entry<Long, Long> below = lastOfRun.floorEntry(position);
     long first = below != null && below.getValue() == position - 1 ? below.getKey() : position;
     Long behind = lastOfRun.remove(position + 1);
     lastOfRun.put(first, behind == null ? position : behind);

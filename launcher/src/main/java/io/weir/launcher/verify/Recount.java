@@ -5,6 +5,7 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.CallLineCodec;
@@ -20,8 +21,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts calls the obvious way: every line of every batch, each position of a journal once, each
- * caller's id once, and of each id the first settlement, in the window of its call. Keeps the runs
- * of positions and every caller's id it saw in memory. Not safe for threads.
+ * caller's id once, and of each id the first settlement, in the window of its call, if that call
+ * was counted. Keeps the runs of positions and every caller's id it saw in memory. Not safe for
+ * threads.
  */
 final class Recount {
   /** How far ahead of the broker's clock a call may be dated. */
@@ -33,6 +35,7 @@ final class Recount {
   private final Map<String, Positions> journals = new HashMap<>();
   private final Map<Integer, BrokerTime> brokerTimes = new HashMap<>();
   private final Set<String> callerIds = new HashSet<>();
+  private final Set<UsagePosition> refusedLines = new HashSet<>();
   private final Map<Slot, Tally> tallies = new HashMap<>();
   private long lines;
   private long duplicates;
@@ -80,10 +83,12 @@ final class Recount {
       while (end < value.length && value[end] != '\n') {
         end++;
       }
-      if (known.add(++position)) {
-        addLine(record, value, start, end - start);
-      } else {
+      if (!known.add(++position)) {
         duplicates++;
+      } else if (!addLine(record, value, start, end - start)) {
+        refused++;
+        refusedLines.add(
+            new UsagePosition(record.partition(), header.node(), header.nodeEpoch(), position));
       }
       start = end + 1;
     }
@@ -141,7 +146,8 @@ final class Recount {
     return type != null && new String(type, StandardCharsets.UTF_8).equals(CacheLossCodec.TYPE);
   }
 
-  private void addLine(
+  /** Counts a line that is new; false when it is refused. */
+  private boolean addLine(
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       byte[] value,
       int offset,
@@ -150,8 +156,7 @@ final class Recount {
     try {
       call = CallLineCodec.decode(value, offset, length);
     } catch (MalformedRecordException notACall) {
-      refused++;
-      return;
+      return false;
     }
     BrokerTime broker = brokerTimes.get(record.partition());
     long believed = broker == null ? record.timestamp() : broker.believedEpochMillis;
@@ -159,23 +164,31 @@ final class Recount {
     if (call.decidedAtEpochMillis() - newest > MAX_AHEAD_MILLIS
         || believed - call.decidedAtEpochMillis() > latenessMillis
         || ClientPartitioner.partition(call.client(), partitions) != record.partition()) {
-      refused++;
-      return;
+      return false;
+    }
+    Settlement settlement = call.settlement();
+    if (settlement != null && !isOfCountedCall(settlement, record.partition())) {
+      return false;
     }
     long start = call.decidedAtEpochMillis() / windowMillis * windowMillis;
     Slot slot = new Slot(call.client(), call.meter(), call.endpoint(), start, record.partition());
     Tally known = tallies.get(slot);
-    Settlement settlement = call.settlement();
+    String once = call.client() + '\n' + call.id() + '\n' + verdict(call) + which(call);
+    boolean repeated = (call.idFromCaller() || settlement != null) && callerIds.contains(once);
+    if (repeated && settlement != null) {
+      duplicates++;
+      return true;
+    }
     long units = settlement != null ? settlement.actualCost() - call.cost() : billed(call);
     if (units != 0 && known != null && isOutOfRange(known.quantity + units)) {
-      refused++;
-      return;
+      return false;
     }
-    String verdict = settlement != null ? "settled" : Boolean.toString(call.allowed());
-    if ((call.idFromCaller() || settlement != null)
-        && !callerIds.add(call.client() + '\n' + call.id() + '\n' + verdict + which(call))) {
+    if (repeated) {
       duplicates++;
-      return;
+      return true;
+    }
+    if (call.idFromCaller() || settlement != null) {
+      callerIds.add(once);
     }
     Tally tally = tallies.computeIfAbsent(slot, unseen -> new Tally());
     if (settlement != null) {
@@ -188,6 +201,24 @@ final class Recount {
       tally.denied++;
     }
     tally.digest += call.digest();
+    return true;
+  }
+
+  /** A settlement that does not name its call is taken at its word. */
+  private boolean isOfCountedCall(Settlement settlement, int partition) {
+    UsagePosition call = settlement.call();
+    if (call == null) {
+      return true;
+    }
+    Positions journal = journals.get(partition + "/" + call.node() + "/" + call.nodeEpoch());
+    return call.partition() == partition
+        && journal != null
+        && journal.holds(call.line())
+        && !refusedLines.contains(call);
+  }
+
+  private static String verdict(CallEvent call) {
+    return call.settlement() != null ? "settled" : Boolean.toString(call.allowed());
   }
 
   private static long billed(CallEvent call) {

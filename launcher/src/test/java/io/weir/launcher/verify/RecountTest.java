@@ -7,6 +7,7 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
@@ -90,6 +91,22 @@ final class RecountTest {
     assertEquals(1, tally.allowed);
     assertEquals(1, recount.duplicates());
     assertEquals(call.digest() + call.settledAt(new Settlement(12, 1)).digest(), tally.digest);
+  }
+
+  @Test
+  void add_settlementOfALineThatWasNotCounted_isRefused() {
+    CallEvent future = call("future", false, 8, true, NOW + 400_000);
+    CallEvent counted = call("counted", false, 8, true, NOW);
+    recount.add(
+        batch(1, future, counted, settled(future, 1), settled(counted, 2), settled(counted, 9)));
+
+    assertEquals(3, tally().quantity);
+    assertEquals(3, recount.refused());
+  }
+
+  private static CallEvent settled(CallEvent call, long line) {
+    UsagePosition place = new UsagePosition(0, "n", 1, line);
+    return call.settledAt(new Settlement(3, NOW + 1_000, place));
   }
 
   private Tally tally() {

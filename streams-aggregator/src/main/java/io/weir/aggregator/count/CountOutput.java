@@ -6,6 +6,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageState;
 
 /**
@@ -26,6 +27,9 @@ public interface CountOutput {
 
   /** All live buckets stand before this. */
   void restored(CacheRestored restored, long timestampEpochMillis);
+
+  /** What became of a settlement. */
+  void settled(SettlementVerdict verdict, long timestampEpochMillis);
 
   /** How right the cache's decisions were. */
   void accuracy(PartitionAccuracy accuracy, long timestampEpochMillis);

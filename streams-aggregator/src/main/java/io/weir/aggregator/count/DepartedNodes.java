@@ -43,15 +43,19 @@ final class DepartedNodes {
             : ByteStore.behind(entries.get(entries.size() - 1).key());
   }
 
+  /** A journal that is kept here; null when it is not known. */
+  @Nullable NodeTrack find(String node, long epoch) {
+    byte[] value = store.get(key(node, epoch));
+    return value == null ? null : NodeTrackBytes.decode(value);
+  }
+
   /** Takes a journal out again, since a record of it has come; null when it is not known. */
   @Nullable NodeTrack remove(String node, long epoch) {
-    byte[] key = key(node, epoch);
-    byte[] value = store.get(key);
-    if (value == null) {
-      return null;
+    NodeTrack track = find(node, epoch);
+    if (track != null) {
+      store.delete(key(node, epoch));
     }
-    store.delete(key);
-    return NodeTrackBytes.decode(value);
+    return track;
   }
 
   private static byte[] key(String node, long epoch) {

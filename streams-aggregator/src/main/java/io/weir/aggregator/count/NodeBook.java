@@ -4,6 +4,7 @@ package io.weir.aggregator.count;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.State;
+import io.weir.topics.model.UsagePosition;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -71,6 +72,13 @@ final class NodeBook {
   NodeTrack.Verdict judge(BatchHeader header, long line) {
     NodeTrack track = find(header);
     return track == null ? NodeTrack.Verdict.NEW : track.judge(line);
+  }
+
+  /** Whether a line of this partition has arrived; a journal that was let go of stays so. */
+  boolean holds(UsagePosition line) {
+    NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
+    NodeTrack known = track == null ? left.find(line.node(), line.nodeEpoch()) : track;
+    return known != null && known.judge(line.line()) == NodeTrack.Verdict.SEEN;
   }
 
   private @Nullable NodeTrack find(BatchHeader header) {

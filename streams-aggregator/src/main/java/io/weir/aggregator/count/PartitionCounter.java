@@ -5,6 +5,11 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.SettlementVerdict.Outcome;
+import io.weir.topics.model.SettlementVerdict.Standing;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -28,10 +33,12 @@ public final class PartitionCounter {
   /** When this many boundaries wait, they are written before more calls are taken. */
   private static final int MAX_PENDING_CLOSES = 64;
 
-  /** Begins the key of an id that was settled; 0 and 1 begin those of calls, by their verdict. */
-  private static final int SETTLED_ID = 2;
-
   private static final String TOO_OLD = " of its journal is too old to be told apart";
+
+  private static final String NO_ROOM =
+      "quantity of the client, meter, endpoint and window would pass " + CallEvent.MAX_QUANTITY;
+
+  private static final String NOT_COUNTED = "the call that is settled was not counted";
 
   private static final byte[] CACHE_LOSS = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
 
@@ -42,6 +49,7 @@ public final class PartitionCounter {
   private final ToIntFunction<String> partitionOfClient;
   private final PartitionState state;
   private final NodeBook nodes;
+  private final SettledCalls settled;
   private final OpenRows open;
   private final Ledger ledger;
   private final RunningFigures figures;
@@ -60,7 +68,7 @@ public final class PartitionCounter {
    * @param closed rows of closed windows
    * @param progress the state of the partition and its nodes
    * @param buckets live buckets of the decision cache
-   * @param ids ids that callers chose
+   * @param ids ids that callers chose, that were settled, and lines that were refused
    */
   public record Stores(
       ByteStore open, ByteStore closed, ByteStore progress, ByteStore buckets, SeenIds ids) {}
@@ -87,6 +95,7 @@ public final class PartitionCounter {
     this.partitionOfClient = partitionOfClient;
     this.state = PartitionState.load(stores.progress(), settings);
     this.nodes = new NodeBook(settings, stores.progress());
+    this.settled = new SettledCalls(stores.ids(), nodes);
     this.open = new OpenRows(stores.open());
     this.ledger =
         new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
@@ -217,8 +226,9 @@ public final class PartitionCounter {
           refuse(value, "line " + header.linesEnd() + TOO_OLD);
           return;
         }
-        case NEW -> takeLines(value, line -> NodeTrack.Verdict.NEW);
-        case MIXED -> takeLines(value, line -> nodes.judge(header, header.linesBefore() + line));
+        case NEW -> takeLines(header, value, line -> NodeTrack.Verdict.NEW);
+        case MIXED ->
+            takeLines(header, value, line -> nodes.judge(header, header.linesBefore() + line));
       }
     }
     long promise = nodes.note(header, state.appendEpochMillis, state.beginsMidway);
@@ -232,7 +242,7 @@ public final class PartitionCounter {
    *
    * @param judge what is known of a line, by its number in the batch, from 1
    */
-  private void takeLines(byte[] value, IntFunction<NodeTrack.Verdict> judge) {
+  private void takeLines(BatchHeader header, byte[] value, IntFunction<NodeTrack.Verdict> judge) {
     for (int line = 1; line <= lines.count(); line++) {
       state.received++;
       String reason =
@@ -242,7 +252,7 @@ public final class PartitionCounter {
               yield null;
             }
             case FORGOTTEN, MIXED -> "line " + line + TOO_OLD;
-            case NEW -> takeLine(value, line);
+            case NEW -> takeLine(header, value, line);
           };
       if (reason != null) {
         state.quarantined++;
@@ -252,58 +262,128 @@ public final class PartitionCounter {
     }
   }
 
-  private @Nullable String takeLine(byte[] value, int line) {
+  /** Counts a line that is new; the reason when it is refused, else null. */
+  private @Nullable String takeLine(BatchHeader header, byte[] value, int line) {
+    UsagePosition position =
+        new UsagePosition(
+            partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
+    String reason;
     try {
-      return takeCall(reader.read(value, lines.start(line - 1), lines.end(line - 1)));
+      CallEvent event = reader.read(value, lines.start(line - 1), lines.end(line - 1));
+      Settlement settlement = event.settlement();
+      reason = settlement == null ? takeCall(event) : takeSettlement(event, settlement, position);
     } catch (MalformedRecordException malformed) {
-      return String.valueOf(malformed.getMessage());
+      reason = String.valueOf(malformed.getMessage());
     }
+    if (reason != null) {
+      settled.refused(position, state.appendEpochMillis);
+    }
+    return reason;
   }
 
-  /** Counts a call in one of the folds; the reason when it is refused, else null. */
+  /** Counts a call; the reason when it is refused, else null. */
   private @Nullable String takeCall(CallEvent call) {
-    if (!isOurs(call.client())) {
+    String misplaced = misplaced(call);
+    if (misplaced != null) {
+      return misplaced;
+    }
+    buckets.take(call); // a repeated call takes from its buckets each time
+    RowKey row = rowOf(call);
+    if (!hasRoomFor(row, call)) {
+      return NO_ROOM;
+    }
+    if (call.idFromCaller() && isRepeated(call)) {
+      drop(row);
+    } else {
+      count(row, call);
+    }
+    return null;
+  }
+
+  /**
+   * Counts a settlement if it is the first of its call and the call was counted, and tells what
+   * became of it; the reason when it is refused, else null.
+   */
+  private @Nullable String takeSettlement(
+      CallEvent event, Settlement settlement, UsagePosition position) {
+    long at = state.appendEpochMillis;
+    String reason = misplaced(event);
+    UsagePosition call = settlement.call();
+    if (reason == null && call != null && !isCounted(call)) {
+      reason = NOT_COUNTED;
+    }
+    RowKey row = rowOf(event);
+    boolean isFirst = reason != null || !settled.isSettled(event, at);
+    if (reason == null && isFirst && !hasRoomFor(row, event)) {
+      reason = NO_ROOM;
+    }
+    Standing standing = null;
+    if (reason == null && isFirst) {
+      standing = new Standing(settlement.actualCost(), position);
+      settled.settle(event, standing, at);
+      buckets.settle(event);
+      count(row, event);
+    } else if (reason == null) {
+      standing = settled.standing(event, at);
+      drop(row);
+    }
+    Outcome outcome =
+        reason != null ? Outcome.REFUSED : isFirst ? Outcome.STANDS : Outcome.SETTLED_BEFORE;
+    output.settled(
+        new SettlementVerdict(position, event.client(), event.id(), outcome, standing, reason), at);
+    return reason;
+  }
+
+  private boolean isCounted(UsagePosition call) {
+    return call.partition() == partition && settled.isCounted(call, state.appendEpochMillis);
+  }
+
+  /** Why an event cannot be in this partition at this time; null when it can. */
+  private @Nullable String misplaced(CallEvent event) {
+    if (!isOurs(event.client())) {
       return "client belongs to another partition";
     }
-    long decidedAt = call.decidedAtEpochMillis();
+    long decidedAt = event.decidedAtEpochMillis();
     long broker = Math.max(state.appendEpochMillis, state.stampEpochMillis);
     if (decidedAt > broker + CountSettings.MAX_AHEAD_MILLIS) {
       return "decided_at_ms is in the future";
     }
-    if (decidedAt < state.appendEpochMillis - settings.latenessMillis()) {
-      return "decided_at_ms is too old";
-    }
-    boolean isSettlement = call.settlement() != null;
-    if (!isSettlement) {
-      buckets.take(call); // a repeated call takes from its buckets each time
-    }
-    long start = settings.boundaryAtOrBefore(decidedAt);
-    boolean isLate = start + settings.windowMillis() <= state.boundaryEpochMillis();
-    RowKey key = new RowKey(start, call.client(), call.meter(), call.endpoint());
-    boolean hasRoom =
-        isLate ? late.hasRoomFor(key, call, ledger::quantityOf) : open.hasRoomFor(key, call);
-    if (!hasRoom) {
-      return "quantity of the client, meter, endpoint and window would pass "
-          + CallEvent.MAX_QUANTITY;
-    }
-    if ((call.idFromCaller() || isSettlement) && isRepeated(call)) {
-      state.duplicate++;
-      if (!isLate) {
-        countDuplicate(key);
-      }
-      return null;
-    }
-    if (isSettlement) {
-      buckets.settle(call); // once: the first settlement is the one
-    }
-    if (isLate) {
+    return decidedAt < state.appendEpochMillis - settings.latenessMillis()
+        ? "decided_at_ms is too old"
+        : null;
+  }
+
+  private RowKey rowOf(CallEvent event) {
+    long start = settings.boundaryAtOrBefore(event.decidedAtEpochMillis());
+    return new RowKey(start, event.client(), event.meter(), event.endpoint());
+  }
+
+  private boolean isLate(RowKey key) {
+    return key.windowStartEpochMillis() + settings.windowMillis() <= state.boundaryEpochMillis();
+  }
+
+  private boolean hasRoomFor(RowKey key, CallEvent event) {
+    return isLate(key)
+        ? late.hasRoomFor(key, event, ledger::quantityOf)
+        : open.hasRoomFor(key, event);
+  }
+
+  private void count(RowKey key, CallEvent event) {
+    if (isLate(key)) {
       state.lateAdjusted++;
-      late.add(key, call, state.offset);
+      late.add(key, event, state.offset);
     } else {
       state.counted++;
-      open.add(key, call, state.offset);
+      open.add(key, event, state.offset);
     }
-    return null;
+  }
+
+  /** Leaves an event out that says nothing new. */
+  private void drop(RowKey key) {
+    state.duplicate++;
+    if (!isLate(key)) {
+      countDuplicate(key);
+    }
   }
 
   /**
@@ -311,15 +391,20 @@ public final class PartitionCounter {
    * same id is a call of its own, and so is remembered, too.
    */
   private boolean isRepeated(CallEvent call) {
-    boolean isSettlement = call.settlement() != null;
-    String fingerprint = isSettlement ? "" : call.fingerprint();
+    SeenIds ids = stores.ids();
+    String fingerprint = call.fingerprint();
     long at = state.appendEpochMillis;
-    SeenIds.Seen seen = stores.ids().see(idKey(call).toBytes(), fingerprint, at);
-    if (seen == SeenIds.Seen.OF_ANOTHER) {
-      seen = stores.ids().see(idKey(call).text(fingerprint).toBytes(), fingerprint, at);
-      state.idConflicts += seen == SeenIds.Seen.NEW ? 1 : 0;
+    byte[] key = idKey(call).toBytes();
+    String known = ids.find(key, at);
+    if (known != null && !known.equals(fingerprint)) {
+      key = idKey(call).text(fingerprint).toBytes();
+      known = ids.find(key, at);
+      state.idConflicts += known == null ? 1 : 0;
     }
-    return seen != SeenIds.Seen.NEW;
+    if (known == null) {
+      ids.remember(key, fingerprint, at);
+    }
+    return known != null;
   }
 
   /** A repeated call is told on the row it would have been counted in, if there is one. */
@@ -339,8 +424,7 @@ public final class PartitionCounter {
   }
 
   private Packer idKey(CallEvent call) {
-    int kind = call.settlement() != null ? SETTLED_ID : call.allowed() ? 1 : 0;
-    return packer.reset().integer(kind).text(call.client()).text(call.id());
+    return packer.reset().integer(call.allowed() ? 1 : 0).text(call.client()).text(call.id());
   }
 
   private void refuse(byte[] value, String reason) {

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import org.jspecify.annotations.Nullable;
+
 /**
- * The ids that callers chose, and those that were settled, remembered for as long as a call may be
- * late.
+ * The ids that callers chose, those that were settled, and the lines that were refused, remembered
+ * for as long as a call may be late.
  */
 public interface SeenIds {
-  /** What is known of an id. */
-  enum Seen {
-    /** Nothing; now it is remembered. */
-    NEW,
-    /** It was seen, of the same call. */
-    AGAIN,
-    /** It was seen, of another call. */
-    OF_ANOTHER
-  }
+  /**
+   * What was remembered under a key first.
+   *
+   * @param key kind and names, in a form that no two of them share
+   * @param appendEpochMillis when the broker took the record that asks
+   * @return the text, in ASCII; null when nothing is remembered
+   */
+  @Nullable String find(byte[] key, long appendEpochMillis);
 
   /**
-   * Remembers an id.
+   * Remembers a text under a key of which nothing is known.
    *
-   * @param key kind (denied, allowed, settled), client and id, in a form that no two of them share
-   * @param fingerprint of the call that has the id now, in ASCII; empty when it does not matter
-   * @param appendEpochMillis when the broker took the call
+   * @param appendEpochMillis when the broker took the record that is remembered
    */
-  Seen see(byte[] key, String fingerprint, long appendEpochMillis);
+  void remember(byte[] key, String text, long appendEpochMillis);
 }

@@ -20,7 +20,7 @@ import org.apache.kafka.streams.state.WindowStore;
 
 /**
  * The application {@code meter-core}: from the calls topic to the ledger, the state topic and the
- * quarantine, exactly once.
+ * others, exactly once.
  */
 public final class MeterTopology implements Supplier<Topology> {
   /** The store of live buckets, for queries; see {@code BucketTrackBytes}. */
@@ -79,6 +79,7 @@ public final class MeterTopology implements Supplier<Topology> {
     addSink(topology, ResourceNames.LEDGER_SINK, Topics.LEDGER.name());
     addSink(topology, ResourceNames.STATE_SINK, Topics.STATE.name());
     addSink(topology, ResourceNames.CORRECTIONS_SINK, Topics.CORRECTIONS.name());
+    addSink(topology, ResourceNames.SETTLEMENTS_SINK, Topics.SETTLEMENTS.name());
     addSink(topology, ResourceNames.QUARANTINE_SINK, Topics.QUARANTINE.name());
     return topology;
   }

@@ -15,6 +15,7 @@ final class ResourceNames {
   static final String LEDGER_SINK = "ledger";
   static final String STATE_SINK = "state";
   static final String CORRECTIONS_SINK = "corrections";
+  static final String SETTLEMENTS_SINK = "settlements";
   static final String QUARANTINE_SINK = "quarantine";
 
   /** Rows of open windows, by window start and names. */
@@ -29,7 +30,7 @@ final class ResourceNames {
   /** Live buckets of the decision cache, by key. */
   static final String BUCKETS_STORE = "buckets";
 
-  /** Ids that callers chose, for as long as calls may be late. */
+  /** Ids that callers chose or settled, and refused lines, for as long as calls may be late. */
   static final String CALLER_IDS_STORE = "caller-ids";
 
   /** Reads the state topic. */

@@ -9,6 +9,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -16,6 +17,7 @@ import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.PartitionAccuracyCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.SettlementVerdictCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -57,6 +59,7 @@ final class SinkOutput implements CountOutput {
   private static final byte[] ACCURACY = utf8(PartitionAccuracyCodec.TYPE);
   private static final byte[] CORRECTION = utf8(CorrectionCodec.TYPE);
   private static final byte[] RESTORED = utf8(CorrectionCodec.RESTORED_TYPE);
+  private static final byte[] SETTLED = utf8(SettlementVerdictCodec.TYPE);
 
   private final ProcessorContext<PlacedKey, byte[]> context;
   private final int partition;
@@ -136,6 +139,16 @@ final class SinkOutput implements CountOutput {
         timestampEpochMillis,
         typed(RESTORED),
         ResourceNames.CORRECTIONS_SINK);
+  }
+
+  @Override
+  public void settled(SettlementVerdict verdict, long timestampEpochMillis) {
+    forward(
+        utf8(verdict.client()),
+        SettlementVerdictCodec.encode(verdict),
+        timestampEpochMillis,
+        typed(SETTLED),
+        ResourceNames.SETTLEMENTS_SINK);
   }
 
   @Override

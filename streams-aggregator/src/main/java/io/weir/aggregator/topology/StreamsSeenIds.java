@@ -3,10 +3,10 @@ package io.weir.aggregator.topology;
 
 import io.weir.aggregator.count.SeenIds;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.streams.state.WindowStoreIterator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ids in a window store, under the time the broker took them: time there only moves forward, so
@@ -30,21 +30,21 @@ final class StreamsSeenIds implements SeenIds {
    * their changelogs.
    */
   void mark(long appendEpochMillis) {
-    see(MARK, "", appendEpochMillis);
+    if (find(MARK, appendEpochMillis) == null) {
+      remember(MARK, "", appendEpochMillis);
+    }
   }
 
   @Override
-  public Seen see(byte[] key, String fingerprint, long appendEpochMillis) {
-    byte[] value = fingerprint.getBytes(StandardCharsets.US_ASCII);
-    Bytes id = Bytes.wrap(key);
+  public @Nullable String find(byte[] key, long appendEpochMillis) {
     long from = Math.max(0, appendEpochMillis - retentionMillis);
-    try (WindowStoreIterator<byte[]> seen = store.fetch(id, from, appendEpochMillis)) {
-      if (seen.hasNext()) {
-        byte[] known = seen.next().value;
-        return Arrays.equals(known, value) ? Seen.AGAIN : Seen.OF_ANOTHER;
-      }
+    try (WindowStoreIterator<byte[]> seen = store.fetch(Bytes.wrap(key), from, appendEpochMillis)) {
+      return seen.hasNext() ? new String(seen.next().value, StandardCharsets.US_ASCII) : null;
     }
-    store.put(id, value, appendEpochMillis);
-    return Seen.NEW;
+  }
+
+  @Override
+  public void remember(byte[] key, String text, long appendEpochMillis) {
+    store.put(Bytes.wrap(key), text.getBytes(StandardCharsets.US_ASCII), appendEpochMillis);
   }
 }

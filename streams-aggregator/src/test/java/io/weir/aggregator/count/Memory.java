@@ -9,6 +9,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -33,12 +34,13 @@ final class Memory implements CountOutput {
   final Store closed = new Store();
   final Store progress = new Store();
   final Store buckets = new Store();
-  private final Map<ByteBuffer, String> ids = new HashMap<>();
+  private final Ids ids = new Ids();
   final List<LedgerRow> ledger = new ArrayList<>();
   final Map<String, UsageState> states = new LinkedHashMap<>();
   final List<String> refusals = new ArrayList<>();
   final List<Correction> corrections = new ArrayList<>();
   final List<CacheRestored> restored = new ArrayList<>();
+  final List<SettlementVerdict> verdicts = new ArrayList<>();
   @Nullable PartitionProgress published;
   @Nullable PartitionAccuracy accuracy;
 
@@ -52,18 +54,11 @@ final class Memory implements CountOutput {
   }
 
   private PartitionCounter start() {
-    SeenIds seen =
-        (key, fingerprint, at) -> {
-          String known = ids.putIfAbsent(ByteBuffer.wrap(key), fingerprint);
-          return known == null
-              ? SeenIds.Seen.NEW
-              : known.equals(fingerprint) ? SeenIds.Seen.AGAIN : SeenIds.Seen.OF_ANOTHER;
-        };
     return new PartitionCounter(
         0,
         1,
         settings,
-        new PartitionCounter.Stores(open, closed, progress, buckets, seen),
+        new PartitionCounter.Stores(open, closed, progress, buckets, ids),
         this,
         client -> client.startsWith("foreign") ? 1 : 0,
         () -> 0L);
@@ -160,6 +155,11 @@ final class Memory implements CountOutput {
   }
 
   @Override
+  public void settled(SettlementVerdict verdict, long timestampEpochMillis) {
+    verdicts.add(verdict);
+  }
+
+  @Override
   public void accuracy(PartitionAccuracy newest, long timestampEpochMillis) {
     accuracy = newest;
   }
@@ -167,6 +167,21 @@ final class Memory implements CountOutput {
   @Override
   public void quarantine(byte[] value, int line, String reason) {
     refusals.add(line + ": " + reason);
+  }
+
+  /** Ids that are never forgotten. */
+  private static final class Ids implements SeenIds {
+    private final Map<ByteBuffer, String> texts = new HashMap<>();
+
+    @Override
+    public @Nullable String find(byte[] key, long appendEpochMillis) {
+      return texts.get(ByteBuffer.wrap(key));
+    }
+
+    @Override
+    public void remember(byte[] key, String text, long appendEpochMillis) {
+      texts.put(ByteBuffer.wrap(key), text);
+    }
   }
 
   /** A sorted map of bytes. */

@@ -52,6 +52,15 @@ public final class Topics {
           LATENESS,
           false);
 
+  /** What the counting did with each settlement; who asked for it waits for this. */
+  public static final Topic SETTLEMENTS =
+      new Topic(
+          "weir.settlements.v1",
+          "what the counting did with each settlement of a call",
+          "delete",
+          LATENESS,
+          false);
+
   /** What could not be counted, as it came. */
   public static final Topic QUARANTINE =
       new Topic(
@@ -61,7 +70,8 @@ public final class Topics {
           LATENESS,
           false);
 
-  private static final List<Topic> ALL = List.of(CALLS, LEDGER, STATE, CORRECTIONS, QUARANTINE);
+  private static final List<Topic> ALL =
+      List.of(CALLS, LEDGER, STATE, CORRECTIONS, SETTLEMENTS, QUARANTINE);
 
   private Topics() {}
 

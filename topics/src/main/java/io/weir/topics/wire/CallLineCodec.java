@@ -10,6 +10,7 @@ import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
+import io.weir.topics.model.UsagePosition;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,13 +21,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Members: {@code id, client, endpoint, meter, cost, allowed, decided_by, policy,
  * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller, actual_cost,
- * settled_at_ms}. A charge has {@code key, epoch, cost, charged, version, full_at_us, capacity,
- * refill_tokens, refill_period_us, ends_at_us}: without {@code epoch} it has no stamp, without
- * {@code capacity} no limit; a quota has {@code ends_at_us} and no refill; absent {@code version}
- * and {@code full_at_us} mean 0. Absent {@code policy} and {@code ip_prefix} mean there is none,
- * absent {@code policies_version} 0, absent {@code charges} none, absent {@code id_from_caller}
- * false, absent {@code actual_cost} and {@code settled_at_ms} that the line is the call itself, not
- * a settlement of it; every other member is required. Stateless and safe for threads.
+ * settled_at_ms, call_position}. A charge has {@code key, epoch, cost, charged, version,
+ * full_at_us, capacity, refill_tokens, refill_period_us, ends_at_us}: without {@code epoch} it has
+ * no stamp, without {@code capacity} no limit; a quota has {@code ends_at_us} and no refill; absent
+ * {@code version} and {@code full_at_us} mean 0. Absent {@code policy} and {@code ip_prefix} mean
+ * there is none, absent {@code policies_version} 0, absent {@code charges} none, absent {@code
+ * id_from_caller} false, absent {@code actual_cost} and {@code settled_at_ms} that the line is the
+ * call itself, not a settlement of it, absent {@code call_position} that a settlement does not name
+ * the place of its call; every other member is required. Stateless and safe for threads.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}
@@ -68,6 +70,10 @@ public final class CallLineCodec {
     if (settlement != null) {
       json.writeNumberField("actual_cost", settlement.actualCost());
       json.writeNumberField("settled_at_ms", settlement.settledAtEpochMillis());
+      UsagePosition place = settlement.call();
+      if (place != null) {
+        json.writeStringField("call_position", place.toString());
+      }
     }
   }
 
@@ -138,6 +144,7 @@ public final class CallLineCodec {
     List<Charge> charges = List.of();
     Long actualCost = null;
     Long settledAtEpochMillis = null;
+    UsagePosition callPosition = null;
     for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
       json.nextToken();
       switch (member) {
@@ -156,6 +163,7 @@ public final class CallLineCodec {
         case "id_from_caller" -> idFromCaller = Json.bool(json, member);
         case "actual_cost" -> actualCost = Json.integer(json, member);
         case "settled_at_ms" -> settledAtEpochMillis = Json.integer(json, member);
+        case "call_position" -> callPosition = position(Json.text(json, member));
         default -> json.skipChildren();
       }
     }
@@ -183,7 +191,16 @@ public final class CallLineCodec {
             ? null
             : new Settlement(
                 present(actualCost, "actual_cost"),
-                present(settledAtEpochMillis, "settled_at_ms")));
+                present(settledAtEpochMillis, "settled_at_ms"),
+                callPosition));
+  }
+
+  private static UsagePosition position(String text) throws MalformedRecordException {
+    UsagePosition position = UsagePosition.parse(text);
+    if (position == null) {
+      throw new MalformedRecordException("call_position must be partition:node:epoch:line");
+    }
+    return position;
   }
 
   private static DecidedBy decidedBy(String wireName) throws MalformedRecordException {

@@ -55,6 +55,8 @@ final class DecoderFuzzTest {
           Map.entry("ledger-final.json", LedgerRowCodec::decode),
           Map.entry("progress.json", PartitionProgressCodec::decode),
           Map.entry("restored.json", CorrectionCodec::decodeRestored),
+          Map.entry("settlement-before.json", SettlementVerdictCodec::decode),
+          Map.entry("settlement-refused.json", SettlementVerdictCodec::decode),
           Map.entry("usage-state.json", UsageStateCodec::decode));
 
   @ParameterizedTest

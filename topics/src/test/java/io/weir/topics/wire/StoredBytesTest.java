@@ -16,10 +16,14 @@ import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Settlement;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.SettlementVerdict.Outcome;
+import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
@@ -104,6 +108,40 @@ final class StoredBytesTest {
 
     assertEquals(stored("call-line-settlement.json"), text(bytes));
     assertEquals(settlement, CallLineCodec.decode(bytes, 0, bytes.length));
+
+    CallEvent placed =
+        call.settledAt(
+            new Settlement(12, 1_763_690_404_000L, new UsagePosition(3, "node-a", 1, 57)));
+    byte[] placedBytes = CallLineCodec.encode(placed);
+    assertEquals(stored("call-line-settlement-placed.json"), text(placedBytes));
+    assertEquals(placed, CallLineCodec.decode(placedBytes, 0, placedBytes.length));
+  }
+
+  @Test
+  void settlementVerdict_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    UsagePosition at = new UsagePosition(3, "node-b", 1, 9);
+    agrees(
+        "settlement-stands.json",
+        new SettlementVerdict(at, "acme/ü", "7f1c", Outcome.STANDS, new Standing(12, at), null));
+    agrees(
+        "settlement-before.json",
+        new SettlementVerdict(
+            at,
+            "acme/ü",
+            "7f1c",
+            Outcome.SETTLED_BEFORE,
+            new Standing(3, new UsagePosition(3, "node-a", 1, 58)),
+            null));
+    agrees(
+        "settlement-refused.json",
+        new SettlementVerdict(at, "acme/ü", "7f1c", Outcome.REFUSED, null, "was not counted"));
+  }
+
+  private static void agrees(String name, SettlementVerdict verdict) throws Exception {
+    byte[] bytes = SettlementVerdictCodec.encode(verdict);
+
+    assertEquals(stored(name), text(bytes));
+    assertEquals(verdict, SettlementVerdictCodec.decode(bytes));
   }
 
   @Test

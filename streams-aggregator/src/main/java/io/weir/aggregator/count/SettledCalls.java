@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.SettlementVerdict.Standing;
+import io.weir.topics.model.UsagePosition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which lines of a partition were counted, as far as settlements ask, and which settlement stands
+ * for a client's id. A line was counted when its journal is known to have brought it and it was not
+ * refused; refused lines are few and are remembered one by one. Not safe for threads.
+ */
+final class SettledCalls {
+  /** Begins the key of an id that was settled; 0 and 1 begin those of calls, by their verdict. */
+  private static final int SETTLED_ID = 2;
+
+  /** Begins the key of the position of a line that was refused. */
+  private static final int REFUSED_LINE = 3;
+
+  private final SeenIds ids;
+  private final NodeBook nodes;
+  private final Packer packer = new Packer();
+
+  SettledCalls(SeenIds ids, NodeBook nodes) {
+    this.ids = ids;
+    this.nodes = nodes;
+  }
+
+  /** Notes that a line was not counted. */
+  void refused(UsagePosition line, long appendEpochMillis) {
+    ids.remember(refusedKey(line), "", appendEpochMillis);
+  }
+
+  /** Whether the line at a position of this partition was counted in an earlier record. */
+  boolean isCounted(UsagePosition line, long appendEpochMillis) {
+    return nodes.holds(line) && ids.find(refusedKey(line), appendEpochMillis) == null;
+  }
+
+  /** Whether the call of a settlement was settled before. */
+  boolean isSettled(CallEvent settlement, long appendEpochMillis) {
+    return ids.find(settledKey(settlement), appendEpochMillis) != null;
+  }
+
+  /** The settlement that stands; null when there is none, or an older version counted it. */
+  @Nullable Standing standing(CallEvent settlement, long appendEpochMillis) {
+    String known = ids.find(settledKey(settlement), appendEpochMillis);
+    int space = known == null ? -1 : known.indexOf(' ');
+    if (known == null || space < 0) {
+      return null;
+    }
+    UsagePosition position = UsagePosition.parse(known.substring(space + 1));
+    if (position == null) {
+      throw new IllegalStateException("not the place of a settlement: '" + known + "'");
+    }
+    return new Standing(Long.parseLong(known.substring(0, space)), position);
+  }
+
+  /** Notes which settlement stands for its call. */
+  void settle(CallEvent settlement, Standing standing, long appendEpochMillis) {
+    ids.remember(
+        settledKey(settlement),
+        standing.actualCost() + " " + standing.position(),
+        appendEpochMillis);
+  }
+
+  private byte[] settledKey(CallEvent call) {
+    return packer.reset().integer(SETTLED_ID).text(call.client()).text(call.id()).toBytes();
+  }
+
+  private byte[] refusedKey(UsagePosition line) {
+    return packer
+        .reset()
+        .integer(REFUSED_LINE)
+        .text(line.node())
+        .integer(line.nodeEpoch())
+        .integer(line.line())
+        .toBytes();
+  }
+}

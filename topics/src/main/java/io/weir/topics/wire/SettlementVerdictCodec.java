@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.SettlementVerdict.Outcome;
+import io.weir.topics.model.SettlementVerdict.Standing;
+import io.weir.topics.model.UsagePosition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the counting did with a settlement, as flat JSON: wire version 1. Members: {@code position,
+ * client, id, verdict, actual_cost, standing, reason}. Absent {@code actual_cost} and {@code
+ * standing} mean that no settlement is told of by which the call is billed, absent {@code reason}
+ * that there is none; every other member is required. Stateless and safe for threads.
+ */
+public final class SettlementVerdictCodec {
+  /** The value of the header {@code weir-type} on such a record. */
+  public static final String TYPE = "settlement-verdict";
+
+  private SettlementVerdictCodec() {}
+
+  /** The record's value; its key is the client. */
+  public static byte[] encode(SettlementVerdict verdict) {
+    return Json.object(
+        json -> {
+          json.writeStringField("position", verdict.position().toString());
+          json.writeStringField("client", verdict.client());
+          json.writeStringField("id", verdict.id());
+          json.writeStringField("verdict", verdict.outcome().wireName());
+          Standing standing = verdict.standing();
+          if (standing != null) {
+            json.writeNumberField("actual_cost", standing.actualCost());
+            json.writeStringField("standing", standing.position().toString());
+          }
+          String reason = verdict.reason();
+          if (reason != null) {
+            json.writeStringField("reason", reason);
+          }
+        });
+  }
+
+  /**
+   * Reads a value.
+   *
+   * @throws MalformedRecordException when the bytes are none; the message names the member
+   */
+  public static SettlementVerdict decode(byte[] bytes) throws MalformedRecordException {
+    Members record = Members.read(bytes, "settlement verdict");
+    try {
+      return new SettlementVerdict(
+          position(record.text("position"), "position"),
+          record.text("client"),
+          record.text("id"),
+          Outcome.ofWireName(record.text("verdict")),
+          standing(record),
+          record.textOrNull("reason"));
+    } catch (IllegalArgumentException badValue) {
+      throw new MalformedRecordException("settlement verdict: " + badValue.getMessage(), badValue);
+    }
+  }
+
+  private static @Nullable Standing standing(Members record) throws MalformedRecordException {
+    String standing = record.textOrNull("standing");
+    return standing == null
+        ? null
+        : new Standing(record.integer("actual_cost"), position(standing, "standing"));
+  }
+
+  private static UsagePosition position(String text, String member)
+      throws MalformedRecordException {
+    UsagePosition position = UsagePosition.parse(text);
+    if (position == null) {
+      throw new MalformedRecordException("settlement verdict: " + member + " is no position");
+    }
+    return position;
+  }
+}
