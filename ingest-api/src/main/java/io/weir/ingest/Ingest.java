@@ -18,6 +18,7 @@ import io.weir.ingest.record.RecordConfig;
 import io.weir.ingest.settle.CallFinder;
 import io.weir.ingest.settle.KafkaCallFinder;
 import io.weir.ingest.settle.Settler;
+import io.weir.ingest.settle.VerdictFollower;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.PolicySet;
@@ -43,6 +44,9 @@ public final class Ingest implements AutoCloseable {
   /** The first JVM whose virtual threads are final. */
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
+  private static final boolean HAS_VIRTUAL_THREADS =
+      Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
+
   /** Decisions in a row after which the path to the cache counts as warm. */
   private static final int WARM_UP_ANSWERS = 200;
 
@@ -56,6 +60,7 @@ public final class Ingest implements AutoCloseable {
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
   private final CallFinder finder;
+  private final VerdictFollower verdicts;
   private final CacheHealing healing;
   private final CheckApi api;
   private final Duration stopDelay;
@@ -64,12 +69,14 @@ public final class Ingest implements AutoCloseable {
       RedisDecisionCache cache,
       KafkaCallLog log,
       CallFinder finder,
+      VerdictFollower verdicts,
       CacheHealing healing,
       CheckApi api,
       Duration stopDelay) {
     this.cache = cache;
     this.log = log;
     this.finder = finder;
+    this.verdicts = verdicts;
     this.healing = healing;
     this.api = api;
     this.stopDelay = stopDelay;
@@ -87,6 +94,7 @@ public final class Ingest implements AutoCloseable {
     RedisDecisionCache cache = RedisDecisionCache.start(config.redis());
     KafkaCallLog log = null;
     CacheHealing healing = null;
+    VerdictFollower verdicts = null;
     try {
       refuseServer(cache);
       warmUp(cache);
@@ -105,7 +113,8 @@ public final class Ingest implements AutoCloseable {
               new TimedCallLog(log, latencies),
               new UuidV7(Clock.systemUTC())::next);
       CallFinder finder = finder(config, log, clock);
-      Settler settler = new Settler(finder, log);
+      verdicts = verdicts(config, log);
+      Settler settler = new Settler(finder, log, verdicts);
       HttpStatistics turnedAway = new HttpStatistics();
       turnedAway.onAnswer(latencies::answered);
       log.statistics().onSeal(latencies::sealed);
@@ -116,7 +125,7 @@ public final class Ingest implements AutoCloseable {
           new HttpSettings(
               config.httpHost(),
               config.httpPort(),
-              Runtime.version().feature() >= VIRTUAL_THREADS_SINCE,
+              HAS_VIRTUAL_THREADS,
               config.maxCallsUnderWay(),
               config.queueDelayTarget(),
               config.maxConnections(),
@@ -127,13 +136,16 @@ public final class Ingest implements AutoCloseable {
       // a start that is refused must not take the group membership of the node that runs
       healing.start();
       LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
-      return new Ingest(cache, log, finder, healing, api, config.stopDelay());
+      return new Ingest(cache, log, finder, verdicts, healing, api, config.stopDelay());
     } catch (RuntimeException failed) {
       if (log != null) {
         log.close();
       }
       if (healing != null) {
         healing.close();
+      }
+      if (verdicts != null) {
+        verdicts.close();
       }
       cache.close();
       throw explained(config, failed);
@@ -146,7 +158,22 @@ public final class Ingest implements AutoCloseable {
         config.node(),
         log.statistics().partitions(),
         config.settleHorizon(),
+        settlements(config),
         clock::nowEpochMillis);
+  }
+
+  private static VerdictFollower verdicts(IngestConfig config, KafkaCallLog log) {
+    return VerdictFollower.start(
+        config.kafka(), config.node(), log.statistics().partitions(), settlements(config));
+  }
+
+  /** Settlements keep threads while they search and wait: a quarter of what calls may have. */
+  private static int settlements(IngestConfig config) {
+    int calls =
+        HAS_VIRTUAL_THREADS
+            ? config.maxCallsUnderWay()
+            : Math.min(config.maxCallsUnderWay(), HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS);
+    return Math.max(1, calls / 4);
   }
 
   private static PolicySet policies(Path file) {
@@ -267,6 +294,7 @@ public final class Ingest implements AutoCloseable {
     try {
       api.close();
       finder.close();
+      verdicts.close();
       log.close();
       healing.close();
       cache.close();

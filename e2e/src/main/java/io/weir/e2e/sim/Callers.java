@@ -146,7 +146,7 @@ final class Callers {
     }
     SettleOutcome outcome =
         node.settle(new CallQuery(call.client(), call.id(), settled.position()), actualCost);
-    if (outcome instanceof SettleOutcome.Settled done && done.changed()) {
+    if (outcome instanceof SettleOutcome.Pending done) {
       world.count("settlement");
       world.trace().note("settled", call.id(), actualCost);
       world.calls().settled(done.call(), actualCost, done.position());

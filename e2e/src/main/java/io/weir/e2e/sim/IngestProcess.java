@@ -88,7 +88,7 @@ final class IngestProcess {
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
     this.gate =
         new CheckGate(PolicyMatcher.of(world.plan().policies()), cache, local, log, world::nextId);
-    this.settler = new Settler(new LogSearch(world, node.name()), log);
+    this.settler = new Settler(new LogSearch(world, node.name()), log, settlement -> null);
     LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
     CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
     this.watch = new CacheWatch(cache, world.announcer(node), statistics, correcting);

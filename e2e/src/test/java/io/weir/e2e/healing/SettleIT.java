@@ -67,7 +67,7 @@ final class SettleIT {
     assertEquals(12, body.path("actual_cost").asLong());
     assertEquals(4, body.path("difference").asLong());
     assertTrue(body.path("changed").asBoolean());
-    assertEquals("journaled", body.path("durability").asText());
+    assertEquals("acked", body.path("durability").asText());
     assertEquals(12, billed("up", answer));
     awaitRemaining("up", 88, 988);
   }
@@ -107,7 +107,6 @@ final class SettleIT {
   void settledTwice_countsOnce_andAnotherCostIsAConflict() throws Exception {
     Called call = call("twice", 8, "");
     HttpResponse<String> first = settle(0, call.client(), call.id(), 12);
-    // what a report tells is in the log, where the other node finds it
     assertEquals(12, billed("twice", first));
     HttpResponse<String> repeated = settle(1, call.client(), call.id(), 12);
     HttpResponse<String> other = settle(1, call.client(), call.id(), 3);
@@ -121,13 +120,52 @@ final class SettleIT {
   }
 
   @Test
-  void costThatStands_changesNothing() throws Exception {
+  void costThatStands_changesNothing_andSettlesTheCall() throws Exception {
     Called call = call("same", 8, "");
     HttpResponse<String> answer = settle(0, call.client(), call.id(), 8);
+    HttpResponse<String> other = settle(1, call.client(), call.id(), 3);
 
     assertEquals(200, answer.statusCode(), answer::body);
     assertFalse(changed(answer));
-    assertEquals(call.position(), position(answer));
+    assertEquals(409, other.statusCode(), other::body);
+    assertEquals(8, billed("same", answer));
+  }
+
+  /** Once, an earlier settlement was looked for in 16 MiB behind the call only. */
+  @Test
+  void settledBefore_farBehindTheCall_isAnsweredByWhatStands() throws Exception {
+    Called call = call("far", 8, "");
+    awaitCounted(call);
+    try (CallsProducer producer = new CallsProducer(fleet.kafka(), Fleet.PARTITIONS)) {
+      producer.fill("far", 20);
+    }
+    HttpResponse<String> first = settle(0, call.client(), call.id(), 12);
+    HttpResponse<String> other = settle(1, call.client(), call.id(), 3);
+    HttpResponse<String> again = settle(1, call.client(), call.id(), 12);
+
+    assertEquals(200, first.statusCode(), first::body);
+    assertTrue(changed(first));
+    assertEquals(409, other.statusCode(), other::body);
+    assertTrue(other.body().contains("actual_cost 12"), other::body);
+    assertEquals(200, again.statusCode(), again::body);
+    assertFalse(changed(again));
+    assertEquals(12, billed("far", again));
+  }
+
+  /** What the counting has refused is found in the log, but was never billed. */
+  @Test
+  void callThatWasNotCounted_isNotCredited() throws Exception {
+    try (CallsProducer producer = new CallsProducer(fleet.kafka(), Fleet.PARTITIONS)) {
+      producer.batchThatIsRefused("unbilled", "u1", 8);
+    }
+    HttpResponse<String> answer = settle(0, "unbilled", "u1", 0);
+
+    assertEquals(409, answer.statusCode(), answer::body);
+    assertTrue(answer.body().contains("not counted"), answer::body);
+    Called next = call("unbilled", 2, "");
+    assertEquals(
+        2,
+        usage("unbilled", next.position(), "total").path("data").path(0).path("quantity").asLong());
   }
 
   @Test
@@ -248,6 +286,11 @@ final class SettleIT {
     JsonNode rows = usage(client, position(settled), "total").path("data");
     assertEquals(1, rows.size(), rows::toString);
     return rows.path(0).path("quantity").asLong(-1);
+  }
+
+  /** A report that is asked for with the call's place waits until the call is in it. */
+  private void awaitCounted(Called call) throws Exception {
+    usage(call.client(), call.position(), "total");
   }
 
   private void awaitFinal(String client) throws Exception {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import io.javalin.http.Context;
 import io.weir.ingest.settle.SettleOutcome;
+import io.weir.ingest.settle.SettleOutcome.Pending;
 import io.weir.ingest.settle.SettleOutcome.Settled;
 import io.weir.ingest.settle.Settler;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.UsagePosition;
+import java.io.IOException;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +19,7 @@ final class SettleRoute {
   static final String PATH = "/v1/calls/<id>/settle";
 
   private static final String POSITION_HEADER = "Usage-Position";
+  private static final String RETRY_PENDING_SECONDS = "1";
 
   private final Settler settler;
 
@@ -37,13 +43,25 @@ final class SettleRoute {
     }
     SettleOutcome outcome = settler.settle(request.query(), request.actualCost());
     if (outcome instanceof Settled settled) {
-      context.status(200);
-      context.contentType("application/json");
-      context.header(POSITION_HEADER, settled.position().toString());
-      context.result(body(settled));
+      answer(context, 200, settled.position(), body(settled));
       return null;
     }
+    if (outcome instanceof Pending pending) {
+      context.header("Retry-After", RETRY_PENDING_SECONDS);
+      answer(context, 202, pending.position(), body(pending));
+      return null;
+    }
+    if (outcome instanceof SettleOutcome.Exhausted exhausted) {
+      context.header("Retry-After", Long.toString(exhausted.retryAfterSeconds()));
+    }
     return problem(outcome);
+  }
+
+  private static void answer(Context context, int status, UsagePosition position, byte[] body) {
+    context.status(status);
+    context.contentType("application/json");
+    context.header(POSITION_HEADER, position.toString());
+    context.result(body);
   }
 
   private static Problem problem(SettleOutcome outcome) {
@@ -60,7 +78,22 @@ final class SettleRoute {
       return Problem.of(
           409,
           "Conflict",
-          "the call was settled before, at actual_cost " + before.actualCost() + ", which stands");
+          before.actualCost() == null
+              ? "the call was settled before, which stands"
+              : "the call was settled before, at actual_cost "
+                  + before.actualCost()
+                  + ", which stands");
+    }
+    if (outcome instanceof SettleOutcome.Refused refused) {
+      return Problem.of(409, "Conflict", "the counting refused it: " + refused.reason());
+    }
+    if (outcome instanceof SettleOutcome.Exhausted exhausted) {
+      return Problem.of(
+          429,
+          "Too Many Requests",
+          "too much of the log was read for calls of this client; try again in "
+              + exhausted.retryAfterSeconds()
+              + " s, or give each call's Usage-Position");
     }
     if (outcome instanceof SettleOutcome.Denied) {
       return Problem.of(
@@ -72,15 +105,28 @@ final class SettleRoute {
   private static byte[] body(Settled settled) {
     return CheckResponse.write(
         json -> {
-          json.writeStringField("id", settled.call().id());
-          json.writeStringField("client", settled.call().client());
-          json.writeNumberField("cost", settled.call().cost());
-          json.writeNumberField("actual_cost", settled.actualCost());
-          json.writeNumberField("difference", settled.actualCost() - settled.call().cost());
+          write(json, settled.call(), settled.actualCost());
           json.writeBooleanField("changed", settled.changed());
-          json.writeStringField(
-              "decided_at", Instant.ofEpochMilli(settled.call().decidedAtEpochMillis()).toString());
           json.writeStringField("durability", settled.durability().wireName());
         });
+  }
+
+  private static byte[] body(Pending pending) {
+    return CheckResponse.write(
+        json -> {
+          write(json, pending.call(), pending.actualCost());
+          json.writeStringField("durability", pending.durability().wireName());
+        });
+  }
+
+  private static void write(JsonGenerator json, CallEvent call, long actualCost)
+      throws IOException {
+    json.writeStringField("id", call.id());
+    json.writeStringField("client", call.client());
+    json.writeNumberField("cost", call.cost());
+    json.writeNumberField("actual_cost", actualCost);
+    json.writeNumberField("difference", actualCost - call.cost());
+    json.writeStringField(
+        "decided_at", Instant.ofEpochMilli(call.decidedAtEpochMillis()).toString());
   }
 }

@@ -3,7 +3,6 @@ package io.weir.ingest.settle;
 
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
-import org.jspecify.annotations.Nullable;
 
 /** Finds recorded calls. Safe for threads. A failure is a value, never an exception. */
 public interface CallFinder extends AutoCloseable {
@@ -19,18 +18,25 @@ public interface CallFinder extends AutoCloseable {
   /**
    * The call stands in the log.
    *
-   * @param call an allowed call of that id if there is one, else a denied one
-   * @param settlement the oldest settlement of it among what was read; null when none was
+   * @param call an allowed call of that id if one was seen, else a denied one; never a settlement
+   * @param position its place
    */
-  record Found(Placed call, @Nullable Placed settlement) implements Finding {}
+  record Found(CallEvent call, UsagePosition position) implements Finding {}
 
   /**
    * It does not stand in the part of the log that was read, by the broker's clock.
    *
-   * @param fromEpochMillis the oldest moment that was looked at
+   * @param fromEpochMillis the oldest moment from which on everything was read
    * @param toEpochMillis the newest
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
+
+  /**
+   * The client's searches have read so much of the log that it must wait for the next one.
+   *
+   * @param retryAfterSeconds when a search is begun again, at least 1
+   */
+  record Exhausted(long retryAfterSeconds) implements Finding {}
 
   /**
    * The search could not be made, or not be finished.
@@ -38,12 +44,4 @@ public interface CallFinder extends AutoCloseable {
    * @param detail one sentence that the caller may read
    */
   record Unknown(String detail) implements Finding {}
-
-  /**
-   * A line of the log.
-   *
-   * @param line the call, or the settlement
-   * @param position its place
-   */
-  record Placed(CallEvent line, UsagePosition position) {}
 }

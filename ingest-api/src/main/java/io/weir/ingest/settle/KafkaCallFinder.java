@@ -1,68 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.ingest.settle.PartitionReader.Spent;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.BatchHeader;
-import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.header.Header;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the client's partition of the calls topic until the call is found. Few searches at once,
- * each with a consumer of its own, which is kept for the next.
+ * Finds calls in the client's partition of the calls topic: at the position that the caller gives,
+ * else by reading for the id. Searches share a few consumers, slice by slice, and the client for
+ * which least was read comes first; what is read for a search and for a client is bounded. So ids
+ * that do not exist cost their own client's searches, and nobody else's.
  */
 public final class KafkaCallFinder implements CallFinder {
-  /** Searches at once; each may hold some fetched batches of up to 4 MiB. */
-  static final int MAX_SEARCHES = 4;
-
-  /** How long a search waits for its turn. */
-  static final Duration MAX_QUEUEING = Duration.ofSeconds(1);
-
   /** How long one search may take. */
   static final Duration MAX_TIME = Duration.ofSeconds(10);
 
-  /**
-   * How long a call that is not there is waited for: another node may have answered it and hold it
-   * in its journal for some tens of milliseconds.
-   */
-  static final Duration ARRIVAL_PATIENCE = Duration.ofSeconds(2);
+  /** How much one search may read. */
+  static final long MAX_SEARCH_BYTES = 32L << 20;
 
-  /** How much of the log behind a call is read for an earlier settlement of it. */
-  static final long MAX_BEHIND_CALL_BYTES = 16L << 20;
+  /** A call is recorded at the time in its id, but for what clocks differ and batches wait. */
+  private static final long NEAR_MILLIS = 250;
 
-  private static final Duration POLL = Duration.ofMillis(100);
+  /** No id is believed that tells of a time so far ahead of the clock. */
+  private static final long MAX_AHEAD_MILLIS = 5_000;
+
+  /** Without a time in the id, the newest records are looked at first. */
+  private static final long NEWEST_RECORDS = 16;
+
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallFinder.class);
 
-  private final String bootstrapServers;
-  private final String node;
   private final int partitions;
   private final long horizonMillis;
   private final LongSupplier clockEpochMillis;
-  private final Semaphore turns = new Semaphore(MAX_SEARCHES, true);
-  private final Queue<KafkaConsumer<byte[], byte[]>> idle = new ConcurrentLinkedQueue<>();
+  private final LogConsumers consumers;
+  private final ReadBudgets budgets = new ReadBudgets(System::nanoTime);
+  private final SearchPlaces places;
+  private final LongAdder bytesRead = new LongAdder();
 
   /**
    * A finder; Kafka is not asked yet.
    *
    * @param partitions of the calls topic
    * @param horizon how far back calls are looked for whose id does not tell their time
+   * @param maxSearches how many may be under way at once, a quarter of them for one client; each
+   *     keeps a thread of the node
    * @param clockEpochMillis a clock near the broker's
    */
   public KafkaCallFinder(
@@ -70,159 +59,145 @@ public final class KafkaCallFinder implements CallFinder {
       String node,
       int partitions,
       Duration horizon,
+      int maxSearches,
       LongSupplier clockEpochMillis) {
-    this.bootstrapServers = bootstrapServers;
-    this.node = node;
+    this.consumers = new LogConsumers(bootstrapServers, node);
     this.partitions = partitions;
     this.horizonMillis = horizon.toMillis();
+    this.places = new SearchPlaces(maxSearches, Math.max(1, maxSearches / 4));
     this.clockEpochMillis = clockEpochMillis;
+  }
+
+  /** Bytes of the log that were read for all searches since the start. */
+  long bytesRead() {
+    return bytesRead.sum();
+  }
+
+  /** Searches that are under way. */
+  int underWay() {
+    return places.taken();
   }
 
   @Override
   public Finding find(CallQuery query) {
-    try {
-      if (!turns.tryAcquire(MAX_QUEUEING.toMillis(), TimeUnit.MILLISECONDS)) {
-        return new Unknown("too many calls are being settled at once");
+    long wait = budgets.secondsToWait(query.client());
+    if (wait > 0) {
+      return new Exhausted(wait);
+    }
+    return switch (places.take(query.client())) {
+      case TAKEN -> {
+        try {
+          yield searchOrSayWhy(query);
+        } finally {
+          places.leave(query.client());
+        }
       }
+      case CLIENT_HAS_TOO_MANY -> new Exhausted(1);
+      case FULL -> new Unknown("too many calls are being settled at once");
+    };
+  }
+
+  private Finding searchOrSayWhy(CallQuery query) {
+    try {
+      return search(query);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       return new Unknown("the node is stopping");
-    }
-    KafkaConsumer<byte[], byte[]> consumer = idle.poll();
-    try {
-      if (consumer == null) {
-        consumer = SearchConsumer.open(bootstrapServers, node);
-      }
-      Finding finding = new Search(consumer, query).run();
-      idle.add(consumer);
-      return finding;
     } catch (KafkaException unavailable) {
       LOG.warn("audit log not readable, a call cannot be settled", unavailable);
-      if (consumer != null) {
-        SearchConsumer.close(consumer);
-      }
       return new Unknown("the audit log cannot be read at present");
-    } finally {
-      turns.release();
     }
   }
 
-  /** One search. */
-  private final class Search {
-    private final KafkaConsumer<byte[], byte[]> consumer;
-    private final CallQuery query;
-    private final TopicPartition calls;
-    private final CallTrace trace;
-    private final long nowMillis = clockEpochMillis.getAsLong();
-    private final long deadlineNanos = System.nanoTime() + MAX_TIME.toNanos();
-
-    /** From here to now everything was read; parts go back in time, after one around the id's. */
-    private long readFromMillis = Long.MAX_VALUE;
-
-    /** Bytes read since the call was found. */
-    private long behindCallBytes;
-
-    Search(KafkaConsumer<byte[], byte[]> consumer, CallQuery query) {
-      this.consumer = consumer;
-      this.query = query;
-      int partition = ClientPartitioner.partition(query.client(), partitions);
-      this.calls = new TopicPartition(Topics.CALLS.name(), partition);
-      this.trace = new CallTrace(query, partition);
-    }
-
-    Finding run() {
-      consumer.assign(List.of(calls));
-      List<SearchPlan.Part> parts =
-          SearchPlan.of(query.id(), nowMillis, horizonMillis, Topics.LATENESS.toMillis());
-      for (SearchPlan.Part part : parts) {
-        if (!read(part)) {
-          return new Unknown(
-              "the call was not found within "
-                  + MAX_TIME.toSeconds()
-                  + " s; its Usage-Position tells where to look");
-        }
-        if (trace.hasCall()) {
-          break;
-        }
-        if (trace.isToCome()) {
+  private Finding search(CallQuery query) throws InterruptedException {
+    long nowMillis = clockEpochMillis.getAsLong();
+    int partition = ClientPartitioner.partition(query.client(), partitions);
+    Reader reader = new Reader(query.client(), partition);
+    CallLines lines = new CallLines(query, partition);
+    IdSearch byId = new IdSearch(reader, lines, nowMillis);
+    try {
+      long hint = hint(query.id(), nowMillis);
+      UsagePosition position = query.position();
+      if (position != null && position.partition() == partition) {
+        long guess =
+            hint < 0
+                ? Math.max(reader.begin(), reader.end() - NEWEST_RECORDS)
+                : reader.offsetAt(Math.max(0, hint - NEAR_MILLIS));
+        if (new PositionSearch(reader, lines, position).run(guess)
+            == PositionSearch.Result.TO_COME) {
           return new Unknown("the call's node has not sent it yet");
         }
       }
-      Finding finding = trace.finding();
-      return finding == null ? new NotFound(readFromMillis, nowMillis) : finding;
-    }
-
-    /** Reads a part of the log; false when time was up. */
-    private boolean read(SearchPlan.Part part) {
-      long end = consumer.endOffsets(List.of(calls)).getOrDefault(calls, 0L);
-      long from = offsetAt(part.fromEpochMillis(), end);
-      long to = part.isOpen() ? end : Math.min(end, offsetAt(part.toEpochMillis(), end));
-      if (part.isOpen() || readFromMillis < Long.MAX_VALUE) {
-        readFromMillis = part.fromEpochMillis();
+      if (lines.found() == null) {
+        byId.run(hint, horizonMillis);
       }
-      consumer.seek(calls, from);
-      while (consumer.position(calls) < to && !isEnough()) {
-        // behind an open part there is no other: what came since its end was asked for is its own
-        take(part.isOpen() ? Long.MAX_VALUE : to);
-        if (System.nanoTime() - deadlineNanos > 0) {
-          return false;
-        }
-      }
-      if (part.isOpen()) {
-        awaitArrival();
-      }
-      return true;
-    }
-
-    private long offsetAt(long epochMillis, long end) {
-      OffsetAndTimestamp found =
-          consumer.offsetsForTimes(Map.of(calls, Math.max(0, epochMillis))).get(calls);
-      return found == null ? end : found.offset();
-    }
-
-    /** Reads on behind the end of the log for a while, unless the call must stand before. */
-    private void awaitArrival() {
-      long arrivalDeadlineNanos = System.nanoTime() + ARRIVAL_PATIENCE.toNanos();
-      while (!trace.hasCall()
-          && !trace.isBefore()
-          && System.nanoTime() - arrivalDeadlineNanos < 0) {
-        take(Long.MAX_VALUE);
+    } catch (Spent spent) {
+      if (reader.isLate() && lines.found() == null) {
+        return new Unknown(
+            "the call was not found within "
+                + MAX_TIME.toSeconds()
+                + " s; its Usage-Position tells where to look");
       }
     }
+    Found found = lines.found();
+    return found == null ? new NotFound(byId.readFromEpochMillis(), nowMillis) : found;
+  }
 
-    private boolean isEnough() {
-      return trace.hasCall() && behindCallBytes > MAX_BEHIND_CALL_BYTES;
+  /** The time in an id, if it can be a call's. */
+  private static long hint(String id, long nowMillis) {
+    long time = IdTime.of(id);
+    boolean isBelieved =
+        time > nowMillis - Topics.LATENESS.toMillis() && time <= nowMillis + MAX_AHEAD_MILLIS;
+    return isBelieved ? time : -1;
+  }
+
+  /** Reads for one search. */
+  private final class Reader implements PartitionReader {
+    private final String client;
+    private final TopicPartition calls;
+    private final long deadlineNanos = System.nanoTime() + MAX_TIME.toNanos();
+    private long bytes;
+
+    Reader(String client, int partition) {
+      this.client = client;
+      this.calls = new TopicPartition(Topics.CALLS.name(), partition);
     }
 
-    private void take(long to) {
-      for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL).records(calls)) {
-        BatchHeader header = header(record);
-        byte[] value = record.value();
-        if (record.offset() < to && header != null && value != null) {
-          behindCallBytes += trace.hasCall() ? value.length : 0;
-          trace.take(record.offset(), header, value);
-        }
+    boolean isLate() {
+      return System.nanoTime() - deadlineNanos > 0;
+    }
+
+    @Override
+    public long begin() throws InterruptedException {
+      return consumers.begin(calls, budgets.level(client));
+    }
+
+    @Override
+    public long end() throws InterruptedException {
+      return consumers.end(calls, budgets.level(client));
+    }
+
+    @Override
+    public long offsetAt(long epochMillis) throws InterruptedException {
+      Long offset = consumers.offsetAt(calls, epochMillis, budgets.level(client));
+      return offset == null ? end() : offset;
+    }
+
+    @Override
+    public Slice read(long offset) throws Spent, InterruptedException {
+      if (bytes >= MAX_SEARCH_BYTES || budgets.isSpent(client) || isLate()) {
+        throw new Spent();
       }
+      Slice slice = consumers.read(calls, offset, budgets.level(client));
+      bytes += slice.bytes();
+      bytesRead.add(slice.bytes());
+      budgets.spend(client, slice.bytes());
+      return slice;
     }
   }
 
-  private static @Nullable BatchHeader header(ConsumerRecord<byte[], byte[]> record) {
-    try {
-      return BatchHeaderCodec.decode(
-          name -> {
-            Header header = record.headers().lastHeader(name);
-            return header == null ? null : header.value();
-          });
-    } catch (MalformedRecordException noBatch) {
-      return null; // in quarantine, or a word about the cache
-    }
-  }
-
-  /** Closes what no search uses; a search under way closes with its process. */
   @Override
   public void close() {
-    for (KafkaConsumer<byte[], byte[]> one = idle.poll(); one != null; one = idle.poll()) {
-      SearchConsumer.close(one);
-    }
+    consumers.close();
   }
 }

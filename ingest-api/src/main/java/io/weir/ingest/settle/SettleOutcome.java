@@ -4,16 +4,17 @@ package io.weir.ingest.settle;
 import io.weir.ingest.gate.Durability;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
+import org.jspecify.annotations.Nullable;
 
 /** What became of a call that was to be settled. */
 public sealed interface SettleOutcome {
 
   /**
-   * The call is settled at the cost asked for.
+   * The call is billed at the cost asked for: so the counting said.
    *
    * @param call the call that was found
    * @param actualCost what it is billed at
-   * @param changed whether this request recorded it; false when it stood so already
+   * @param changed whether this request changed the bill; false when it stood so already
    * @param durability how safe the record is now
    * @param position the place a report must have reached to include it
    */
@@ -23,6 +24,18 @@ public sealed interface SettleOutcome {
       boolean changed,
       Durability durability,
       UsagePosition position)
+      implements SettleOutcome {}
+
+  /**
+   * The settlement is recorded, and what the counting does with it is not known yet. To be asked
+   * again, which tells it and records nothing that counts.
+   *
+   * @param call the call that was found
+   * @param actualCost what it is billed at if this settlement stands
+   * @param durability how safe the record is now
+   * @param position the place a report must have reached to include it
+   */
+  record Pending(CallEvent call, long actualCost, Durability durability, UsagePosition position)
       implements SettleOutcome {}
 
   /**
@@ -36,8 +49,26 @@ public sealed interface SettleOutcome {
   /** The call was denied: it is not billed, so that there is nothing to settle. */
   record Denied() implements SettleOutcome {}
 
-  /** The call was settled before, at another cost, which stands. */
-  record SettledBefore(long actualCost) implements SettleOutcome {}
+  /**
+   * The call was settled before, at another cost, which stands.
+   *
+   * @param actualCost that cost; null when the counting does not know it any more
+   */
+  record SettledBefore(@Nullable Long actualCost) implements SettleOutcome {}
+
+  /**
+   * The counting refused the settlement: the call was never billed, or the bill cannot take it.
+   *
+   * @param reason why, in words
+   */
+  record Refused(String reason) implements SettleOutcome {}
+
+  /**
+   * The client's searches have read so much of the log that it must wait.
+   *
+   * @param retryAfterSeconds how long, at least 1
+   */
+  record Exhausted(long retryAfterSeconds) implements SettleOutcome {}
 
   /**
    * It cannot be done now.

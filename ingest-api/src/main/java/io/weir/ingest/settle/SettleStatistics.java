@@ -18,14 +18,18 @@ public final class SettleStatistics {
 
   /** The kinds of outcome. */
   public enum Result {
-    /** Recorded. */
+    /** It changed the bill. */
     SETTLED,
+    /** Recorded; what the counting does with it was not told in time. */
+    PENDING,
     /** Stood so already. */
     UNCHANGED,
     /** No such call. */
     NOT_FOUND,
-    /** The call was denied, or settled at another cost before. */
+    /** The call was denied, not billed, or settled at another cost before. */
     CONFLICT,
+    /** The client's searches have read too much. */
+    EXHAUSTED,
     /** Could not be searched for, or not be kept. */
     UNAVAILABLE
   }
@@ -38,8 +42,14 @@ public final class SettleStatistics {
     if (outcome instanceof SettleOutcome.Settled settled) {
       return settled.changed() ? Result.SETTLED : Result.UNCHANGED;
     }
+    if (outcome instanceof SettleOutcome.Pending) {
+      return Result.PENDING;
+    }
     if (outcome instanceof SettleOutcome.NotFound) {
       return Result.NOT_FOUND;
+    }
+    if (outcome instanceof SettleOutcome.Exhausted) {
+      return Result.EXHAUSTED;
     }
     return outcome instanceof SettleOutcome.Unavailable ? Result.UNAVAILABLE : Result.CONFLICT;
   }

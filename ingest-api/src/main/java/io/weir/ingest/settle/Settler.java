@@ -5,27 +5,32 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.settle.CallFinder.Exhausted;
 import io.weir.ingest.settle.CallFinder.Finding;
 import io.weir.ingest.settle.CallFinder.Found;
-import io.weir.ingest.settle.CallFinder.Placed;
+import io.weir.ingest.settle.CallFinder.NotFound;
+import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Settlement;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.SettlementVerdict.Standing;
 
 /**
- * Settles calls: finds the call, then records what it turned out to cost. Nothing is recorded of a
- * call that was not found. Safe for threads.
- *
- * <p>A call is settled once, at what the log says first. Two requests that do not see each other in
- * the log are both recorded; the counting takes the first of them.
+ * Settles calls: finds the call, records what it turned out to cost, and waits for what the
+ * counting does with that. The counting is the judge: it knows which calls it billed and which
+ * settlement of a call came first. Nothing is recorded of a call that was not found. Safe for
+ * threads.
  */
 public final class Settler {
   private final CallFinder finder;
   private final CallLog log;
+  private final Verdicts verdicts;
   private final SettleStatistics statistics = new SettleStatistics();
 
-  public Settler(CallFinder finder, CallLog log) {
+  public Settler(CallFinder finder, CallLog log, Verdicts verdicts) {
     this.finder = finder;
     this.log = log;
+    this.verdicts = verdicts;
   }
 
   /** What was asked for and what became of it. */
@@ -39,53 +44,53 @@ public final class Settler {
    * @param actualCost what it is to be billed at, 0 to {@link CallEvent#MAX_QUANTITY}
    */
   public SettleOutcome settle(CallQuery query, long actualCost) {
-    Finding finding = finder.find(query);
-    SettleOutcome outcome;
-    if (finding instanceof Found found) {
-      outcome = settle(found, actualCost);
-    } else if (finding instanceof CallFinder.NotFound not) {
-      outcome = new SettleOutcome.NotFound(not.fromEpochMillis(), not.toEpochMillis());
-    } else {
-      outcome = new SettleOutcome.Unavailable(((CallFinder.Unknown) finding).detail());
-    }
+    SettleOutcome outcome = settle(finder.find(query), actualCost);
     statistics.count(outcome);
     return outcome;
   }
 
-  private SettleOutcome settle(Found found, long actualCost) {
-    CallEvent call = found.call().line();
-    if (!call.allowed()) {
-      return new SettleOutcome.Denied();
+  private SettleOutcome settle(Finding finding, long actualCost) {
+    if (finding instanceof Found found) {
+      return found.call().allowed() ? record(found, actualCost) : new SettleOutcome.Denied();
     }
-    Placed before = found.settlement();
-    Settlement earlier = before == null ? null : before.line().settlement();
-    if (before != null && earlier != null) {
-      return earlier.actualCost() == actualCost
-          ? unchanged(before, actualCost)
-          : new SettleOutcome.SettledBefore(earlier.actualCost());
+    if (finding instanceof NotFound not) {
+      return new SettleOutcome.NotFound(not.fromEpochMillis(), not.toEpochMillis());
     }
-    return call.cost() == actualCost
-        ? unchanged(found.call(), actualCost)
-        : record(call, actualCost);
+    return finding instanceof Exhausted exhausted
+        ? new SettleOutcome.Exhausted(exhausted.retryAfterSeconds())
+        : new SettleOutcome.Unavailable(((Unknown) finding).detail());
   }
 
-  private static SettleOutcome unchanged(Placed said, long actualCost) {
-    return new SettleOutcome.Settled(
-        said.line(), actualCost, false, Durability.ACKED, said.position());
-  }
-
-  private SettleOutcome record(CallEvent call, long actualCost) {
+  private SettleOutcome record(Found found, long actualCost) {
+    CallEvent call = found.call();
     // drawn when the search is over: a ticket holds the windows of all reports open
     Ticket ticket = log.begin();
-    CallEvent settlement = call.settledAt(new Settlement(actualCost, ticket.begunAtEpochMillis()));
-    Recorded recorded = log.record(ticket, settlement);
-    if (recorded instanceof Recorded.Durable durable) {
-      return new SettleOutcome.Settled(
-          call, actualCost, true, durable.durability(), durable.position());
+    Settlement how = new Settlement(actualCost, ticket.begunAtEpochMillis(), found.position());
+    Recorded recorded = log.record(ticket, call.settledAt(how));
+    if (!(recorded instanceof Recorded.Durable durable)) {
+      return new SettleOutcome.Unavailable(
+          "the settlement could not be recorded ("
+              + (recorded instanceof Recorded.Refused refused ? refused.reason() : "FULL")
+              + ")");
     }
-    return new SettleOutcome.Unavailable(
-        "the settlement could not be recorded ("
-            + (recorded instanceof Recorded.Refused refused ? refused.reason() : "FULL")
-            + ")");
+    SettlementVerdict verdict = verdicts.await(durable.position());
+    return verdict == null
+        ? new SettleOutcome.Pending(call, actualCost, durable.durability(), durable.position())
+        : outcome(call, actualCost, verdict);
+  }
+
+  private static SettleOutcome outcome(CallEvent call, long actualCost, SettlementVerdict verdict) {
+    String reason = verdict.reason();
+    if (reason != null) {
+      return new SettleOutcome.Refused(reason);
+    }
+    Standing standing = verdict.standing();
+    if (standing == null || standing.actualCost() != actualCost) {
+      return new SettleOutcome.SettledBefore(standing == null ? null : standing.actualCost());
+    }
+    boolean changed =
+        verdict.outcome() == SettlementVerdict.Outcome.STANDS && actualCost != call.cost();
+    return new SettleOutcome.Settled(
+        call, actualCost, changed, Durability.ACKED, standing.position());
   }
 }

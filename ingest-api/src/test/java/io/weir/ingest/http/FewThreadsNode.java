@@ -71,7 +71,7 @@ final class FewThreadsNode implements AutoCloseable {
                 new LocalDecider(1, () -> 1),
                 log,
                 () -> "own-" + ids.incrementAndGet()),
-            new Settler(new NothingFound(), log),
+            new Settler(new NothingFound(), log, settlement -> null),
             cache,
             log,
             () -> new Corrections.Health(true, ""),

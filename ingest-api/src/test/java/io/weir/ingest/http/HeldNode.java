@@ -40,7 +40,7 @@ final class HeldNode implements AutoCloseable {
                 new LocalDecider(1, () -> 1),
                 calls,
                 () -> "id"),
-            new Settler(new NothingFound(), calls),
+            new Settler(new NothingFound(), calls, settlement -> null),
             new MemoryDecisionCache(() -> 1),
             calls,
             () -> new Corrections.Health(true, ""),

@@ -3,7 +3,6 @@ package io.weir.ingest.settle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
@@ -11,7 +10,6 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.settle.CallFinder.Finding;
 import io.weir.ingest.settle.CallFinder.Found;
-import io.weir.ingest.settle.CallFinder.Placed;
 import io.weir.ingest.settle.SettleOutcome.Settled;
 import io.weir.ingest.settle.SettleOutcome.Unavailable;
 import io.weir.ingest.settle.SettleStatistics.Result;
@@ -19,11 +17,15 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Settlement;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.SettlementVerdict.Outcome;
+import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsagePosition;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What is recorded, and what is answered, for each thing that may be found. */
@@ -34,47 +36,62 @@ final class SettlerTest {
   private static final UsagePosition KEPT_AT = new UsagePosition(0, "me", 1, 1);
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 1, 1_000_000);
 
+  private static final Found FOUND = new Found(call(true), CALL_AT);
+
   private final Log log = new Log();
+  private @Nullable SettlementVerdict judge;
 
   @Test
-  void call_isSettled_atTheTicketsTime_withItsBucketsAndNoStamps() {
-    Settled settled =
-        assertInstanceOf(Settled.class, settle(new Found(placed(call(true)), null), 12));
+  void call_isSettled_atTheTicketsTime_withItsPlaceAndItsBucketsAndNoStamps() {
+    judge = stands(12);
+    Settled settled = assertInstanceOf(Settled.class, settle(FOUND, 12));
 
-    assertEquals(new Settled(call(true), 12, true, Durability.JOURNALED, KEPT_AT), settled);
+    assertEquals(new Settled(call(true), 12, true, Durability.ACKED, KEPT_AT), settled);
     CallEvent line = log.lines.get(0);
-    assertEquals(new Settlement(12, 777), line.settlement());
+    assertEquals(new Settlement(12, 777, CALL_AT), line.settlement());
     assertEquals(List.of(new Charge("b", 8, LIMIT, null)), line.charges());
     assertEquals(call(true).decidedAtEpochMillis(), line.decidedAtEpochMillis());
   }
 
   @Test
-  void costThatStandsAlready_isNotRecorded() {
-    assertEquals(
-        new Settled(call(true), 8, false, Durability.ACKED, CALL_AT),
-        settle(new Found(placed(call(true)), null), 8));
-    assertEquals(List.of(), log.lines);
+  void costThatStandsAlready_isRecorded_andChangesNothing() {
+    judge = stands(8);
+    assertEquals(new Settled(call(true), 8, false, Durability.ACKED, KEPT_AT), settle(FOUND, 8));
+    assertEquals(1, log.lines.size());
   }
 
   @Test
   void repeatedSettlement_isAnsweredWithTheFirstOne() {
-    Settled again = assertInstanceOf(Settled.class, settle(settledAt(12), 12));
-
-    assertEquals(12, again.actualCost());
-    assertEquals(SETTLED_AT, again.position());
-    assertTrue(!again.changed() && log.lines.isEmpty());
+    judge = before(new Standing(12, SETTLED_AT));
+    assertEquals(
+        new Settled(call(true), 12, false, Durability.ACKED, SETTLED_AT), settle(FOUND, 12));
   }
 
   @Test
   void otherCostThanSettledBefore_isAConflict_evenTheCallsOwn() {
-    assertEquals(new SettleOutcome.SettledBefore(12), settle(settledAt(12), 3));
-    assertEquals(new SettleOutcome.SettledBefore(12), settle(settledAt(12), 8));
-    assertEquals(List.of(), log.lines);
+    judge = before(new Standing(12, SETTLED_AT));
+    assertEquals(new SettleOutcome.SettledBefore(12L), settle(FOUND, 3));
+    assertEquals(new SettleOutcome.SettledBefore(12L), settle(FOUND, 8));
+    judge = before(null);
+    assertEquals(new SettleOutcome.SettledBefore(null), settle(FOUND, 3));
+  }
+
+  @Test
+  void callThatWasNotBilled_isRefused_withTheReason() {
+    judge = verdict(Outcome.REFUSED, null, "not counted");
+    assertEquals(new SettleOutcome.Refused("not counted"), settle(FOUND, 0));
+  }
+
+  @Test
+  void verdictThatDoesNotCome_leavesItPending() {
+    assertEquals(
+        new SettleOutcome.Pending(call(true), 12, Durability.JOURNALED, KEPT_AT),
+        settle(FOUND, 12));
   }
 
   @Test
   void deniedCall_cannotBeSettled() {
-    assertEquals(new SettleOutcome.Denied(), settle(new Found(placed(call(false)), null), 12));
+    assertEquals(new SettleOutcome.Denied(), settle(new Found(call(false), CALL_AT), 12));
     assertEquals(List.of(), log.lines);
   }
 
@@ -82,32 +99,49 @@ final class SettlerTest {
   void whatWasNotFound_isNotGuessed() {
     assertEquals(new SettleOutcome.NotFound(1, 2), settle(new CallFinder.NotFound(1, 2), 12));
     assertEquals(new Unavailable("busy"), settle(new CallFinder.Unknown("busy"), 12));
+    assertEquals(new SettleOutcome.Exhausted(7), settle(new CallFinder.Exhausted(7), 12));
     assertEquals(List.of(), log.lines);
   }
 
   @Test
   void logThatCannotKeepIt_isUnavailable_droppingToo() {
-    Found found = new Found(placed(call(true)), null);
     log.answer = new Recorded.Refused(Recorded.Reason.CLOSING, "stopping");
-    assertInstanceOf(Unavailable.class, settle(found, 12));
+    assertInstanceOf(Unavailable.class, settle(FOUND, 12));
     log.answer = new Recorded.Dropped();
-    assertInstanceOf(Unavailable.class, settle(found, 12));
+    assertInstanceOf(Unavailable.class, settle(FOUND, 12));
   }
 
   @Test
   void outcomes_areCounted() {
-    Settler settler = new Settler(finder(new Found(placed(call(true)), null)), log);
+    Settler settler = new Settler(finder(FOUND), log, settlement -> judge);
     settler.settle(QUERY, 12);
-    settler.settle(QUERY, 8);
+    judge = stands(12);
+    settler.settle(QUERY, 12);
+    judge = before(new Standing(12, SETTLED_AT));
+    settler.settle(QUERY, 12);
     settler.settle(QUERY, 3);
 
-    assertEquals(2, settler.statistics().count(Result.SETTLED));
+    assertEquals(1, settler.statistics().count(Result.PENDING));
+    assertEquals(1, settler.statistics().count(Result.SETTLED));
     assertEquals(1, settler.statistics().count(Result.UNCHANGED));
-    assertEquals(0, settler.statistics().count(Result.CONFLICT));
+    assertEquals(1, settler.statistics().count(Result.CONFLICT));
   }
 
   private SettleOutcome settle(Finding finding, long actualCost) {
-    return new Settler(finder(finding), log).settle(QUERY, actualCost);
+    return new Settler(finder(finding), log, settlement -> judge).settle(QUERY, actualCost);
+  }
+
+  private static SettlementVerdict stands(long actualCost) {
+    return verdict(Outcome.STANDS, new Standing(actualCost, KEPT_AT), null);
+  }
+
+  private static SettlementVerdict before(@Nullable Standing standing) {
+    return verdict(Outcome.SETTLED_BEFORE, standing, null);
+  }
+
+  private static SettlementVerdict verdict(
+      Outcome outcome, @Nullable Standing standing, @Nullable String reason) {
+    return new SettlementVerdict(KEPT_AT, "acme", "id", outcome, standing, reason);
   }
 
   private static CallFinder finder(Finding finding) {
@@ -120,15 +154,6 @@ final class SettlerTest {
       @Override
       public void close() {}
     };
-  }
-
-  private static Placed placed(CallEvent line) {
-    return new Placed(line, CALL_AT);
-  }
-
-  private static Found settledAt(long actualCost) {
-    CallEvent settlement = call(true).settledAt(new Settlement(actualCost, 9));
-    return new Found(placed(call(true)), new Placed(settlement, SETTLED_AT));
   }
 
   private static CallEvent call(boolean allowed) {

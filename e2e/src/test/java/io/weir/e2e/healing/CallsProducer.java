@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.healing;
+
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CallLineCodec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** Writes into the calls topic what no node would. Not safe for threads. */
+final class CallsProducer implements AutoCloseable {
+  private static final int FILLER_BYTES = 512 << 10;
+
+  private final KafkaProducer<byte[], byte[]> producer;
+  private final int partitions;
+
+  CallsProducer(String bootstrapServers, int partitions) {
+    this.producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", bootstrapServers),
+            new ByteArraySerializer(),
+            new ByteArraySerializer());
+    this.partitions = partitions;
+  }
+
+  /** Writes records that are no batches into a client's partition. */
+  void fill(String client, int mebibytes) throws Exception {
+    List<Future<RecordMetadata>> sent = new ArrayList<>();
+    for (int i = 0; i < 2 * mebibytes; i++) {
+      sent.add(producer.send(record(client, new byte[FILLER_BYTES])));
+    }
+    for (Future<RecordMetadata> one : sent) {
+      one.get();
+    }
+  }
+
+  /** Writes a batch of one allowed call whose header says that it has two lines. */
+  void batchThatIsRefused(String client, String id, long cost) throws Exception {
+    long nowMillis = System.currentTimeMillis();
+    CallEvent call =
+        new CallEvent(
+            id,
+            false,
+            client,
+            CallEvent.DEFAULT_ENDPOINT,
+            CallEvent.DEFAULT_METER,
+            cost,
+            true,
+            DecidedBy.NONE,
+            null,
+            1,
+            nowMillis,
+            null,
+            List.of());
+    ProducerRecord<byte[], byte[]> batch = record(client, CallLineCodec.encode(call));
+    BatchHeaderCodec.encode(new BatchHeader("stranger", 1, 1, 2, nowMillis, 0, false))
+        .forEach(batch.headers()::add);
+    producer.send(batch).get();
+  }
+
+  private ProducerRecord<byte[], byte[]> record(String client, byte[] value) {
+    int partition = ClientPartitioner.partition(client, partitions);
+    return new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
+  }
+
+  @Override
+  public void close() {
+    producer.close();
+  }
+}

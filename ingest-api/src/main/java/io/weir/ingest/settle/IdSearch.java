@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import io.weir.ingest.settle.PartitionReader.Spent;
+
+/**
+ * Finds a call by its id alone, by reading: first where the time in the id points to, then
+ * backwards from the end of the log in growing parts, and once at the end, where a call that is on
+ * its way is waited for. Not safe for threads.
+ */
+final class IdSearch {
+  /** A call is recorded at the time in its id, but for what clocks differ and batches wait. */
+  private static final long NEAR_MILLIS = 250;
+
+  /** How far the clocks of nodes, callers and the broker may differ. */
+  private static final long SLACK_MILLIS = 5_000;
+
+  /** How long behind the id's time a call is looked for: retries and a journal that was held. */
+  private static final long BEHIND_HINT_MILLIS = 600_000;
+
+  /** How much is read behind the id's time, and before it. */
+  private static final long HINT_BYTES = 8L << 20;
+
+  /** How much is read backwards; what a search may read beyond is for a call on its way. */
+  private static final long BACK_BYTES = 24L << 20;
+
+  /** Records of the newest part; each one before it has four times as many. */
+  private static final long NEWEST_RECORDS = 16;
+
+  private static final int GROWTH = 4;
+  private static final long MOST_RECORDS = 4_096;
+
+  private final PartitionReader reader;
+  private final CallLines lines;
+  private final long nowMillis;
+  private boolean hasWaited;
+
+  /** From here on everything was read. */
+  private long readFromMillis;
+
+  private long oldestSeenMillis;
+  private long bytesRead;
+  private long backBytes;
+
+  IdSearch(PartitionReader reader, CallLines lines, long nowMillis) {
+    this.reader = reader;
+    this.lines = lines;
+    this.nowMillis = nowMillis;
+    this.readFromMillis = nowMillis;
+  }
+
+  /** The oldest moment from which on everything was read. */
+  long readFromEpochMillis() {
+    return readFromMillis;
+  }
+
+  /**
+   * Looks until an allowed call is found, or everything was read that may be.
+   *
+   * @param hintMillis the time in the id; −1 when there is none
+   * @param horizonMillis how far back to look
+   */
+  void run(long hintMillis, long horizonMillis) throws Spent, InterruptedException {
+    if (hintMillis >= 0) {
+      lookAt(hintMillis);
+    }
+    if (!lines.hasAllowed()) {
+      lookBack(reader.end(), nowMillis - horizonMillis);
+    }
+  }
+
+  private void lookAt(long hintMillis) throws Spent, InterruptedException {
+    long near = reader.offsetAt(Math.max(0, hintMillis - NEAR_MILLIS));
+    long end = reader.end();
+    long read = scan(near, end, HINT_BYTES, hintMillis + BEHIND_HINT_MILLIS);
+    if (lines.found() == null && hintMillis > nowMillis - SLACK_MILLIS) {
+      await(read);
+    }
+    if (lines.found() == null) {
+      long early = reader.offsetAt(Math.max(0, hintMillis - SLACK_MILLIS));
+      scan(early, near, HINT_BYTES, Long.MAX_VALUE);
+    }
+  }
+
+  private void lookBack(long end, long oldestMillis) throws Spent, InterruptedException {
+    long begin = reader.begin();
+    long records = NEWEST_RECORDS;
+    long to = end;
+    while (to > begin && readFromMillis > oldestMillis && backBytes < BACK_BYTES) {
+      long from = Math.max(begin, to - records);
+      boolean isWhole = lookThrough(from, to);
+      if (lines.found() != null) {
+        return;
+      }
+      if (isWhole) {
+        readFromMillis = Math.min(readFromMillis, from == begin ? oldestMillis : oldestSeenMillis);
+      }
+      if (records > NEWEST_RECORDS) {
+        await(end);
+      }
+      to = from;
+      records = Math.min(MOST_RECORDS, records * GROWTH);
+    }
+    await(end);
+  }
+
+  /** Reads a part of the log, as much as may be read backwards; whether that was all of it. */
+  private boolean lookThrough(long from, long to) throws Spent, InterruptedException {
+    oldestSeenMillis = readFromMillis;
+    long bytesBefore = bytesRead;
+    long reached = scan(from, to, BACK_BYTES - backBytes, Long.MAX_VALUE);
+    backBytes += bytesRead - bytesBefore;
+    return reached >= to;
+  }
+
+  /** Waits once for a call that is on its way. */
+  private void await(long from) throws Spent, InterruptedException {
+    if (!hasWaited && lines.found() == null) {
+      hasWaited = true;
+      boolean unused =
+          Arrival.await(
+              reader,
+              from,
+              batch -> {
+                lines.take(batch);
+                return lines.found() != null;
+              });
+    }
+  }
+
+  /**
+   * Reads a part of the log until an allowed call is found.
+   *
+   * @param maxBytes how much may be read of it
+   * @param toMillis the broker's time behind which nothing is read
+   * @return the offset behind what was read
+   */
+  private long scan(long from, long to, long maxBytes, long toMillis)
+      throws Spent, InterruptedException {
+    long bytes = 0;
+    long offset = from;
+    while (offset < to && bytes < maxBytes && !lines.hasAllowed()) {
+      Slice slice = reader.read(offset);
+      for (Slice.Batch batch : slice.batches()) {
+        if (batch.offset() < to && batch.appendEpochMillis() <= toMillis) {
+          oldestSeenMillis = Math.min(oldestSeenMillis, batch.appendEpochMillis());
+          lines.take(batch);
+        }
+      }
+      offset = slice.next();
+      bytes += slice.bytes();
+      bytesRead += slice.bytes();
+    }
+    return offset;
+  }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A few consumers that all searches share. A search has one for a single question to Kafka, some
+ * milliseconds, and then waits its turn again, so that no search keeps another one waiting for
+ * longer than that. They are in no group. Safe for threads.
+ */
+final class LogConsumers implements AutoCloseable {
+  /** Questions to Kafka at once. */
+  static final int MAX_CONSUMERS = 4;
+
+  /** What one question brings at most, unless a single record is larger. */
+  static final int SLICE_BYTES = 256 << 10;
+
+  /** How long Kafka may take to answer one question. */
+  private static final int API_TIMEOUT_MILLIS = 5_000;
+
+  /** A consumer asks ahead; at the log's end, that must not keep the next question waiting. */
+  private static final int MAX_FETCH_WAIT_MILLIS = 10;
+
+  private static final Duration POLL = Duration.ofMillis(100);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
+
+  private final String bootstrapServers;
+  private final String node;
+  private final FairTurns turns = new FairTurns(MAX_CONSUMERS);
+  private final Queue<KafkaConsumer<byte[], byte[]>> idle = new ConcurrentLinkedQueue<>();
+  private final AtomicLong opened = new AtomicLong();
+
+  LogConsumers(String bootstrapServers, String node) {
+    this.bootstrapServers = bootstrapServers;
+    this.node = node;
+  }
+
+  long begin(TopicPartition partition, long weight) throws InterruptedException {
+    return ask(
+        weight,
+        consumer -> consumer.beginningOffsets(List.of(partition)).getOrDefault(partition, 0L));
+  }
+
+  long end(TopicPartition partition, long weight) throws InterruptedException {
+    return ask(
+        weight, consumer -> consumer.endOffsets(List.of(partition)).getOrDefault(partition, 0L));
+  }
+
+  /** The first offset of a time, null when no record is so new. */
+  @Nullable Long offsetAt(TopicPartition partition, long epochMillis, long weight)
+      throws InterruptedException {
+    OffsetAndTimestamp found =
+        ask(
+            weight,
+            consumer -> consumer.offsetsForTimes(Map.of(partition, epochMillis)).get(partition));
+    return found == null ? null : found.offset();
+  }
+
+  /** Reads a slice of the log, which has records at the offset or behind it. */
+  Slice read(TopicPartition partition, long offset, long weight) throws InterruptedException {
+    return ask(weight, consumer -> read(consumer, partition, offset));
+  }
+
+  private static Slice read(
+      KafkaConsumer<byte[], byte[]> consumer, TopicPartition partition, long offset) {
+    consumer.assign(List.of(partition));
+    consumer.seek(partition, offset);
+    long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(API_TIMEOUT_MILLIS);
+    while (true) {
+      List<ConsumerRecord<byte[], byte[]>> records = consumer.poll(POLL).records(partition);
+      long next = consumer.position(partition);
+      if (next > offset) {
+        return slice(records, next);
+      }
+      if (System.nanoTime() - deadlineNanos > 0) {
+        throw new TimeoutException("no record of " + partition + " from " + offset + " on came");
+      }
+    }
+  }
+
+  private static Slice slice(List<ConsumerRecord<byte[], byte[]>> records, long next) {
+    List<Slice.Batch> batches = new ArrayList<>(records.size());
+    long bytes = 0;
+    for (ConsumerRecord<byte[], byte[]> record : records) {
+      BatchHeader header = header(record);
+      byte[] value = record.value();
+      bytes += value == null ? 0 : value.length;
+      if (header != null && value != null) {
+        batches.add(new Slice.Batch(record.offset(), record.timestamp(), header, value));
+      }
+    }
+    return new Slice(batches, next, bytes);
+  }
+
+  private static @Nullable BatchHeader header(ConsumerRecord<byte[], byte[]> record) {
+    try {
+      return BatchHeaderCodec.decode(
+          name -> {
+            Header header = record.headers().lastHeader(name);
+            return header == null ? null : header.value();
+          });
+    } catch (MalformedRecordException noBatch) {
+      return null; // in quarantine, or a word about the cache
+    }
+  }
+
+  private <T extends @Nullable Object> T ask(
+      long weight, Function<KafkaConsumer<byte[], byte[]>, T> question)
+      throws InterruptedException {
+    if (!turns.acquire(weight, TimeUnit.MILLISECONDS.toNanos(API_TIMEOUT_MILLIS))) {
+      throw new TimeoutException("other searches took all turns");
+    }
+    KafkaConsumer<byte[], byte[]> consumer = null;
+    boolean isGood = false;
+    try {
+      consumer = idle.poll();
+      if (consumer == null) {
+        consumer = open();
+      }
+      T answer = question.apply(consumer);
+      isGood = true;
+      return answer;
+    } finally {
+      if (isGood && consumer != null) {
+        idle.add(consumer);
+      } else if (consumer != null) {
+        close(consumer);
+      }
+      turns.release();
+    }
+  }
+
+  private KafkaConsumer<byte[], byte[]> open() {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    settings.put(
+        ConsumerConfig.CLIENT_ID_CONFIG, "weir-settle-" + node + "-" + opened.incrementAndGet());
+    settings.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
+    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
+    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
+    settings.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, SLICE_BYTES);
+    settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, SLICE_BYTES);
+    settings.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MAX_FETCH_WAIT_MILLIS);
+    settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
+    settings.put(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
+    return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  private static void close(KafkaConsumer<byte[], byte[]> consumer) {
+    consumer.close(CloseOptions.timeout(CLOSE_TIMEOUT));
+  }
+
+  /** Closes the consumers that are not in use; to be called when no search is under way. */
+  @Override
+  public void close() {
+    for (KafkaConsumer<byte[], byte[]> each = idle.poll(); each != null; each = idle.poll()) {
+      close(each);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import io.weir.ingest.settle.PartitionReader.Spent;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.UsagePosition;
+
+/**
+ * Finds the batch that holds a position. The lines of a journal stand in the log in their order, so
+ * that any batch of it tells on which side of it the line is: after a guess by the time in the id,
+ * which is nearly always right, the rest of the log is halved. What is read grows with the
+ * logarithm of the log, not with the traffic. Not safe for threads.
+ */
+final class PositionSearch {
+  /** How far the clocks of nodes and the broker may differ. */
+  private static final long SLACK_MILLIS = 5_000;
+
+  /** How far behind a guess is read on: half a second of a busy partition. */
+  private static final long GUESS_BYTES = 4L << 20;
+
+  /** How much is read to meet a batch of the journal. */
+  private static final long PROBE_BYTES = 2L << 20;
+
+  /** So few records are read in one go. */
+  private static final long NEAR_RECORDS = 32;
+
+  private final PartitionReader reader;
+  private final CallLines lines;
+  private final UsagePosition at;
+  private boolean isHeard;
+  private boolean isPassed;
+
+  /** Where the line stands. */
+  enum Result {
+    /** It was looked at. */
+    LOOKED_AT,
+    /** Its journal is known, and has not brought it yet. */
+    TO_COME,
+    /** Not where its journal says, if there is such a journal. */
+    NOWHERE
+  }
+
+  /** Where a record is, seen from the line. */
+  private enum Side {
+    BEFORE,
+    HERE,
+    BEHIND,
+    UNKNOWN,
+    /** Of two neighbours of its journal, the line is behind the one and before the other. */
+    BETWEEN
+  }
+
+  /**
+   * What a look at the log told.
+   *
+   * @param next the offset behind the record that told it
+   */
+  private record Look(Side side, long next) {}
+
+  PositionSearch(PartitionReader reader, CallLines lines, UsagePosition at) {
+    this.reader = reader;
+    this.lines = lines;
+    this.at = at;
+  }
+
+  /**
+   * Finds the line and looks at it; waits for a line that is on its way.
+   *
+   * @param guess an offset at or before which the line may be expected
+   */
+  Result run(long guess) throws Spent, InterruptedException {
+    long low = reader.offsetAt(Math.max(0, at.nodeEpoch() - SLACK_MILLIS));
+    long end = reader.end();
+    long high = end;
+    long probe = Math.max(low, Math.min(guess, high));
+    long skipBytes = GUESS_BYTES;
+    while (low < high) {
+      Look look = look(probe, high, skipBytes);
+      if (look.side() == Side.HERE || look.side() == Side.BETWEEN) {
+        return look.side() == Side.HERE ? Result.LOOKED_AT : Result.NOWHERE;
+      }
+      if (look.side() == Side.BEFORE) {
+        low = look.next();
+      } else {
+        high = probe;
+      }
+      boolean isNear = high - low <= NEAR_RECORDS;
+      probe = isNear ? low : low + (high - low) / 2;
+      skipBytes = isNear ? GUESS_BYTES : 0;
+    }
+    if (isPassed || !isHeard) {
+      return Result.NOWHERE;
+    }
+    return Arrival.await(reader, end, batch -> side(batch) == Side.HERE)
+        ? Result.LOOKED_AT
+        : Result.TO_COME;
+  }
+
+  /**
+   * Reads on until a record tells where the line is.
+   *
+   * @param skipBytes how much may be read on when the line is behind
+   */
+  private Look look(long from, long to, long skipBytes) throws Spent, InterruptedException {
+    Look before = new Look(Side.UNKNOWN, from);
+    long bytes = 0;
+    for (long offset = from; offset < to; ) {
+      Slice slice = reader.read(offset);
+      for (Slice.Batch batch : slice.batches()) {
+        Side side = batch.offset() < to ? side(batch) : Side.UNKNOWN;
+        if (side == Side.BEHIND && before.side() == Side.BEFORE) {
+          return new Look(Side.BETWEEN, batch.offset());
+        }
+        if (side == Side.HERE || side == Side.BEHIND) {
+          return new Look(side, batch.offset() + 1);
+        }
+        if (side == Side.BEFORE) {
+          before = new Look(side, batch.offset() + 1);
+        }
+      }
+      offset = slice.next();
+      bytes += slice.bytes();
+      if (bytes >= (before.side() == Side.BEFORE ? skipBytes : PROBE_BYTES)) {
+        return before;
+      }
+    }
+    return new Look(before.side(), to);
+  }
+
+  private Side side(Slice.Batch batch) {
+    BatchHeader header = batch.header();
+    if (!header.node().equals(at.node())) {
+      return Side.UNKNOWN;
+    }
+    boolean isOfJournal = header.nodeEpoch() == at.nodeEpoch();
+    isHeard |= isOfJournal;
+    if (header.nodeEpoch() < at.nodeEpoch() || (isOfJournal && header.linesEnd() < at.line())) {
+      isPassed |= isOfJournal && header.departing();
+      return Side.BEFORE;
+    }
+    if (isOfJournal && header.linesBefore() < at.line()) {
+      lines.take(batch, at.line() - header.linesBefore());
+      return Side.HERE;
+    }
+    isPassed = true;
+    return Side.BEHIND;
+  }
+}

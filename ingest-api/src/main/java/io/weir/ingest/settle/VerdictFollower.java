@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.UsagePosition;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.SettlementVerdictCodec;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One thread that follows the settlements topic from its end on and tells the verdicts on this
+ * node's settlements. It reads those of all nodes: as many as there are settlements, whatever the
+ * traffic. A failure of Kafka ends the consumer, and a new one goes on where it was. Safe for
+ * threads.
+ */
+public final class VerdictFollower implements Verdicts, AutoCloseable {
+  /** How long a settlement waits for its verdict, which usually comes in some 200 ms. */
+  static final Duration PATIENCE = Duration.ofSeconds(3);
+
+  private static final Duration POLL = Duration.ofMillis(500);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
+  private static final long PAUSE_MILLIS = 1_000;
+  private static final int API_TIMEOUT_MILLIS = 5_000;
+  private static final long STOP_MILLIS = 5_000;
+  private static final Logger LOG = LoggerFactory.getLogger(VerdictFollower.class);
+
+  private final String bootstrapServers;
+  private final String node;
+  private final List<TopicPartition> partitions;
+  private final VerdictBoard board;
+  private final Map<TopicPartition, Long> next = new HashMap<>();
+  private final CountDownLatch stop = new CountDownLatch(1);
+  private final Thread thread;
+  private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
+
+  private VerdictFollower(String bootstrapServers, String node, int partitions, int maxWaiting) {
+    this.bootstrapServers = bootstrapServers;
+    this.node = node;
+    this.partitions =
+        IntStream.range(0, partitions)
+            .mapToObj(number -> new TopicPartition(Topics.SETTLEMENTS.name(), number))
+            .toList();
+    this.board = new VerdictBoard(maxWaiting);
+    this.thread = new Thread(this::run, "weir-verdicts");
+    this.thread.setDaemon(true);
+  }
+
+  /**
+   * Begins to follow; Kafka need not be there.
+   *
+   * @param partitions of the topic
+   * @param maxWaiting how many settlements may wait at once; each keeps a thread of the node
+   */
+  public static VerdictFollower start(
+      String bootstrapServers, String node, int partitions, int maxWaiting) {
+    VerdictFollower follower = new VerdictFollower(bootstrapServers, node, partitions, maxWaiting);
+    follower.thread.start();
+    return follower;
+  }
+
+  @Override
+  public @Nullable SettlementVerdict await(UsagePosition settlement) {
+    return board.await(settlement, PATIENCE);
+  }
+
+  private void run() {
+    while (!isStopping()) {
+      try {
+        follow();
+      } catch (WakeupException awake) {
+        // it is only woken to be stopped
+      } catch (KafkaException failed) {
+        LOG.warn("verdicts on settlements not readable, they are answered as pending", failed);
+        pause();
+      }
+    }
+  }
+
+  private boolean isStopping() {
+    return stop.getCount() == 0;
+  }
+
+  private void pause() {
+    try {
+      boolean unused = stop.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException interrupted) {
+      stop.countDown();
+    }
+  }
+
+  private void follow() {
+    KafkaConsumer<byte[], byte[]> opened = open();
+    consumer = opened;
+    try {
+      opened.assign(partitions);
+      for (TopicPartition partition : partitions) {
+        Long known = next.get(partition);
+        if (known == null) {
+          opened.seekToEnd(List.of(partition));
+          next.put(partition, opened.position(partition));
+        } else {
+          opened.seek(partition, known);
+        }
+      }
+      while (!isStopping()) {
+        for (ConsumerRecord<byte[], byte[]> each : opened.poll(POLL)) {
+          next.put(new TopicPartition(each.topic(), each.partition()), each.offset() + 1);
+          tell(each);
+        }
+      }
+    } finally {
+      consumer = null;
+      opened.close(CloseOptions.timeout(CLOSE_TIMEOUT));
+    }
+  }
+
+  private void tell(ConsumerRecord<byte[], byte[]> settled) {
+    byte[] value = settled.value();
+    if (value == null) {
+      return;
+    }
+    try {
+      SettlementVerdict verdict = SettlementVerdictCodec.decode(value);
+      if (verdict.position().node().equals(node)) {
+        board.tell(verdict);
+      }
+    } catch (MalformedRecordException malformed) {
+      LOG.warn(
+          "verdict_malformed record={}-{}-{} detail=\"{}\"",
+          settled.topic(),
+          settled.partition(),
+          settled.offset(),
+          malformed.getMessage());
+    }
+  }
+
+  private KafkaConsumer<byte[], byte[]> open() {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    settings.put(ConsumerConfig.CLIENT_ID_CONFIG, "weir-verdicts-" + node);
+    settings.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
+    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "latest");
+    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
+    settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
+    settings.put(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
+    return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  /** Stops following; who waits has his time-out. */
+  @Override
+  public void close() {
+    stop.countDown();
+    KafkaConsumer<byte[], byte[]> current = consumer;
+    if (current != null) {
+      current.wakeup();
+    }
+    try {
+      thread.join(STOP_MILLIS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.settle.CallFinder.Found;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsagePosition;
+import io.weir.topics.wire.CallLineCodec;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+/** What counts as the call that is looked for. */
+final class CallLinesTest {
+  private static final int PARTITION = 3;
+
+  private final CallLines lines = lines("a\"b");
+
+  @Test
+  void call_isFoundByClientAndId_withItsPlace() {
+    lines.take(batch(10, call("a", true, 1), other(call("a\"b", true, 2)), call("a\"b", true, 8)));
+
+    assertEquals(8, found().call().cost());
+    assertEquals(new UsagePosition(PARTITION, "n", 1, 13), found().position());
+    assertTrue(lines.hasAllowed());
+  }
+
+  @Test
+  void allowedCall_isPreferredToADeniedOne_andTheFirstOfEachCounts() {
+    lines.take(batch(0, call("a\"b", false, 1)));
+    assertFalse(lines.hasAllowed());
+    assertEquals(1, found().call().cost());
+
+    lines.take(batch(1, call("a\"b", true, 2), call("a\"b", true, 3)));
+    assertEquals(2, found().call().cost());
+  }
+
+  @Test
+  void settlement_isNotTheCall() {
+    lines.take(batch(0, call("a\"b", true, 8).settledAt(new Settlement(12, 9))));
+
+    assertNull(lines.found());
+  }
+
+  @Test
+  void lineOfANumber_isLookedAtAlone() {
+    Slice.Batch batch = batch(4, call("a\"b", true, 1), call("x", true, 2), call("a\"b", true, 3));
+    lines.take(batch, 2);
+    assertNull(lines.found());
+    lines.take(batch, 9);
+    assertNull(lines.found());
+    lines.take(batch, 3);
+
+    assertEquals(new UsagePosition(PARTITION, "n", 1, 7), found().position());
+  }
+
+  @Test
+  void nothing_isFound_amongOtherAndBrokenLines() {
+    lines.take(batch(0, "{\"id\":\"a\\\"b\"}\nnot json a\"b\n".getBytes(StandardCharsets.UTF_8)));
+    lines.take(batch(2, call("b", true, 1)));
+
+    assertNull(lines.found());
+  }
+
+  @Test
+  void escapedId_isFound() {
+    CallLines plain = lines("ab");
+    String line = new String(value(call("ab", true, 5)), StandardCharsets.UTF_8);
+    plain.take(batch(0, line.replace("\"ab\"", "\"\\u0061b\"").getBytes(StandardCharsets.UTF_8)));
+
+    assertEquals(5, Objects.requireNonNull(plain.found()).call().cost());
+  }
+
+  private Found found() {
+    return Objects.requireNonNull(lines.found());
+  }
+
+  private static CallLines lines(String id) {
+    return new CallLines(new CallQuery("acme", id, null), PARTITION);
+  }
+
+  private static Slice.Batch batch(long linesBefore, CallEvent... calls) {
+    return batch(linesBefore, value(calls));
+  }
+
+  private static Slice.Batch batch(long linesBefore, byte[] value) {
+    return new Slice.Batch(9, 0, new BatchHeader("n", 1, 5, 1, 0, linesBefore, false), value);
+  }
+
+  private static byte[] value(CallEvent... calls) {
+    ByteArrayOutputStream value = new ByteArrayOutputStream();
+    for (CallEvent call : calls) {
+      value.writeBytes(CallLineCodec.encode(call));
+      value.write('\n');
+    }
+    return value.toByteArray();
+  }
+
+  private static CallEvent call(String id, boolean allowed, long cost) {
+    return call("acme", id, allowed, cost);
+  }
+
+  private static CallEvent other(CallEvent call) {
+    return call("globex", call.id(), call.allowed(), call.cost());
+  }
+
+  private static CallEvent call(String client, String id, boolean allowed, long cost) {
+    return new CallEvent(
+        id,
+        false,
+        client,
+        "-",
+        "calls",
+        cost,
+        allowed,
+        DecidedBy.CACHE,
+        null,
+        1,
+        5,
+        null,
+        List.of());
+  }
+}

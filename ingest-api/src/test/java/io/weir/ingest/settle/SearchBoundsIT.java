@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.settle.CallFinder.Exhausted;
+import io.weir.ingest.settle.CallFinder.Finding;
+import io.weir.ingest.settle.CallFinder.Found;
+import io.weir.ingest.settle.CallFinder.NotFound;
+import io.weir.ingest.settle.CallFinder.Unknown;
+import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
+import io.weir.topics.model.UsagePosition;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a search costs, whom it keeps waiting, and what a position is worth. */
+final class SearchBoundsIT {
+  private static final Duration HORIZON = Duration.ofMinutes(30);
+  private static final long MINUTE = 60_000;
+  private static final int LONG_LOG = 160;
+
+  private final long nowMillis = System.currentTimeMillis();
+  private TestKafka kafka;
+  private SearchedLog log;
+  private KafkaCallFinder finder;
+
+  @BeforeEach
+  void start() throws Exception {
+    kafka = TestKafka.borrow();
+    log = SearchedLog.create(kafka.bootstrapServers(), nowMillis);
+    finder =
+        new KafkaCallFinder(
+            kafka.bootstrapServers(), "n1", SearchedLog.PARTITIONS, HORIZON, 64, () -> nowMillis);
+  }
+
+  @AfterEach
+  void stop() {
+    finder.close();
+    log.close();
+    kafka.close();
+  }
+
+  /** Once, an older batch of the journal made this "not sent yet", for ever. */
+  @Test
+  void deniedCall_withItsPosition_isFoundAsDenied() throws Exception {
+    log.call("acme", "first", true, nowMillis - 5 * MINUTE);
+    UsagePosition denied = log.call("acme", "denied", false, nowMillis - 10_000);
+
+    assertFalse(found(find("acme", "denied", denied)).call().allowed());
+    assertFalse(found(find("acme", "denied", null)).call().allowed());
+  }
+
+  /** The same, where the first part that was read was the one of the id's time. */
+  @Test
+  void callThatIsNewerThanItsId_withItsPosition_isFound() throws Exception {
+    String id = SearchedLog.idOf(nowMillis - 20 * MINUTE);
+    log.call("acme", "first", true, nowMillis - 20 * MINUTE);
+    UsagePosition second = log.call("acme", id, true, nowMillis - 5 * MINUTE);
+
+    assertEquals(second, found(find("acme", id, second)).position());
+    assertEquals(second, found(find("acme", id, null)).position());
+  }
+
+  @Test
+  void fourIdsThatDoNotExist_keepNobodyElseWaiting() throws Exception {
+    log.fill(LONG_LOG / 2, nowMillis - 25 * MINUTE, nowMillis - 3 * MINUTE);
+    UsagePosition position = log.call("acme", "mine", true, nowMillis - 3 * MINUTE);
+    log.fill(LONG_LOG / 2, nowMillis - 3 * MINUTE, nowMillis - MINUTE);
+
+    List<CompletableFuture<Finding>> bogus = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      String id = "bogus-" + i;
+      bogus.add(CompletableFuture.supplyAsync(() -> find("stranger", id, null)));
+    }
+    Await.until("the stranger's searches to be under way", () -> finder.underWay() == 4);
+    assertEquals(position, found(find("acme", "mine", position)).position());
+    assertTrue(
+        finder.bytesRead() < LONG_LOG * (512L << 10),
+        "it came first, when the stranger's were not all done");
+    for (CompletableFuture<Finding> one : bogus) {
+      assertInstanceOf(NotFound.class, one.join());
+    }
+  }
+
+  @Test
+  void position_isReadAtOnce_howeverLongTheLog_andWithoutATimeInTheId() throws Exception {
+    log.fill(LONG_LOG / 2, nowMillis - 25 * MINUTE, nowMillis - 15 * MINUTE);
+    long at = nowMillis - 15 * MINUTE;
+    String id = SearchedLog.idOf(at - 20);
+    UsagePosition ours = log.call("acme", id, true, at);
+    UsagePosition callers = log.call("acme", "mine", true, at);
+    log.fill(LONG_LOG / 2, at, nowMillis);
+
+    assertEquals(ours, found(find("acme", id, ours)).position());
+    assertTrue(finder.bytesRead() < 2 << 20, () -> "read " + finder.bytesRead());
+    long before = finder.bytesRead();
+    assertEquals(callers, found(find("acme", "mine", callers)).position());
+    long read = finder.bytesRead() - before;
+    assertTrue(read < 16 << 20, () -> "read " + read + " of " + LONG_LOG / 2 + " MiB");
+  }
+
+  @Test
+  void idThatDoesNotExist_costsItsClientABoundedPart_andOthersNothing() throws Exception {
+    log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
+    UsagePosition mine = log.call("acme", "mine", true, nowMillis - 30_000);
+
+    NotFound not = assertInstanceOf(NotFound.class, find("stranger", "bogus", null));
+    assertTrue(not.fromEpochMillis() > nowMillis - HORIZON.toMillis(), "it says how far it looked");
+    long most = KafkaCallFinder.MAX_SEARCH_BYTES + LogConsumers.SLICE_BYTES + (512 << 10);
+    assertTrue(finder.bytesRead() <= most, () -> "read " + finder.bytesRead());
+
+    Await.until(
+        "the stranger to be told to wait",
+        () -> find("stranger", "bogus", null) instanceof Exhausted);
+    assertEquals(mine, found(find("acme", "mine", null)).position());
+  }
+
+  @Test
+  void positionOfAnotherCall_orOfNoJournal_isAHintThatDoesNotHelp() throws Exception {
+    UsagePosition first = log.call("acme", "first", true, nowMillis - 5 * MINUTE);
+    UsagePosition second = log.call("acme", "second", true, nowMillis - 4 * MINUTE);
+
+    assertEquals(second, found(find("acme", "second", first)).position());
+    assertEquals(
+        second, found(find("acme", "second", new UsagePosition(0, "nobody", 1, 7))).position());
+    assertInstanceOf(NotFound.class, find("acme", "third", first));
+    assertInstanceOf(NotFound.class, find("other", "second", second));
+  }
+
+  @Test
+  void lineThatItsJournalHasNotBrought_isToCome() throws Exception {
+    log.call("acme", "first", true, nowMillis - 5 * MINUTE);
+
+    assertInstanceOf(Unknown.class, find("acme", "second", log.position(0, 2)));
+  }
+
+  private Finding find(String client, String id, @Nullable UsagePosition position) {
+    return finder.find(new CallQuery(client, id, position));
+  }
+
+  private static Found found(Finding finding) {
+    return assertInstanceOf(Found.class, finding);
+  }
+}

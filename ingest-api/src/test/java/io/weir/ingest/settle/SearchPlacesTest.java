@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.settle;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.ingest.settle.SearchPlaces.Place;
+import org.junit.jupiter.api.Test;
+
+/** How many may search. */
+final class SearchPlacesTest {
+  private final SearchPlaces places = new SearchPlaces(3, 2);
+
+  @Test
+  void clientHasItsShare_andOthersTheRest() {
+    assertEquals(Place.TAKEN, places.take("a"));
+    assertEquals(Place.TAKEN, places.take("a"));
+    assertEquals(Place.CLIENT_HAS_TOO_MANY, places.take("a"));
+    assertEquals(Place.TAKEN, places.take("b"));
+    assertEquals(Place.FULL, places.take("c"));
+    places.leave("a");
+    assertEquals(Place.TAKEN, places.take("c"));
+    assertEquals(3, places.taken());
+  }
+}
