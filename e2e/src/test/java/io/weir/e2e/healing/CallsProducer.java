@@ -9,6 +9,7 @@ import io.weir.topics.model.DecidedBy;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Future;
@@ -33,12 +34,19 @@ final class CallsProducer implements AutoCloseable {
     this.partitions = partitions;
   }
 
-  /** Writes records that are no batches into a client's partition. */
+  /** Writes batches of a line that is no call into a client's partition; their node then leaves. */
   void fill(String client, int mebibytes) throws Exception {
+    byte[] line = new byte[FILLER_BYTES];
+    Arrays.fill(line, (byte) 'x');
+    long now = System.currentTimeMillis();
     List<Future<RecordMetadata>> sent = new ArrayList<>();
     for (int i = 0; i < 2 * mebibytes; i++) {
-      sent.add(producer.send(record(client, new byte[FILLER_BYTES])));
+      sent.add(
+          producer.send(
+              batch(client, line, new BatchHeader("filler", now, i + 1, 1, now, i, false))));
     }
+    BatchHeader goodbye = new BatchHeader("filler", now, sent.size(), 0, now, sent.size(), true);
+    sent.add(producer.send(batch(client, new byte[0], goodbye)));
     for (Future<RecordMetadata> one : sent) {
       one.get();
     }
@@ -62,15 +70,16 @@ final class CallsProducer implements AutoCloseable {
             nowMillis,
             null,
             List.of());
-    ProducerRecord<byte[], byte[]> batch = record(client, CallLineCodec.encode(call));
-    BatchHeaderCodec.encode(new BatchHeader("stranger", 1, 1, 2, nowMillis, 0, false))
-        .forEach(batch.headers()::add);
-    producer.send(batch).get();
+    BatchHeader header = new BatchHeader("stranger", 1, 1, 2, nowMillis, 0, false);
+    producer.send(batch(client, CallLineCodec.encode(call), header)).get();
   }
 
-  private ProducerRecord<byte[], byte[]> record(String client, byte[] value) {
+  private ProducerRecord<byte[], byte[]> batch(String client, byte[] value, BatchHeader header) {
     int partition = ClientPartitioner.partition(client, partitions);
-    return new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
+    ProducerRecord<byte[], byte[]> batch =
+        new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
+    BatchHeaderCodec.encode(header).forEach(batch.headers()::add);
+    return batch;
   }
 
   @Override

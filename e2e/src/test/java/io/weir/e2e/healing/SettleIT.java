@@ -137,7 +137,7 @@ final class SettleIT {
     Called call = call("far", 8, "");
     awaitCounted(call);
     try (CallsProducer producer = new CallsProducer(fleet.kafka(), Fleet.PARTITIONS)) {
-      producer.fill("far", 20);
+      producer.fill("far", 32);
     }
     HttpResponse<String> first = settle(0, call.client(), call.id(), 12);
     HttpResponse<String> other = settle(1, call.client(), call.id(), 3);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Settling: finds a call in the audit log by its id, and records what it turned out to cost.
- * Depends on the topics, the gate's port of the call log, the Kafka clients and a logger.
+ * Settling: finds a call in the audit log, records what it turned out to cost, and waits for what
+ * the counting does with that. Depends on the topics, the gate's port of the call log, the Kafka
+ * clients and a logger.
  */
 @NullMarked
 package io.weir.ingest.settle;
