@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -136,10 +137,11 @@ final class SettleVerdictIT {
               publish(new SettlementVerdict(place, "acme", id, outcome, standing, reason));
             }
           }
-          answer.set(settling.join());
-          return answer.get().statusCode() != 202;
+          HttpResponse<String> settled = settling.join();
+          answer.set(settled);
+          return settled.statusCode() != 202;
         });
-    return answer.get();
+    return Objects.requireNonNull(answer.get());
   }
 
   private void publish(SettlementVerdict verdict) throws Exception {
