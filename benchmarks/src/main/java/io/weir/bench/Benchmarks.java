@@ -12,12 +12,13 @@ import java.util.stream.Stream;
 
 /**
  * Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}, {@code heal}, {@code
- * overload}, {@code open-overload}; all without a name.
+ * overload}, {@code open-overload}, {@code verify}; all without a name.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
   private static final Duration LENGTH = Duration.ofSeconds(10);
   private static final int METER_CALLS = 2_000_000;
+  private static final int VERIFY_CALLS = 10_000_000;
 
   private Benchmarks() {}
 
@@ -25,7 +26,7 @@ public final class Benchmarks {
   public static void main(String[] arguments) throws Exception {
     List<String> names =
         arguments.length == 0
-            ? List.of("cache", "check", "meter", "heal", "overload", "open-overload")
+            ? List.of("cache", "check", "meter", "heal", "overload", "open-overload", "verify")
             : List.of(arguments);
     PrintStream out = System.out;
     out.printf(
@@ -47,11 +48,12 @@ public final class Benchmarks {
           }
           case "overload" -> new OverloadBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "open-overload" -> new OpenOverload(LENGTH, out).run(folder);
+          case "verify" -> new VerifyBenchmark(VERIFY_CALLS, out).run(folder);
           default ->
               throw new IllegalArgumentException(
                   "no benchmark '"
                       + name
-                      + "'; there are cache, check, meter, heal, overload, open-overload");
+                      + "'; there are cache, check, meter, heal, overload, open-overload, verify");
         }
       } finally {
         delete(folder);

@@ -63,14 +63,14 @@ final class RestoreIT {
       try (WeirProcess aggregator = aggregate(restored, "aggregator-2")) {
         String reports =
             "http://127.0.0.1:" + aggregator.awaitLine("aggregator is up, reports on port ");
-        reckoning.assertVerified(begun, Instant.now());
+        reckoning.assertNoDifference(begun, Instant.now(), "--after-reset");
         try (WeirProcess ingest = ingest(restored)) {
           caller.awaitAnswered(CALLS, ingest);
           caller.stop();
           Instant ended = Instant.now();
           reckoning.awaitClosed(reports, ended);
           reckoning.assertLedgerHoldsEveryAnswerOnce(caller);
-          reckoning.assertVerified(begun, ended);
+          reckoning.assertVerified(begun, ended, "--after-reset");
           Map<String, JsonNode> rows = reckoning.ledgerRows();
           rowsBefore.forEach((id, row) -> assertEquals(row, rows.get(id)));
         }

@@ -4,12 +4,18 @@ package io.weir.launcher;
 import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
 import io.weir.topics.catalog.Topics;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.format.DateTimeParseException;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
@@ -18,20 +24,33 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Recounts the audit topic and compares with the ledger. */
+/** Recounts the calls and compares with the ledger, the state topic and the quarantine. */
 @Command(
     name = "verify",
     mixinStandardHelpOptions = true,
+    sortOptions = false,
     description = {
-      "Recount the audit topic and compare it with the ledger.",
-      "One plain loop, window by window, sharing no code with the aggregator but the wire codecs.",
-      "Exit 0 when every closed window agrees, 1 and a table when one does not.",
-      "Needs WEIR_KAFKA, and WEIR_WINDOW when the ledger's window is not PT15M."
+      "Recount the calls and compare them with the ledger, the state topic and the quarantine.",
+      "Reads and judges the calls by rules of its own, and shares no code with those who count.",
+      "Needs WEIR_KAFKA, WEIR_WINDOW when the ledger's window is not PT15M, WEIR_LATENESS and",
+      "WEIR_QUARANTINE_RECORDS as the aggregators have them."
+    },
+    exitCodeListHeading = "%nExit status:%n",
+    exitCodeList = {
+      "0:the range is closed and complete, and everything agrees",
+      "1:something differs, each named behind DIFFERS; or Kafka or the disk failed",
+      "2:an option or a variable is wrong",
+      "3:nothing differs so far, but the range is not closed yet, or calls of it may be missing;"
+          + " each reason is named behind UNPROVEN"
     })
 final class VerifyCommand implements Callable<Integer> {
+  private static final int DIFFERS = 1;
+  private static final int IS_UNPROVEN = 3;
+
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private WeirCommand weir;
@@ -64,28 +83,70 @@ final class VerifyCommand implements Callable<Integer> {
       description = "how long to wait for the aggregator to count what is there (${DEFAULT-VALUE})")
   private Duration patience = Duration.ofMinutes(1);
 
+  @Option(
+      names = "--after-reset",
+      description =
+          "rows and quarantined records may stand twice with the same content, as after a reset"
+              + " of the aggregator; else that is a difference")
+  private boolean afterReset;
+
+  @Option(
+      names = "--scratch",
+      paramLabel = "F",
+      description =
+          "folder for what is remembered while it runs: some 60 bytes for each id of a caller and"
+              + " 12 for each call (the system's temporary folder)")
+  private Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
+
   @Override
-  public Integer call() throws InterruptedException {
+  public Integer call() {
     Instant begin = instant("--from", from);
     Instant end = instant("--to", to);
     if (!begin.isBefore(end)) {
-      throw new CommandFailedException("--from must be before --to");
+      throw wrong("--from must be before --to");
     }
-    String kafka = weir.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port");
-    Verifier verifier =
-        new Verifier(
-            kafka,
-            duration("WEIR_WINDOW", "PT15M"),
-            duration("WEIR_LATENESS", Topics.LATENESS.toString()),
-            patience);
-    PrintWriter out = spec.commandLine().getOut();
-    Verification found = verify(verifier, kafka, begin, end);
-    print(out, found);
-    return found.differences().isEmpty() ? 0 : 1;
+    if (patience.isNegative()) {
+      throw wrong("--wait must not be negative, is " + patience);
+    }
+    if (!Files.isDirectory(scratch)) {
+      throw wrong("--scratch must be a folder that exists, is '" + scratch + "'");
+    }
+    Duration window = duration("WEIR_WINDOW", "PT15M");
+    Verification found = verify(new Verifier(settings(window)), begin, end);
+    print(spec.commandLine().getOut(), found);
+    return status(found);
   }
 
-  private Verification verify(Verifier verifier, String kafka, Instant begin, Instant end)
-      throws InterruptedException {
+  private Verifier.Settings settings(Duration window) {
+    return new Verifier.Settings(
+        kafka(),
+        window,
+        duration("WEIR_LATENESS", Topics.LATENESS.toString()),
+        patience,
+        Stream.of(weir.setting("WEIR_QUARANTINE_RECORDS", "").split(",", -1))
+            .map(String::strip)
+            .collect(Collectors.toSet()),
+        afterReset,
+        scratch);
+  }
+
+  private String kafka() {
+    String kafka = weir.setting("WEIR_KAFKA", "");
+    if (kafka.isEmpty()) {
+      throw wrong("WEIR_KAFKA is not set; it names Kafka's bootstrap servers, host:port");
+    }
+    return kafka;
+  }
+
+  private static int status(Verification found) {
+    return switch (found.outcome()) {
+      case EQUAL -> 0;
+      case DIFFERENT -> DIFFERS;
+      case UNPROVEN -> IS_UNPROVEN;
+    };
+  }
+
+  private Verification verify(Verifier verifier, Instant begin, Instant end) {
     try (ProgressBar bar =
         new ProgressBarBuilder()
             .setTaskName("verify")
@@ -101,49 +162,62 @@ final class VerifyCommand implements Callable<Integer> {
             bar.maxHint(total);
             bar.stepTo(done);
           });
-    } catch (Verifier.BehindException behind) {
-      throw new CommandFailedException(String.valueOf(behind.getMessage()), behind);
     } catch (KafkaException failed) {
       throw new CommandFailedException(
-          "Kafka at " + kafka + " (WEIR_KAFKA): " + failed.getMessage(), failed);
+          "Kafka at " + kafka() + " (WEIR_KAFKA): " + failed.getMessage(), failed);
+    } catch (IOException | UncheckedIOException failed) {
+      throw new CommandFailedException(
+          "what is remembered could not be kept (--scratch): " + failed.getMessage(), failed);
     }
   }
 
   static void print(PrintWriter out, Verification found) {
     out.printf(
-        "recounted %d calls (%d allowed, %d denied) in %d windows; %d windows are still open%n",
+        "recounted %d calls (%d allowed, %d denied) in %d windows; %d windows are left out%n",
         found.calls(), found.allowed(), found.denied(), found.windows(), found.openWindows());
     out.printf(
         "dropped as duplicate %d, refused as malformed or out of time %d%n",
         found.duplicates(), found.refused());
     if (found.repeatedRows() > 0) {
-      out.printf(
-          "ledger rows written again, as after a reset of the aggregator: %d%n",
-          found.repeatedRows());
+      out.printf("ledger rows that stand there again: %d%n", found.repeatedRows());
     }
     found.differences().forEach(difference -> out.println("DIFFERS " + difference));
-    out.printf("%d differences%n", found.differences().size());
+    if (found.differenceCount() > found.differences().size()) {
+      out.printf("DIFFERS and %d more%n", found.differenceCount() - found.differences().size());
+    }
+    found.unproven().forEach(reason -> out.println("UNPROVEN " + reason));
+    out.printf(
+        "%d differences; %s%n",
+        found.differenceCount(),
+        found.unproven().isEmpty()
+            ? "the range is closed and complete"
+            : "the range is not closed and complete");
     out.flush();
   }
 
   private Duration duration(String variable, String absent) {
     String text = weir.setting(variable, absent);
     try {
-      return Duration.parse(text);
+      Duration duration = Duration.parse(text);
+      if (duration.toMillis() > 0) {
+        return duration;
+      }
     } catch (DateTimeParseException notADuration) {
-      throw new CommandFailedException(
-          variable + " must be an ISO 8601 duration such as PT15M, is '" + text + "'",
-          notADuration);
+      throw wrong(variable + " must be an ISO 8601 duration such as PT15M, is '" + text + "'");
     }
+    throw wrong(variable + " must be at least PT0.001S, is '" + text + "'");
   }
 
-  private static Instant instant(String option, String text) {
+  private Instant instant(String option, String text) {
     try {
       return OffsetDateTime.parse(text).toInstant();
     } catch (DateTimeParseException notATime) {
-      throw new CommandFailedException(
-          option + " must be an RFC 3339 time such as 2026-11-21T00:00:00Z, is '" + text + "'",
-          notATime);
+      throw wrong(
+          option + " must be an RFC 3339 time such as 2026-11-21T00:00:00Z, is '" + text + "'");
     }
+  }
+
+  private ParameterException wrong(String message) {
+    return new ParameterException(spec.commandLine(), message);
   }
 }

@@ -60,9 +60,7 @@ final class Audit {
       found.add(compare(truth, recorded.keySet(), counted, ledger));
     }
     return new Findings(
-        found,
-        quarantined(),
-        deployment.isVerified(begun.minus(VERIFY_MARGIN), ended.plus(VERIFY_MARGIN)));
+        found, quarantined(), deployment.isVerified(begun.minus(VERIFY_MARGIN), ended));
   }
 
   private Findings.OfRound compare(

@@ -280,7 +280,11 @@ final class Cluster implements Deployment, AutoCloseable {
             from.toString(),
             "--to",
             to.toString())) {
-      return verify.awaitExit() == 0 && verify.output().contains("0 differences");
+      int status = verify.awaitExit();
+      if (status != 0) {
+        System.err.println(verify.output() + verify.errors());
+      }
+      return status == 0;
     }
   }
 

@@ -130,7 +130,7 @@ final class ComposeCluster implements Deployment, AutoCloseable {
             Map.of("WEIR_WINDOW", WINDOW),
             List.of("verify", "--from", from.toString(), "--to", to.toString()));
     System.out.println(verify.output());
-    return verify.status() == 0 && verify.output().contains("\n0 differences");
+    return verify.status() == 0;
   }
 
   @Override

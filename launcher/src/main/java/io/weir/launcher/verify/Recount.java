@@ -2,239 +2,383 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.catalog.ClientPartitioner;
-import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.Settlement;
-import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
-import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.header.Header;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts calls the obvious way: every line of every batch, each position of a journal once, each
- * caller's id once, and of each id the first settlement, in the window of its call, if that call
- * was counted. Keeps the runs of positions and every caller's id it saw in memory. Not safe for
- * threads.
+ * Counts calls the obvious way, by rules of its own: every line of every batch, each position of a
+ * journal once, each caller's id once, and of each call the first settlement, in the window of the
+ * call. Not safe for threads.
  */
-final class Recount {
-  /** How far ahead of the broker's clock a call may be dated. */
-  private static final long MAX_AHEAD_MILLIS = 5 * 60 * 1000;
-
+final class Recount implements AutoCloseable {
   private final long windowMillis;
   private final long latenessMillis;
   private final int partitions;
-  private final Map<String, Positions> journals = new HashMap<>();
-  private final Map<Integer, BrokerTime> brokerTimes = new HashMap<>();
-  private final Set<String> callerIds = new HashSet<>();
-  private final Set<UsagePosition> refusedLines = new HashSet<>();
-  private final Map<Slot, Tally> tallies = new HashMap<>();
-  private long lines;
-  private long duplicates;
-  private long refused;
+  private final Set<String> givenUp;
+  private final Accounts accounts;
+  private final Ids ids;
+  private final SeenLines seen;
+  private final Settlements settlements;
+  private final Quarantine quarantine;
+  private final Differences differences;
+  private final LineReader reader = new LineReader();
+  private final Map<Integer, Part> parts = new HashMap<>();
+  private int[] checksums = new int[0];
 
-  Recount(long windowMillis, long latenessMillis, int partitions) {
-    this.windowMillis = windowMillis;
-    this.latenessMillis = latenessMillis;
-    this.partitions = partitions;
-  }
+  /** What was recounted in one partition. */
+  static final class Part {
+    long received;
+    long counted;
+    long duplicate;
+    long refused;
 
-  void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    if (isCacheLoss(record)) {
-      hearCacheLoss(record);
-      return;
+    private final BrokerTime broker;
+    private final Map<String, TreeMap<Long, Journal>> journals = new HashMap<>();
+    private boolean beginsMidway;
+
+    /** When the broker took the first record that is held. */
+    private long firstAtEpochMillis = Long.MIN_VALUE;
+
+    private Part(long latenessMillis) {
+      broker = new BrokerTime(latenessMillis);
     }
-    byte[] value = record.value();
-    BatchHeader header;
-    try {
-      header = BatchHeaderCodec.decode(name -> header(record, name));
-    } catch (MalformedRecordException notABatch) {
-      refused += Math.max(1, value == null ? 0 : lines(value));
-      return;
+
+    /**
+     * From when on every call is held by the log, as far as calls are recorded at all.
+     *
+     * @return {@link Long#MIN_VALUE} when the log holds its first record
+     */
+    long heldFromEpochMillis() {
+      return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
     }
-    int found = value == null ? 0 : lines(value);
-    if (found != header.count()) {
-      refused += Math.max(1, found);
-      return;
-    }
-    if (value == null || found == 0) {
-      return;
-    }
-    lines += found;
-    BrokerTime broker =
-        brokerTimes.computeIfAbsent(record.partition(), first -> new BrokerTime(latenessMillis));
-    broker.hear(record.timestamp(), header.lowWatermarkEpochMillis());
-    Positions known =
-        journals.computeIfAbsent(
-            record.partition() + "/" + header.node() + "/" + header.nodeEpoch(),
-            first -> new Positions());
-    long position = header.linesBefore();
-    int start = 0;
-    while (start < value.length) {
-      int end = start;
-      while (end < value.length && value[end] != '\n') {
-        end++;
-      }
-      if (!known.add(++position)) {
-        duplicates++;
-      } else if (!addLine(record, value, start, end - start)) {
-        refused++;
-        refusedLines.add(
-            new UsagePosition(record.partition(), header.node(), header.nodeEpoch(), position));
-      }
-      start = end + 1;
+
+    /** Why calls may be missing that were decided in an interval. */
+    List<String> doubts(long fromEpochMillis, long untilEpochMillis) {
+      List<String> whys = new ArrayList<>();
+      journals.forEach(
+          (node, epochs) ->
+              epochs.forEach(
+                  (epoch, journal) -> {
+                    Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
+                    long until = next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
+                    for (Journal.Doubt doubt : journal.doubts(until)) {
+                      if (doubt.fromEpochMillis() < untilEpochMillis
+                          && doubt.untilEpochMillis() > fromEpochMillis) {
+                        whys.add("node " + node + ", epoch " + epoch + ": " + doubt.why());
+                      }
+                    }
+                  }));
+      return whys;
     }
   }
 
   /**
-   * The broker's time, up to an hour, or a quarter of the lateness, beyond the newest word of any
-   * node.
+   * A recount of nothing yet.
+   *
+   * @param givenUp records that a person put into the quarantine, as {@code partition@offset}
    */
-  private static final class BrokerTime {
-    private static final long HOUR_MILLIS = 3_600_000;
-    private final long aheadMillis;
-    private long newestWordEpochMillis;
-    private long believedEpochMillis;
-
-    BrokerTime(long latenessMillis) {
-      aheadMillis = Math.min(HOUR_MILLIS, latenessMillis / 4);
-    }
-
-    void hear(long brokerEpochMillis, long nodeEpochMillis) {
-      if (nodeEpochMillis <= brokerEpochMillis + aheadMillis) {
-        newestWordEpochMillis = Math.max(newestWordEpochMillis, nodeEpochMillis);
-      }
-      believedEpochMillis = Math.max(believedEpochMillis, brokerEpochMillis);
-      if (newestWordEpochMillis > 0) {
-        believedEpochMillis = Math.min(believedEpochMillis, newestWordEpochMillis + aheadMillis);
-      }
-    }
+  Recount(
+      long windowMillis,
+      long latenessMillis,
+      int partitions,
+      Set<String> givenUp,
+      Scratch scratch,
+      Accounts accounts,
+      Quarantine quarantine,
+      Differences differences)
+      throws IOException {
+    this.windowMillis = windowMillis;
+    this.latenessMillis = latenessMillis;
+    this.partitions = partitions;
+    this.givenUp = Set.copyOf(givenUp);
+    this.accounts = accounts;
+    this.ids = new Ids(scratch, latenessMillis);
+    this.seen = new SeenLines(scratch);
+    this.settlements = new Settlements(scratch);
+    this.quarantine = quarantine;
+    this.differences = differences;
   }
 
-  /** What tells calls of one id apart; a settlement is one for its id. */
-  private static String which(CallEvent call) {
-    return call.settlement() != null
-        ? ""
-        : '\n' + call.endpoint() + '\n' + call.meter() + '\n' + call.cost();
+  /** What was recounted in a partition. */
+  Part part(int partition) {
+    return parts.computeIfAbsent(partition, first -> new Part(latenessMillis));
   }
 
-  private void hearCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    byte[] value = record.value();
-    if (value == null) {
+  /** Takes the next record of a partition. */
+  void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    Part part = part(record.partition());
+    if (part.firstAtEpochMillis == Long.MIN_VALUE) {
+      part.firstAtEpochMillis = record.timestamp();
+      part.beginsMidway = record.offset() > 0;
+    }
+    if (givenUp.contains(record.partition() + "@" + record.offset())) {
+      refuse(part, record, "given up by WEIR_QUARANTINE_RECORDS");
       return;
     }
     try {
-      brokerTimes
-          .computeIfAbsent(record.partition(), first -> new BrokerTime(latenessMillis))
-          .hear(record.timestamp(), CacheLossCodec.decode(value).foundAtEpochMillis());
-    } catch (MalformedRecordException unread) {
-      refused++;
+      if (CacheLossCodec.TYPE.equals(Batch.text(record, "weir-type"))) {
+        hearCacheLoss(part, record);
+      } else {
+        addBatch(part, record, Batch.of(record));
+      }
+    } catch (UnreadableException unreadable) {
+      refuse(part, record, String.valueOf(unreadable.getMessage()));
     }
   }
 
-  /** A word about the decision cache, not about calls. */
-  private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    byte[] type = header(record, BatchHeaderCodec.TYPE_HEADER);
-    return type != null && new String(type, StandardCharsets.UTF_8).equals(CacheLossCodec.TYPE);
+  private static void hearCacheLoss(
+      Part part, ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws UnreadableException {
+    byte[] value = record.value();
+    try {
+      part.broker.hear(
+          record.timestamp(),
+          CacheLossCodec.decode(value == null ? new byte[0] : value).foundAtEpochMillis());
+    } catch (MalformedRecordException malformed) {
+      throw new UnreadableException("a cache-loss record is malformed", malformed);
+    }
   }
 
-  /** Counts a line that is new; false when it is refused. */
-  private boolean addLine(
+  private void addBatch(
+      Part part, ConsumerRecord<@Nullable String, byte @Nullable []> record, Batch batch)
+      throws UnreadableException {
+    part.broker.hear(record.timestamp(), batch.promiseEpochMillis());
+    byte[] value = record.value() == null ? new byte[0] : record.value();
+    int found = lines(value);
+    if (found != batch.count()) {
+      throw new UnreadableException("it has " + found + " lines, not " + batch.count());
+    }
+    long at = part.broker.believedEpochMillis();
+    long promise = Math.min(batch.promiseEpochMillis(), at);
+    Journal journal =
+        part.journals
+            .computeIfAbsent(batch.node(), first -> new TreeMap<>())
+            .computeIfAbsent(
+                batch.epoch(),
+                first ->
+                    new Journal(
+                        part.beginsMidway ? batch.linesBefore() : batch.linesBeforeEpoch(),
+                        batch.epoch(),
+                        promise,
+                        at));
+    if (found > 0) {
+      addLines(part, record, batch, journal, value);
+    }
+    journal.note(batch, promise, at);
+  }
+
+  private void addLines(
+      Part part,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Batch batch,
+      Journal journal,
+      byte[] value) {
+    if (checksums.length < batch.count()) {
+      checksums = new int[batch.count()];
+    }
+    int unkept = 0;
+    int start = 0;
+    for (int line = 1; line <= batch.count(); line++) {
+      int end = start;
+      while (end < value.length && value[end] != '\n') {
+        end++;
+      }
+      long position = batch.linesBefore() + line;
+      int checksum = seen.checksum(value, start, end - start);
+      part.received++;
+      if (journal.has(position)) {
+        keep(record, batch, position, unkept);
+        unkept = 0;
+        if (isAnother(record, batch, position, line, checksum)) {
+          addLine(part, record, value, line, start, end - start);
+        } else {
+          part.duplicate++;
+        }
+      } else {
+        checksums[unkept++] = checksum;
+        addLine(part, record, value, line, start, end - start);
+      }
+      start = end + 1;
+    }
+    keep(record, batch, batch.lastPosition() + 1, unkept);
+  }
+
+  private void keep(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Batch batch,
+      long behind,
+      int count) {
+    if (count > 0) {
+      seen.keep(record.partition(), batch, behind - count, checksums, count, record.offset());
+    }
+  }
+
+  /** Whether a position that was read before holds another line now: then it is a call, too. */
+  private boolean isAnother(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Batch batch,
+      long position,
+      int line,
+      int checksum) {
+    long first = seen.otherAt(record.partition(), batch, position, checksum);
+    if (first >= 0) {
+      differences.add(
+          place(record, line)
+              + " is another line than the one in record "
+              + first
+              + " at the same place: node "
+              + batch.node()
+              + ", epoch "
+              + batch.epoch()
+              + ", position "
+              + position
+              + " (a journal that went back)");
+    }
+    return first >= 0;
+  }
+
+  private void addLine(
+      Part part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       byte[] value,
-      int offset,
+      int lineNumber,
+      int start,
       int length) {
-    CallEvent call;
     try {
-      call = CallLineCodec.decode(value, offset, length);
-    } catch (MalformedRecordException notACall) {
-      return false;
+      CallLine line = reader.read(value, start, length);
+      long at = line.decidedAtEpochMillis();
+      require(
+          ClientPartitioner.partition(line.client(), partitions) == record.partition(),
+          "its client belongs to another partition");
+      require(!part.broker.isFuture(at), "decided in the future");
+      require(!part.broker.isTooOld(at), "decided too long ago");
+      Slot slot =
+          new Slot(
+              line.client(),
+              line.meter(),
+              line.endpoint(),
+              at - Math.floorMod(at, windowMillis),
+              record.partition());
+      Account account = accounts.of(slot);
+      long units = line.units();
+      require(
+          units == 0 || Math.abs(account.counted.quantity + units) <= CallLine.MAX_NUMBER,
+          "the quantity would pass 2^53 − 1");
+      if ((line.idFromCaller() || line.isSettlement())
+          && ids.isRepeated(line, part.broker.believedEpochMillis())) {
+        part.duplicate++;
+        return;
+      }
+      part.counted++;
+      count(account.counted, line);
+      noteForSettlements(slot, line, record.offset(), lineNumber);
+    } catch (UnreadableException refused) {
+      part.refused++;
+      quarantine.refused(record, lineNumber, start, length, String.valueOf(refused.getMessage()));
     }
-    BrokerTime broker = brokerTimes.get(record.partition());
-    long believed = broker == null ? record.timestamp() : broker.believedEpochMillis;
-    long newest = Math.max(believed, record.timestamp());
-    if (call.decidedAtEpochMillis() - newest > MAX_AHEAD_MILLIS
-        || believed - call.decidedAtEpochMillis() > latenessMillis
-        || ClientPartitioner.partition(call.client(), partitions) != record.partition()) {
-      return false;
+  }
+
+  private static void count(Tally tally, CallLine line) {
+    tally.quantity += line.units();
+    tally.digest += line.digest();
+    if (line.isSettlement()) {
+      return;
     }
-    Settlement settlement = call.settlement();
-    if (settlement != null && !isOfCountedCall(settlement, record.partition())) {
-      return false;
-    }
-    long start = call.decidedAtEpochMillis() / windowMillis * windowMillis;
-    Slot slot = new Slot(call.client(), call.meter(), call.endpoint(), start, record.partition());
-    Tally known = tallies.get(slot);
-    String once = call.client() + '\n' + call.id() + '\n' + verdict(call) + which(call);
-    boolean repeated = (call.idFromCaller() || settlement != null) && callerIds.contains(once);
-    if (repeated && settlement != null) {
-      duplicates++;
-      return true;
-    }
-    long units = settlement != null ? settlement.actualCost() - call.cost() : billed(call);
-    if (units != 0 && known != null && isOutOfRange(known.quantity + units)) {
-      return false;
-    }
-    if (repeated) {
-      duplicates++;
-      return true;
-    }
-    if (call.idFromCaller() || settlement != null) {
-      callerIds.add(once);
-    }
-    Tally tally = tallies.computeIfAbsent(slot, unseen -> new Tally());
-    if (settlement != null) {
-      tally.quantity = Math.addExact(tally.quantity, units);
-    } else if (call.allowed()) {
-      tally.quantity = Math.addExact(tally.quantity, call.cost());
+    if (line.allowed()) {
       tally.allowed++;
-      tally.failOpen += call.decidedBy().withoutCache() ? 1 : 0;
+      tally.failOpen += line.withoutCache() ? 1 : 0;
     } else {
       tally.denied++;
     }
-    tally.digest += call.digest();
-    return true;
   }
 
-  /** A settlement that does not name its call is taken at its word. */
-  private boolean isOfCountedCall(Settlement settlement, int partition) {
-    UsagePosition call = settlement.call();
-    if (call == null) {
-      return true;
+  private void noteForSettlements(Slot slot, CallLine line, long offset, int lineNumber) {
+    if (line.isSettlement()) {
+      settlements.settlementCounted(
+          ids.callNumber(line),
+          new Settlements.Settlement(
+              slot,
+              line.units(),
+              line.digest(),
+              line.decidedAtEpochMillis(),
+              offset,
+              lineNumber,
+              line.id()));
+    } else if (line.allowed()) {
+      settlements.callCounted(ids.callNumber(line));
     }
-    Positions journal = journals.get(partition + "/" + call.node() + "/" + call.nodeEpoch());
-    return call.partition() == partition
-        && journal != null
-        && journal.holds(call.line())
-        && !refusedLines.contains(call);
   }
 
-  private static String verdict(CallEvent call) {
-    return call.settlement() != null ? "settled" : Boolean.toString(call.allowed());
+  /**
+   * Takes the settlements out of the count whose call was not counted: what was never billed cannot
+   * be given back. Nothing is added afterwards.
+   */
+  void finish() throws IOException {
+    settlements.forEachWithoutCall(
+        settlement -> {
+          Slot slot = settlement.slot();
+          Part part = part(slot.partition());
+          if (settlement.decidedAtEpochMillis() < part.heldFromEpochMillis()) {
+            return; // its call may have expired
+          }
+          Tally tally = accounts.of(slot).counted;
+          tally.quantity -= settlement.units();
+          tally.digest -= settlement.digest();
+          part.counted--;
+          part.refused++;
+          if (!quarantine.take(slot.partition(), settlement.offset(), settlement.line())) {
+            differences.add(
+                "calls "
+                    + slot.partition()
+                    + ":"
+                    + settlement.offset()
+                    + " line "
+                    + settlement.line()
+                    + " settles the call "
+                    + settlement.id()
+                    + " of "
+                    + slot.client()
+                    + ", which was never counted, by "
+                    + settlement.units());
+          }
+        });
   }
 
-  private static long billed(CallEvent call) {
-    return call.allowed() ? call.cost() : 0;
+  @Override
+  public void close() throws IOException {
+    settlements.close();
   }
 
-  private static boolean isOutOfRange(long quantity) {
-    return quantity > CallEvent.MAX_QUANTITY || quantity < -CallEvent.MAX_QUANTITY;
+  private void refuse(
+      Part part, ConsumerRecord<@Nullable String, byte @Nullable []> record, String reason) {
+    byte[] value = record.value() == null ? new byte[0] : record.value();
+    long refused = Math.max(1, lines(value));
+    part.received += refused;
+    part.refused += refused;
+    quarantine.refused(record, 0, 0, value.length, reason);
   }
 
-  private static byte @Nullable [] header(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
-    Header header = record.headers().lastHeader(name);
-    return header == null ? null : header.value();
+  private static String place(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, int line) {
+    return "calls " + record.partition() + ":" + record.offset() + " line " + line;
   }
 
+  private static void require(boolean holds, String otherwise) throws UnreadableException {
+    if (!holds) {
+      throw new UnreadableException(otherwise);
+    }
+  }
+
+  /** Lines of a value; the last one may lack its line feed. */
   private static int lines(byte[] value) {
     int lines = 0;
     for (int i = 0; i < value.length; i++) {
@@ -243,21 +387,5 @@ final class Recount {
       }
     }
     return lines;
-  }
-
-  Map<Slot, Tally> tallies() {
-    return tallies;
-  }
-
-  long lines() {
-    return lines;
-  }
-
-  long duplicates() {
-    return duplicates;
-  }
-
-  long refused() {
-    return refused;
   }
 }

@@ -7,7 +7,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
 import java.util.function.LongConsumer;
+import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -17,32 +19,72 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a topic from its first record to a fixed end, committed records only. */
+/** Reads a topic from its first record on, committed records only. Not safe for threads. */
 final class TopicReader implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
+  /**
+   * Records held at once. They are held unpacked, and one may have 4 MiB: Kafka's default of 500
+   * would not fit the heap.
+   */
+  private static final int MAX_POLL_RECORDS = 32;
+
+  /** Bytes fetched ahead, as they are packed. */
+  private static final int MAX_FETCH_BYTES = 16 * 1024 * 1024;
+
+  /** A close waits for the fetch under way, which at the end of a topic has nothing to bring. */
+  private static final int MAX_FETCH_WAIT_MILLIS = 20;
+
   private final KafkaConsumer<@Nullable String, byte @Nullable []> consumer;
   private final List<TopicPartition> partitions = new ArrayList<>();
+  private final Map<Integer, Long> begins = new HashMap<>();
+  private final int partitionCount;
 
+  /** Reads all partitions. */
   TopicReader(String bootstrapServers, Topic topic) {
+    this(bootstrapServers, topic, partition -> true);
+  }
+
+  /** Reads the partitions that are wanted. */
+  TopicReader(String bootstrapServers, Topic topic, IntPredicate wanted) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
     settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
-    settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 1_000);
+    settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
+    settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, MAX_FETCH_BYTES);
+    settings.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MAX_FETCH_WAIT_MILLIS);
     settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) CALL_TIMEOUT.toMillis());
     consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer());
-    for (PartitionInfo partition : consumer.partitionsFor(topic.name())) {
-      partitions.add(new TopicPartition(topic.name(), partition.partition()));
+    List<PartitionInfo> all = consumer.partitionsFor(topic.name());
+    partitionCount = all.size();
+    for (PartitionInfo partition : all) {
+      if (wanted.test(partition.partition())) {
+        partitions.add(new TopicPartition(topic.name(), partition.partition()));
+      }
     }
     consumer.assign(partitions);
+    consumer.seekToBeginning(partitions);
+    consumer
+        .beginningOffsets(partitions)
+        .forEach((partition, begin) -> begins.put(partition.partition(), begin));
   }
 
   /** What is done with each record. */
   interface Visitor {
     void visit(ConsumerRecord<@Nullable String, byte @Nullable []> record);
+  }
+
+  /** How many partitions the topic has, wanted or not. */
+  int partitionCount() {
+    return partitionCount;
+  }
+
+  /** The first offset of each partition that was held when the reader was made. */
+  Map<Integer, Long> begins() {
+    return begins;
   }
 
   /** The end of each partition now: the offset after its last committed record. */
@@ -57,47 +99,53 @@ final class TopicReader implements AutoCloseable {
   /** Records between the first and the ends. */
   long size(Map<Integer, Long> ends) {
     long size = 0;
-    for (Map.Entry<TopicPartition, Long> first : consumer.beginningOffsets(partitions).entrySet()) {
-      size += Math.max(0, ends.getOrDefault(first.getKey().partition(), 0L) - first.getValue());
+    for (TopicPartition partition : partitions) {
+      size += Math.max(0, end(ends, partition) - begins.getOrDefault(partition.partition(), 0L));
     }
     return size;
   }
 
   /**
-   * Visits every record below the ends, each partition in order.
+   * Visits every record below the ends that was not visited yet, each partition in order.
    *
    * @param progress told how many offsets lie behind
    */
   void read(Map<Integer, Long> ends, Visitor visitor, LongConsumer progress) {
-    consumer.seekToBeginning(partitions);
-    long first = consumer.beginningOffsets(partitions).values().stream().mapToLong(o -> o).sum();
-    while (remaining(ends)) {
+    while (true) {
+      List<TopicPartition> done = new ArrayList<>();
+      long position = 0;
+      for (TopicPartition partition : partitions) {
+        // a position passes the markers of transactions, which are offsets without a record
+        long at = consumer.position(partition);
+        if (at >= end(ends, partition)) {
+          done.add(partition);
+        }
+        position += Math.max(0, at - begins.getOrDefault(partition.partition(), 0L));
+      }
+      progress.accept(position);
+      if (done.size() == partitions.size()) {
+        return;
+      }
+      consumer.pause(done);
       for (ConsumerRecord<@Nullable String, byte @Nullable []> record : consumer.poll(POLL)) {
         if (record.offset() < ends.getOrDefault(record.partition(), 0L)) {
           visitor.visit(record);
         }
       }
-      long position = 0;
-      for (TopicPartition partition : partitions) {
-        position +=
-            Math.min(consumer.position(partition), ends.getOrDefault(partition.partition(), 0L));
-      }
-      progress.accept(Math.max(0, position - first));
     }
   }
 
-  private boolean remaining(Map<Integer, Long> ends) {
-    for (TopicPartition partition : partitions) {
-      // a position passes the markers of transactions, which are offsets without a record
-      if (consumer.position(partition) < ends.getOrDefault(partition.partition(), 0L)) {
-        return true;
-      }
-    }
-    return false;
+  /** Visits what comes next, waiting a moment for it. */
+  void follow(Visitor visitor) {
+    consumer.poll(POLL).forEach(visitor::visit);
+  }
+
+  private static long end(Map<Integer, Long> ends, TopicPartition partition) {
+    return ends.getOrDefault(partition.partition(), 0L);
   }
 
   @Override
   public void close() {
-    consumer.close(org.apache.kafka.clients.consumer.CloseOptions.timeout(Duration.ofSeconds(2)));
+    consumer.close(CloseOptions.timeout(Duration.ofSeconds(2)));
   }
 }

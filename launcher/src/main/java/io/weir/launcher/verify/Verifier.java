@@ -1,51 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.verify;
 
+import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.PartitionProgress;
-import io.weir.topics.wire.MalformedRecordException;
-import io.weir.topics.wire.PartitionProgressCodec;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.function.IntPredicate;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares the ledger with a recount of the audit topic, window by window. Only closed windows are
- * compared: the open ones have no ledger row yet.
+ * Compares the ledger, the state topic and the quarantine with a recount of the calls, window by
+ * window. Memory does not grow with what is read: what is remembered stands in a folder on disk
+ * that is removed at the end.
  *
- * <p>Calls may come in meanwhile. The order makes that harmless: the end of the calls is noted, the
- * aggregator is waited for until it has counted to there, then the ledger is read to its end, and
- * the calls to the end that was noted. A call that came later can differ only as a late one; then
- * all is read again.
+ * <p>Calls may come in meanwhile. The order makes that harmless: the state topic is read until it
+ * says that every call is counted that stood in the log at the beginning, then the ledger and the
+ * quarantine to their ends, and then exactly the calls that the state topic says are counted. A
+ * call that came later can differ only as a late one; then all is read again.
  */
 public final class Verifier {
   private static final int ATTEMPTS = 3;
 
-  private final String bootstrapServers;
-  private final Duration window;
-  private final Duration lateness;
-  private final Duration patience;
+  private final Settings settings;
 
   /**
-   * Makes a verifier.
+   * What a verification needs to know.
    *
+   * @param bootstrapServers Kafka's
    * @param window the ledger's window
    * @param lateness how old a call may be when it arrives, as the aggregator was told
-   * @param patience how long to wait for the aggregator to count what is there
+   * @param patience how long to wait until the aggregator has counted what is there
+   * @param givenUp records that a person put into the quarantine, as {@code partition@offset}
+   * @param mayRepeat whether ledger rows and quarantined records may stand twice, as after a reset
+   *     of the aggregator
+   * @param scratch holds the folder of what is remembered
    */
+  public record Settings(
+      String bootstrapServers,
+      Duration window,
+      Duration lateness,
+      Duration patience,
+      Set<String> givenUp,
+      boolean mayRepeat,
+      Path scratch) {
+    public Settings {
+      givenUp = Set.copyOf(givenUp);
+    }
+  }
+
+  /** Makes a verifier. */
+  public Verifier(Settings settings) {
+    this.settings = settings;
+  }
+
+  /** Makes a verifier for which no record was given up, and no row may repeat. */
   public Verifier(String bootstrapServers, Duration window, Duration lateness, Duration patience) {
-    this.bootstrapServers = bootstrapServers;
-    this.window = window;
-    this.lateness = lateness;
-    this.patience = patience;
+    this(
+        new Settings(
+            bootstrapServers,
+            window,
+            lateness,
+            patience,
+            Set.of(),
+            false,
+            Path.of(System.getProperty("java.io.tmpdir"))));
   }
 
   /** Told what is being read, and how much of it lies behind. */
@@ -53,150 +78,152 @@ public final class Verifier {
     void step(String what, long done, long total);
   }
 
-  /** The aggregator has not counted what is there within the patience. */
-  public static final class BehindException extends Exception {
-    private static final long serialVersionUID = 1L;
-
-    BehindException(String message) {
-      super(message);
-    }
-  }
-
   /**
    * Verifies the windows that start in {@code [from, to)}.
    *
    * @param client only this client's, or everyone's when null
+   * @throws IOException when the disk cannot hold what is remembered
    */
   public Verification verify(Instant from, Instant to, @Nullable String client, Progress progress)
-      throws BehindException, InterruptedException {
-    Verification verification = verifyOnce(from, to, client, progress);
-    for (int i = 1; i < ATTEMPTS && !verification.differences().isEmpty(); i++) {
-      verification = verifyOnce(from, to, client, progress);
-    }
-    return verification;
-  }
-
-  private Verification verifyOnce(
-      Instant from, Instant to, @Nullable String client, Progress progress)
-      throws BehindException, InterruptedException {
-    try (TopicReader calls = new TopicReader(bootstrapServers, Topics.CALLS);
-        TopicReader ledger = new TopicReader(bootstrapServers, Topics.LEDGER)) {
-      Map<Integer, Long> callEnds = calls.ends();
-      awaitCounted(callEnds);
-      LedgerSums sums = new LedgerSums(window.toMillis());
-      Map<Integer, Long> ledgerEnds = ledger.ends();
-      long ledgerSize = ledger.size(ledgerEnds);
-      ledger.read(ledgerEnds, sums::add, done -> progress.step("ledger", done, ledgerSize));
-      Recount recount = new Recount(window.toMillis(), lateness.toMillis(), callEnds.size());
-      long callsSize = calls.size(callEnds);
-      calls.read(callEnds, recount::add, done -> progress.step("calls", done, callsSize));
-      return compare(recount, sums, from, to, client);
-    }
-  }
-
-  private void awaitCounted(Map<Integer, Long> callEnds)
-      throws BehindException, InterruptedException {
-    long deadline = System.nanoTime() + patience.toNanos();
-    try (TopicReader state = new TopicReader(bootstrapServers, Topics.STATE)) {
-      while (true) {
-        Map<Integer, Long> counted = new HashMap<>();
-        state.read(
-            state.ends(),
-            record -> {
-              byte[] value = record.value();
-              if (value != null
-                  && PartitionProgressCodec.key(record.partition()).equals(record.key())) {
-                counted.put(record.partition(), offset(value));
-              }
-            },
-            done -> {});
-        boolean behind =
-            callEnds.entrySet().stream()
-                .anyMatch(end -> counted.getOrDefault(end.getKey(), -1L) < end.getValue() - 1);
-        if (!behind) {
-          return;
+      throws IOException {
+    Range range = Range.of(from, to, settings.window().toMillis(), client);
+    long deadlineNanos = System.nanoTime() + settings.patience().toNanos();
+    Verification found = null;
+    for (int attempt = 1; found == null; attempt++) {
+      try (Pass pass = new Pass(range, progress)) {
+        found = pass.run(deadlineNanos);
+        if (found.differenceCount() > 0 && attempt < ATTEMPTS && pass.hasLogMoved()) {
+          found = null;
         }
-        if (System.nanoTime() > deadline) {
-          throw new BehindException(
-              "the aggregator has not counted what is there within "
-                  + patience
-                  + ": calls end at "
-                  + callEnds
-                  + ", counted are "
-                  + counted);
+      }
+    }
+    return found;
+  }
+
+  /** One reading of everything. */
+  private final class Pass implements AutoCloseable {
+    private final Range range;
+    private final Progress progress;
+    private final Differences differences = new Differences();
+    private final Scratch scratch;
+    private final Accounts accounts;
+    private final Quarantine quarantine;
+    private final LedgerRows ledger;
+    private final StateFigures state;
+    private final TopicReader calls;
+    private final IntPredicate wanted;
+    private final Map<Integer, Long> callEnds;
+
+    Pass(Range range, Progress progress) throws IOException {
+      this.range = range;
+      this.progress = progress;
+      String kafka = settings.bootstrapServers();
+      String client = range.client();
+      int partitions = partitions(kafka);
+      wanted = p -> client == null || ClientPartitioner.partition(client, partitions) == p;
+      calls = new TopicReader(kafka, Topics.CALLS, wanted);
+      callEnds = calls.ends();
+      scratch = Scratch.create(settings.scratch());
+      accounts = new Accounts(scratch);
+      quarantine = new Quarantine(scratch, settings.mayRepeat(), differences);
+      ledger =
+          new LedgerRows(
+              range.windowMillis(), range, settings.mayRepeat(), scratch, accounts, differences);
+      state = new StateFigures(range.windowMillis(), range, accounts, differences);
+    }
+
+    Verification run(long deadlineNanos) throws IOException {
+      readState(deadlineNanos);
+      readLedger();
+      readQuarantine();
+      Recount recount = recount();
+      return new Comparison(
+              range, calls.begins(), callEnds, state, ledger, recount, accounts, differences)
+          .run();
+    }
+
+    private void readState(long deadlineNanos) {
+      try (TopicReader topic = new TopicReader(settings.bootstrapServers(), Topics.STATE, wanted)) {
+        Map<Integer, Long> ends = topic.ends();
+        long size = topic.size(ends);
+        topic.read(ends, state::add, done -> progress.step("state", done, size));
+        while (!isCounted() && System.nanoTime() - deadlineNanos < 0) {
+          topic.follow(state::add);
         }
-        TimeUnit.MILLISECONDS.sleep(200);
       }
+    }
+
+    private boolean isCounted() {
+      return callEnds.entrySet().stream()
+          .allMatch(end -> state.countedOffset(end.getKey()) >= end.getValue() - 1);
+    }
+
+    private void readLedger() {
+      try (TopicReader topic =
+          new TopicReader(settings.bootstrapServers(), Topics.LEDGER, wanted)) {
+        Map<Integer, Long> ends = topic.ends();
+        long size = topic.size(ends);
+        topic.read(ends, ledger::add, done -> progress.step("ledger", done, size));
+      }
+    }
+
+    private void readQuarantine() {
+      try (TopicReader topic =
+          new TopicReader(settings.bootstrapServers(), Topics.QUARANTINE, wanted)) {
+        topic
+            .begins()
+            .forEach(
+                (partition, begin) -> {
+                  if (begin > 0) {
+                    quarantine.expired(partition);
+                  }
+                });
+        Map<Integer, Long> ends = topic.ends();
+        long size = topic.size(ends);
+        topic.read(ends, quarantine::add, done -> progress.step("quarantine", done, size));
+      }
+    }
+
+    private Recount recount() throws IOException {
+      try (Recount recount =
+          new Recount(
+              range.windowMillis(),
+              settings.lateness().toMillis(),
+              calls.partitionCount(),
+              settings.givenUp(),
+              scratch,
+              accounts,
+              quarantine,
+              differences)) {
+        Map<Integer, Long> ends = new HashMap<>();
+        callEnds.keySet().forEach(part -> ends.put(part, state.countedOffset(part) + 1));
+        long size = calls.size(ends);
+        calls.read(ends, recount::add, done -> progress.step("calls", done, size));
+        recount.finish();
+        quarantine.finish(calls.begins(), ends);
+        return recount;
+      }
+    }
+
+    /** Whether calls were written meanwhile. */
+    boolean hasLogMoved() {
+      return !calls.ends().equals(callEnds);
+    }
+
+    @Override
+    public void close() throws IOException {
+      calls.close();
+      scratch.close();
     }
   }
 
-  private static long offset(byte[] progress) {
-    try {
-      PartitionProgress decoded = PartitionProgressCodec.decode(progress);
-      return decoded.offset();
-    } catch (MalformedRecordException notProgress) {
-      throw new IllegalStateException(
-          "the state topic holds a broken progress record", notProgress);
+  private static int partitions(String bootstrapServers) {
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(
+            Map.of("bootstrap.servers", bootstrapServers, "default.api.timeout.ms", 20_000),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer())) {
+      return consumer.partitionsFor(Topics.CALLS.name()).size();
     }
-  }
-
-  private Verification compare(
-      Recount recount, LedgerSums sums, Instant from, Instant to, @Nullable String client) {
-    Set<Slot> slots = new HashSet<>(recount.tallies().keySet());
-    slots.addAll(sums.tallies().keySet());
-    List<Slot> ordered = new ArrayList<>(slots);
-    ordered.sort(
-        Comparator.comparingLong(Slot::startEpochMillis)
-            .thenComparing(Slot::client)
-            .thenComparing(Slot::meter)
-            .thenComparing(Slot::endpoint));
-    List<String> differences = new ArrayList<>(sums.faults());
-    long windows = 0;
-    long open = 0;
-    long allowed = 0;
-    long denied = 0;
-    for (Slot slot : ordered) {
-      boolean asked =
-          slot.startEpochMillis() >= from.toEpochMilli()
-              && slot.startEpochMillis() < to.toEpochMilli()
-              && (client == null || client.equals(slot.client()));
-      if (!asked) {
-        continue;
-      }
-      Tally counted = recount.tallies().getOrDefault(slot, new Tally());
-      Tally billed = sums.tallies().getOrDefault(slot, new Tally());
-      if (slot.startEpochMillis() + window.toMillis()
-          > sums.closedThroughEpochMillis(slot.partition())) {
-        open++;
-        continue;
-      }
-      windows++;
-      allowed += counted.allowed;
-      denied += counted.denied;
-      if (!counted.agreesWith(billed)) {
-        differences.add(
-            Instant.ofEpochMilli(slot.startEpochMillis())
-                + " "
-                + slot.client()
-                + " "
-                + slot.meter()
-                + " "
-                + slot.endpoint()
-                + ": recount says "
-                + counted
-                + "; ledger says "
-                + (billed.isNothing() ? "nothing" : billed));
-      }
-    }
-    return new Verification(
-        allowed + denied,
-        windows,
-        open,
-        allowed,
-        denied,
-        recount.duplicates(),
-        recount.refused(),
-        sums.repeatedRows(),
-        differences);
   }
 }

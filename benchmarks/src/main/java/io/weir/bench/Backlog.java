@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.model.TokenBucketLimit;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CallLineCodec;
+import java.io.ByteArrayOutputStream;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+
+/** One node's batches, in windows that end in the past so that the last heartbeat closes all. */
+final class Backlog {
+  static final int LINES_A_BATCH = 500;
+  static final int CLIENTS = 1_000;
+  static final long WINDOW_MILLIS = 60_000;
+
+  private static final int ENDPOINTS = 5;
+  private static final long HOUR_MILLIS = 3_600_000;
+  private static final TokenBucketLimit LIMIT = new TokenBucketLimit(100, 100, 60_000_000);
+
+  private final String bootstrapServers;
+  private final int windows;
+  private final int callersIdEvery;
+  private final AtomicReference<@Nullable Exception> failure = new AtomicReference<>();
+  private long sequence;
+  private long lines;
+  private long windowStart;
+
+  /**
+   * A backlog of nothing yet.
+   *
+   * @param windows in which each {@link #write} spreads its calls
+   * @param callersIdEvery every how many calls one has an id of its caller; 0 means none
+   */
+  Backlog(String bootstrapServers, int windows, int callersIdEvery) {
+    this.bootstrapServers = bootstrapServers;
+    this.windows = windows;
+    this.callersIdEvery = callersIdEvery;
+    this.windowStart =
+        System.currentTimeMillis() / WINDOW_MILLIS * WINDOW_MILLIS
+            - HOUR_MILLIS
+            - windows * WINDOW_MILLIS;
+  }
+
+  void write(int calls) {
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(
+            Map.of(
+                "bootstrap.servers",
+                bootstrapServers,
+                "compression.type",
+                "lz4",
+                "linger.ms",
+                5,
+                "batch.size",
+                1 << 20),
+            new ByteArraySerializer(),
+            new ByteArraySerializer())) {
+      int inWindow = calls / windows;
+      for (int window = 0; window < windows; window++) {
+        for (int n = 0; n < inWindow; n += LINES_A_BATCH) {
+          send(producer, batch(Math.min(LINES_A_BATCH, inWindow - n)));
+        }
+        windowStart += WINDOW_MILLIS;
+      }
+      send(producer, new byte[0]);
+      producer.flush();
+    }
+    Exception failed = failure.get();
+    if (failed != null) {
+      throw new IllegalStateException("the backlog could not be written", failed);
+    }
+  }
+
+  /** Start of the window behind the last one written. */
+  long windowStartEpochMillis() {
+    return windowStart;
+  }
+
+  private byte[] batch(int count) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(count * 280);
+    for (int i = 0; i < count; i++) {
+      long n = lines + i;
+      String client = "client-" + n % CLIENTS;
+      CallEvent call =
+          new CallEvent(
+              String.format("01a1fc38-8725-78d4-a9f7-%012d", n),
+              callersIdEvery > 0 && n % callersIdEvery == 0,
+              client,
+              "GET /v1/items/" + n % ENDPOINTS,
+              "calls",
+              1,
+              true,
+              DecidedBy.CACHE,
+              "burst",
+              1,
+              windowStart + n % WINDOW_MILLIS,
+              null,
+              List.of(
+                  new Charge(
+                      BucketKeys.ofClient("burst", client),
+                      1,
+                      LIMIT,
+                      new Stamp(
+                          1_763_690_000_000_000L,
+                          0,
+                          n / CLIENTS + 1,
+                          (windowStart + WINDOW_MILLIS) * 1_000))));
+      bytes.writeBytes(CallLineCodec.encode(call));
+      bytes.write('\n');
+    }
+    lines += count;
+    return bytes.toByteArray();
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
+  private void send(KafkaProducer<byte[], byte[]> producer, byte[] value) {
+    int count = 0;
+    for (byte b : value) {
+      count += b == '\n' ? 1 : 0;
+    }
+    if (count > 0) {
+      sequence++;
+    }
+    BatchHeader header =
+        new BatchHeader("bench", 1, sequence, count, windowStart, lines - count, false);
+    ProducerRecord<byte[], byte[]> record =
+        new ProducerRecord<>(
+            Topics.CALLS.name(), ClientPartitioner.partition("any", 1), null, value);
+    BatchHeaderCodec.encode(header).forEach((name, bytes) -> record.headers().add(name, bytes));
+    producer.send(
+        record,
+        (metadata, failed) -> {
+          if (failed != null) {
+            failure.compareAndSet(null, failed);
+          }
+        });
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+
+/** The accounts of all keys and windows: on disk, those in use in memory. Not safe for threads. */
+final class Accounts {
+  /** Most accounts in memory; at some 600 bytes each, 30 MB. */
+  private static final int MAX_IN_MEMORY = 50_000;
+
+  private final Scratch scratch;
+  private final Map<Slot, Account> inMemory = new HashMap<>();
+
+  Accounts(Scratch scratch) {
+    this.scratch = scratch;
+  }
+
+  /** The account of a key and window, to be changed in place before the next one is asked for. */
+  Account of(Slot slot) {
+    Account account = inMemory.get(slot);
+    if (account == null) {
+      if (inMemory.size() >= MAX_IN_MEMORY) {
+        save();
+      }
+      byte[] known = scratch.get(key(slot));
+      account = known == null ? new Account() : Account.ofBytes(known);
+      inMemory.put(slot, account);
+    }
+    return account;
+  }
+
+  private void save() {
+    inMemory.forEach((slot, account) -> scratch.put(key(slot), account.toBytes()));
+    inMemory.clear();
+  }
+
+  private static byte[] key(Slot slot) {
+    byte[] bytes = slot.toBytes();
+    return Scratch.key(Scratch.ACCOUNT, bytes.length).put(bytes).array();
+  }
+
+  /** What is done with each account. */
+  interface Visitor {
+    void visit(Slot slot, Account account);
+  }
+
+  /** Visits the accounts of windows that start in a half-open interval, in the order of time. */
+  void forEach(long fromEpochMillis, long untilEpochMillis, Visitor visitor) {
+    save();
+    scratch.scan(
+        Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, fromEpochMillis)).array(),
+        Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, untilEpochMillis)).array(),
+        (key, value) -> {
+          Slot slot = Slot.ofBytes(ByteBuffer.wrap(key, 1, key.length - 1));
+          visitor.visit(slot, Account.ofBytes(value));
+          return true;
+        });
+  }
+}

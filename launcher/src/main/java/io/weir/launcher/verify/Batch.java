@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Header;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The headers of a record of {@code weir.calls.v1}, read by the rules of the reference.
+ *
+ * @param node the ingest node
+ * @param epoch the opening of its journal
+ * @param count lines; 0 of a heartbeat
+ * @param promiseEpochMillis its low watermark
+ * @param linesBefore position of the line before the first
+ * @param linesBeforeEpoch lines of earlier epochs among those
+ * @param departing whether the node says that nothing more of the epoch will come
+ */
+record Batch(
+    String node,
+    long epoch,
+    int count,
+    long promiseEpochMillis,
+    long linesBefore,
+    long linesBeforeEpoch,
+    boolean departing) {
+  private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+  private static final int MAX_LINES = 10_000;
+
+  /** The position of its last line. */
+  long lastPosition() {
+    return linesBefore + count;
+  }
+
+  /** Reads the headers of a batch or heartbeat. */
+  static Batch of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws UnreadableException {
+    if (!"calls".equals(text(record, "weir-type"))) {
+      throw new UnreadableException("header weir-type is not 'calls'");
+    }
+    String node = text(record, "node");
+    if (node == null || !NODE.matcher(node).matches()) {
+      throw new UnreadableException("header node names no node");
+    }
+    int count = (int) number(record, "count", 0, MAX_LINES);
+    number(record, "batch_seq", count == 0 ? 0 : 1, CallLine.MAX_NUMBER);
+    long linesBefore = number(record, "lines_before", 0, CallLine.MAX_NUMBER);
+    return new Batch(
+        node,
+        number(record, "node_epoch", 0, CallLine.MAX_NUMBER),
+        count,
+        number(record, "low_watermark_ms", 0, CallLine.MAX_NUMBER),
+        linesBefore,
+        text(record, "lines_before_epoch") == null
+            ? 0
+            : number(record, "lines_before_epoch", 0, linesBefore),
+        "true".equals(text(record, "departing")));
+  }
+
+  /** The text of a header; null when the record has none of that name. */
+  static @Nullable String text(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
+    Header header = record.headers().lastHeader(name);
+    return header == null || header.value() == null
+        ? null
+        : new String(header.value(), StandardCharsets.UTF_8);
+  }
+
+  private static long number(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      String name,
+      long least,
+      long most)
+      throws UnreadableException {
+    String text = text(record, name);
+    try {
+      long number = Long.parseLong(text == null ? "" : text);
+      if (number >= least && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException notANumber) {
+      throw new UnreadableException("header " + name + " is no integer", notANumber);
+    }
+    throw new UnreadableException("header " + name + " is not from " + least + " to " + most);
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a line of {@code weir.calls.v1} says that matters to the bill.
+ *
+ * @param idFromCaller whether the caller chose the id
+ * @param withoutCache whether it was let through without Redis
+ * @param actualCost of a settlement; null when the line is the call itself
+ */
+record CallLine(
+    String id,
+    boolean idFromCaller,
+    String client,
+    String endpoint,
+    String meter,
+    long cost,
+    boolean allowed,
+    boolean withoutCache,
+    long decidedAtEpochMillis,
+    @Nullable Long actualCost) {
+  /** 2^53 − 1, the greatest number in a record and of a quantity. */
+  static final long MAX_NUMBER = (1L << 53) - 1;
+
+  private static final long FNV_OFFSET = 0xcbf29ce484222325L;
+  private static final long FNV_PRIME = 0x100000001b3L;
+
+  boolean isSettlement() {
+    return actualCost != null;
+  }
+
+  /** What the line adds to the bill. */
+  long units() {
+    if (actualCost != null) {
+      return actualCost - cost;
+    }
+    return allowed ? cost : 0;
+  }
+
+  /**
+   * The line's summand of {@code events_digest}: FNV-1a over the UTF-16 units of the id, the signed
+   * cost and, of a settlement, the complement of the actual cost, then SplitMix's mixer.
+   */
+  long digest() {
+    long hash = FNV_OFFSET;
+    for (int i = 0; i < id.length(); i++) {
+      hash = (hash ^ id.charAt(i)) * FNV_PRIME;
+    }
+    hash = (hash ^ (allowed ? cost : -cost)) * FNV_PRIME;
+    if (actualCost != null) {
+      hash = (hash ^ ~actualCost) * FNV_PRIME;
+    }
+    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
+    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
+    return hash ^ (hash >>> 31);
+  }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import io.weir.topics.model.PartitionProgress;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/** Compares what was read of all topics. Not safe for threads. */
+final class Comparison {
+  private final Range range;
+  private final Map<Integer, Long> begins;
+  private final Map<Integer, Long> logEnds;
+  private final StateFigures state;
+  private final LedgerRows ledger;
+  private final Recount recount;
+  private final Accounts accounts;
+  private final Differences differences;
+  private final List<String> unproven = new ArrayList<>();
+  private long windows;
+  private long open;
+  private long allowed;
+  private long denied;
+
+  /**
+   * A comparison that was not made yet.
+   *
+   * @param begins the first offset of each partition of the calls that is held
+   * @param logEnds the end of each partition of the calls when the verification began
+   */
+  Comparison(
+      Range range,
+      Map<Integer, Long> begins,
+      Map<Integer, Long> logEnds,
+      StateFigures state,
+      LedgerRows ledger,
+      Recount recount,
+      Accounts accounts,
+      Differences differences) {
+    this.range = range;
+    this.begins = Map.copyOf(begins);
+    this.logEnds = Map.copyOf(logEnds);
+    this.state = state;
+    this.ledger = ledger;
+    this.recount = recount;
+    this.accounts = accounts;
+    this.differences = differences;
+  }
+
+  Verification run() {
+    accounts.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    long duplicates = 0;
+    long refused = 0;
+    for (int partition : new TreeSet<>(begins.keySet())) {
+      Recount.Part part = recount.part(partition);
+      duplicates += part.duplicate;
+      refused += part.refused;
+      compareCounters(partition, part);
+      proveClosed(partition);
+      proveComplete(partition, part);
+    }
+    return new Verification(
+        allowed + denied,
+        windows,
+        open,
+        allowed,
+        denied,
+        duplicates,
+        refused,
+        ledger.repeatedRows(),
+        differences.kept(),
+        differences.count(),
+        unproven);
+  }
+
+  private void compare(Slot slot, Account account) {
+    if (!range.holds(slot.client(), slot.startEpochMillis())) {
+      return;
+    }
+    boolean isClosed =
+        slot.startEpochMillis() + range.windowMillis() <= closedThrough(slot.partition());
+    boolean isHeld =
+        slot.startEpochMillis() >= recount.part(slot.partition()).heldFromEpochMillis();
+    if (!isClosed || !isHeld) {
+      open++;
+      return;
+    }
+    windows++;
+    allowed += account.counted.allowed;
+    denied += account.counted.denied;
+    if (!account.counted.agreesWith(account.billed)) {
+      differences.add(
+          slot + ": recount says " + account.counted + "; ledger says " + account.billed);
+    }
+    boolean isShown =
+        account.shownRevision == account.billedRevision && account.shown.agreesWith(account.billed);
+    boolean hasNeither = account.billedRevision == 0 && !account.isShown();
+    if (!isShown && !hasNeither) {
+      differences.add(
+          slot
+              + ": ledger says revision "
+              + account.billedRevision
+              + ", "
+              + account.billed
+              + "; state topic says "
+              + (account.isShown()
+                  ? "revision " + account.shownRevision + ", " + account.shown
+                  : "nothing"));
+    }
+  }
+
+  /** The terms of the written equation, of a log that still holds its first record. */
+  private void compareCounters(int partition, Recount.Part part) {
+    PartitionProgress progress = state.progress(partition);
+    if (progress == null || begins.getOrDefault(partition, 0L) > 0) {
+      return;
+    }
+    PartitionProgress.Counters said = progress.counters();
+    if (said.received() != part.received
+        || said.counted() + said.lateAdjusted() != part.counted
+        || said.duplicate() != part.duplicate
+        || said.quarantined() != part.refused) {
+      differences.add(
+          String.format(
+              "partition %d through offset %d: recount says received %d, counted %d, duplicate %d,"
+                  + " refused %d; state topic says received %d, counted %d and late-adjusted %d,"
+                  + " duplicate %d, quarantined %d",
+              partition,
+              progress.offset(),
+              part.received,
+              part.counted,
+              part.duplicate,
+              part.refused,
+              said.received(),
+              said.counted(),
+              said.lateAdjusted(),
+              said.duplicate(),
+              said.quarantined()));
+    }
+  }
+
+  private void proveClosed(int partition) {
+    long counted = state.countedOffset(partition);
+    long last = logEnds.getOrDefault(partition, 0L) - 1;
+    if (counted < last) {
+      unproven.add(
+          "partition "
+              + partition
+              + " is counted through offset "
+              + counted
+              + ", and its last record is "
+              + last
+              + " (--wait)");
+    }
+    long closed = closedThrough(partition);
+    if (closed < range.endEpochMillis()) {
+      unproven.add(
+          "partition "
+              + partition
+              + (closed == 0
+                  ? " has no closed window"
+                  : " is closed through " + Instant.ofEpochMilli(closed))
+              + ", the range ends at "
+              + Instant.ofEpochMilli(range.endEpochMillis())
+              + " (--to)");
+    }
+  }
+
+  /** Through when a partition is closed by the ledger, and was when its calls were recounted. */
+  private long closedThrough(int partition) {
+    PartitionProgress progress = state.progress(partition);
+    return progress == null
+        ? 0
+        : Math.min(ledger.closedThroughEpochMillis(partition), progress.closedThroughEpochMillis());
+  }
+
+  private void proveComplete(int partition, Recount.Part part) {
+    long heldFrom = part.heldFromEpochMillis();
+    if (range.fromEpochMillis() < heldFrom) {
+      unproven.add(
+          "partition "
+              + partition
+              + " holds all calls since "
+              + Instant.ofEpochMilli(heldFrom)
+              + " only, older ones have expired (--from)");
+    }
+    for (String why : part.doubts(range.fromEpochMillis(), range.endEpochMillis())) {
+      unproven.add("partition " + partition + " may lack calls: " + why);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+
+/**
+ * The ids that callers chose, and those that were settled: an id is one fact for each verdict, and
+ * names one call (endpoint, meter and cost); of a call the first settlement counts. They are
+ * remembered for the lateness, by the broker's time, as 128 bits of SHA-256 each, on disk. Not safe
+ * for threads.
+ */
+final class Ids {
+  private static final int ID_BYTES = 16;
+  private static final char SETTLED = 's';
+  private static final char ALLOWED = 'a';
+  private static final char DENIED = 'd';
+
+  private final Scratch scratch;
+  private final long latenessMillis;
+  private final MessageDigest sha256;
+
+  Ids(Scratch scratch, long latenessMillis) {
+    this.scratch = scratch;
+    this.latenessMillis = latenessMillis;
+    try {
+      this.sha256 = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java platform has SHA-256", impossible);
+    }
+  }
+
+  /** Remembers a line's id; whether it was known. */
+  boolean isRepeated(CallLine line, long atEpochMillis) {
+    byte[] hash = line.isSettlement() ? hash(line.client(), line.id()) : callHash(line);
+    byte[] key = Scratch.key(Scratch.ID, ID_BYTES).put(hash, 0, ID_BYTES).array();
+    byte[] known = scratch.get(key);
+    if (known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= latenessMillis) {
+      return true;
+    }
+    scratch.put(key, ByteBuffer.allocate(Long.BYTES).putLong(atEpochMillis).array());
+    return false;
+  }
+
+  /** 64 bits that name a call, and its settlement alike: client, id, endpoint, meter, cost. */
+  long callNumber(CallLine line) {
+    return ByteBuffer.wrap(callHash(line)).getLong();
+  }
+
+  private byte[] callHash(CallLine line) {
+    // no name holds a line feed
+    return hash(
+        (line.allowed() ? ALLOWED : DENIED)
+            + line.client()
+            + '\n'
+            + line.id()
+            + '\n'
+            + line.endpoint()
+            + '\n'
+            + line.meter()
+            + '\n'
+            + line.cost());
+  }
+
+  private byte[] hash(String client, String id) {
+    return hash(SETTLED + client + '\n' + id);
+  }
+
+  private byte[] hash(String text) {
+    return sha256.digest(text.getBytes(StandardCharsets.UTF_8));
+  }
+}

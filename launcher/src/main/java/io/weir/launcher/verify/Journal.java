@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What one epoch of a node's journal has brought into one partition: which positions, and what it
+ * promised. Grows with holes, not with lines. Not safe for threads.
+ */
+final class Journal {
+  private final TreeMap<Long, Run> runs = new TreeMap<>();
+  private long headPosition;
+  private long headPromiseEpochMillis;
+  private long headAtEpochMillis;
+  private boolean departed;
+
+  /** When the broker took its first record. */
+  final long firstAtEpochMillis;
+
+  /** Positions without a hole; the key of the run is the first one. */
+  private record Run(long last, long promiseEpochMillis, long firstAtEpochMillis) {
+    Run joinedWith(Run other) {
+      return new Run(
+          Math.max(last, other.last),
+          Math.max(promiseEpochMillis, other.promiseEpochMillis),
+          Math.min(firstAtEpochMillis, other.firstAtEpochMillis));
+    }
+  }
+
+  /** Event times for which calls may be missing, half-open. */
+  record Doubt(long fromEpochMillis, long untilEpochMillis, String why) {}
+
+  /**
+   * A journal of which nothing was read yet.
+   *
+   * @param base the position before its first one
+   * @param promiseEpochMillis the promise of its first record
+   */
+  Journal(long base, long epoch, long promiseEpochMillis, long atEpochMillis) {
+    firstAtEpochMillis = atEpochMillis;
+    // what an epoch holds was decided behind its opening
+    runs.put(0L, new Run(base, Math.min(epoch, promiseEpochMillis), atEpochMillis));
+  }
+
+  /** Whether a line was read at a position. */
+  boolean has(long position) {
+    Map.Entry<Long, Run> below = runs.floorEntry(position);
+    return below != null && position <= below.getValue().last();
+  }
+
+  /** Notes a batch or a heartbeat; the promise is already bounded by the broker's clock. */
+  void note(Batch batch, long promiseEpochMillis, long atEpochMillis) {
+    long last = runs.lastEntry().getValue().last();
+    if (batch.count() > 0) {
+      if (!has(batch.linesBefore() + 1) || !has(batch.lastPosition())) {
+        departed = false;
+      }
+      join(
+          batch.linesBefore() + 1,
+          new Run(batch.lastPosition(), promiseEpochMillis, atEpochMillis));
+    } else {
+      boolean knowsLess = batch.departing() && batch.linesBefore() < Math.max(last, headPosition);
+      departed = knowsLess ? departed : batch.departing();
+      if (batch.linesBefore() > last) {
+        headAtEpochMillis = headPosition == 0 ? atEpochMillis : headAtEpochMillis;
+        headPosition = Math.max(headPosition, batch.linesBefore());
+        headPromiseEpochMillis = Math.max(headPromiseEpochMillis, promiseEpochMillis);
+      } else if (!knowsLess) {
+        raise(batch.linesBefore(), promiseEpochMillis);
+      }
+    }
+    if (headPosition > 0 && headPosition <= runs.lastEntry().getValue().last()) {
+      raise(headPosition, headPromiseEpochMillis);
+      headPosition = 0;
+    }
+  }
+
+  private void raise(long position, long promiseEpochMillis) {
+    Map.Entry<Long, Run> run = runs.floorEntry(position);
+    if (run != null && position <= run.getValue().last()) {
+      Run raised = new Run(run.getValue().last(), promiseEpochMillis, Long.MAX_VALUE);
+      runs.put(run.getKey(), run.getValue().joinedWith(raised));
+    }
+  }
+
+  private void join(long first, Run run) {
+    Map.Entry<Long, Run> below = runs.floorEntry(first);
+    if (below != null && below.getValue().last() >= first - 1) {
+      first = below.getKey();
+      run = run.joinedWith(below.getValue());
+    }
+    Map.Entry<Long, Run> above;
+    while ((above = runs.higherEntry(first)) != null && above.getKey() <= run.last() + 1) {
+      run = run.joinedWith(above.getValue());
+      runs.remove(above.getKey());
+    }
+    runs.put(first, run);
+  }
+
+  /**
+   * Event times for which calls of the journal may be missing.
+   *
+   * @param nextOpeningEpochMillis when the next epoch of the node was first heard of; {@link
+   *     Long#MAX_VALUE} when there is none
+   */
+  List<Doubt> doubts(long nextOpeningEpochMillis) {
+    List<Doubt> doubts = new ArrayList<>();
+    long lastBefore = 0;
+    long promise = 0;
+    for (Map.Entry<Long, Run> run : runs.entrySet()) {
+      if (run.getKey() > 0) {
+        doubts.add(
+            new Doubt(
+                promise,
+                run.getValue().firstAtEpochMillis(),
+                "lines " + (lastBefore + 1) + " to " + (run.getKey() - 1) + " are missing"));
+      }
+      lastBefore = run.getValue().last();
+      promise = Math.max(promise, run.getValue().promiseEpochMillis());
+    }
+    if (headPosition > 0) {
+      doubts.add(
+          new Doubt(
+              promise,
+              headAtEpochMillis,
+              "lines " + (lastBefore + 1) + " to " + headPosition + " are missing"));
+      promise = Math.max(promise, headPromiseEpochMillis);
+    }
+    if (!departed) {
+      doubts.add(
+          new Doubt(
+              promise,
+              nextOpeningEpochMillis,
+              nextOpeningEpochMillis == Long.MAX_VALUE
+                  ? "the node may still hold calls"
+                  : "the node was opened again without a goodbye, and may have lost calls"));
+    }
+    return doubts;
+  }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.zip.CRC32C;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Adds the ledger's rows up, and finds fault with what no ledger may hold: a row that stands there
+ * twice, or is missing between two others, a total that does not add up, a FINAL below the CLOSE
+ * that covers it. Not safe for threads.
+ */
+final class LedgerRows {
+  private final long windowMillis;
+  private final Range range;
+  private final boolean mayRepeat;
+  private final Scratch scratch;
+  private final Accounts accounts;
+  private final Differences differences;
+  private final Map<Integer, Part> parts = new HashMap<>();
+  private long repeatedRows;
+
+  /** What was read of one partition. */
+  private static final class Part {
+    long closedThroughEpochMillis;
+    long rowsSinceClose;
+    long quantitySinceClose;
+  }
+
+  /**
+   * A ledger of which nothing was read yet.
+   *
+   * @param range faults of rows of other windows are not told
+   * @param mayRepeat whether a row may stand there again with the same content, as after a reset of
+   *     the aggregator
+   */
+  LedgerRows(
+      long windowMillis,
+      Range range,
+      boolean mayRepeat,
+      Scratch scratch,
+      Accounts accounts,
+      Differences differences) {
+    this.windowMillis = windowMillis;
+    this.range = range;
+    this.mayRepeat = mayRepeat;
+    this.scratch = scratch;
+    this.accounts = accounts;
+    this.differences = differences;
+  }
+
+  /** Takes the next record of a partition. */
+  void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] value = record.value();
+    String where = "ledger " + record.partition() + ":" + record.offset();
+    try {
+      LedgerRow row = LedgerRowCodec.decode(value == null ? new byte[0] : value);
+      if (row instanceof UsageRow usage) {
+        add(where, record, usage);
+      } else if (row instanceof CloseRow close) {
+        close(where, record, close);
+      }
+    } catch (MalformedRecordException notARow) {
+      differences.add(where + " is no ledger row: " + notARow.getMessage());
+    }
+  }
+
+  private void add(
+      String where, ConsumerRecord<@Nullable String, byte @Nullable []> record, UsageRow row) {
+    long start = row.window().startEpochMillis();
+    boolean isAsked = range.holds(row.key().client(), start);
+    if (row.window().sizeMillis() != windowMillis) {
+      tell(
+          isAsked,
+          where
+              + " has a window of "
+              + row.window().sizeMillis()
+              + " ms, asked for "
+              + windowMillis
+              + " (WEIR_WINDOW)");
+      return;
+    }
+    Slot slot =
+        new Slot(
+            row.key().client(), row.key().meter(), row.key().endpoint(), start, record.partition());
+    if (isRepeated(where, isAsked, key(slot, row.revision()), record, row)) {
+      return;
+    }
+    Part part = part(record.partition());
+    if (row.type() == UsageRow.Type.FINAL
+        && row.window().endEpochMillis() <= part.closedThroughEpochMillis) {
+      tell(isAsked, where + " is a FINAL below the CLOSE that covers it");
+    }
+    Account account = accounts.of(slot);
+    String previous =
+        row.revision() == 1 ? null : UsageRow.recordId(row.key(), row.window(), row.revision() - 1);
+    if (row.revision() != account.billedRevision + 1
+        || !Objects.equals(previous, row.previousRecordId())) {
+      tell(
+          isAsked,
+          where
+              + " is revision "
+              + row.revision()
+              + " of "
+              + slot
+              + ", and does not follow revision "
+              + account.billedRevision);
+    }
+    account.billedRevision = Math.max(account.billedRevision, row.revision());
+    account.billed.add(row.count());
+    if (account.billed.quantity != row.quantityTotal()) {
+      tell(
+          isAsked,
+          where
+              + " says quantity_total "
+              + row.quantityTotal()
+              + ", its rows add up to "
+              + account.billed.quantity);
+    }
+    part.rowsSinceClose++;
+    part.quantitySinceClose += row.count().quantity();
+  }
+
+  private void close(
+      String where, ConsumerRecord<@Nullable String, byte @Nullable []> record, CloseRow close) {
+    long boundary = close.closedThroughEpochMillis();
+    boolean isAsked = range.holdsBoundary(boundary);
+    if (isRepeated(where, isAsked, closeKey(record.partition(), boundary), record, close)) {
+      return;
+    }
+    Part part = part(record.partition());
+    if (part.quantitySinceClose != close.quantityTotal() || part.rowsSinceClose != close.rows()) {
+      tell(
+          isAsked,
+          where
+              + " closes "
+              + close.rows()
+              + " rows of quantity "
+              + close.quantityTotal()
+              + ", above it stand "
+              + part.rowsSinceClose
+              + " of "
+              + part.quantitySinceClose);
+    }
+    if (boundary <= part.closedThroughEpochMillis) {
+      tell(isAsked, where + " closes what was closed before");
+    }
+    part.closedThroughEpochMillis = Math.max(part.closedThroughEpochMillis, boundary);
+    part.rowsSinceClose = 0;
+    part.quantitySinceClose = 0;
+  }
+
+  /** Whether a row of this name was read before; it is then not added, and told. */
+  private boolean isRepeated(
+      String where,
+      boolean isAsked,
+      byte[] key,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      LedgerRow row) {
+    byte[] known = scratch.get(key);
+    long checksum = checksum(row);
+    if (known == null) {
+      scratch.put(
+          key,
+          ByteBuffer.allocate(2 * Long.BYTES).putLong(checksum).putLong(record.offset()).array());
+      return false;
+    }
+    ByteBuffer first = ByteBuffer.wrap(known);
+    boolean isSame = first.getLong() == checksum;
+    repeatedRows += isAsked ? 1 : 0;
+    if (!isSame || !mayRepeat) {
+      tell(
+          isAsked,
+          where
+              + " is record "
+              + row.recordId()
+              + " again, which stands at "
+              + first.getLong()
+              + (isSame ? "" : ", and says other than there"));
+    }
+    return true;
+  }
+
+  private void tell(boolean isAsked, String sentence) {
+    if (isAsked) {
+      differences.add(sentence);
+    }
+  }
+
+  private Part part(int partition) {
+    return parts.computeIfAbsent(partition, first -> new Part());
+  }
+
+  /** Of all that a row says, but for when it was made. */
+  private static long checksum(LedgerRow row) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(LedgerRowCodec.encode(row.emittedAt(0)));
+    return checksum.getValue();
+  }
+
+  private static byte[] key(Slot slot, long revision) {
+    byte[] bytes = slot.toBytes();
+    return Scratch.key(Scratch.ROW, bytes.length + 1 + Long.BYTES)
+        .put(bytes)
+        .put((byte) '\n')
+        .putLong(revision)
+        .array();
+  }
+
+  private static byte[] closeKey(int partition, long boundary) {
+    byte[] name = "CLOSE".getBytes(StandardCharsets.US_ASCII);
+    return Scratch.key(Scratch.ROW, name.length + Integer.BYTES + Long.BYTES)
+        .put(name)
+        .putInt(partition)
+        .putLong(boundary)
+        .array();
+  }
+
+  /** End of the last closed window of a partition; 0 when none is closed. */
+  long closedThroughEpochMillis(int partition) {
+    return part(partition).closedThroughEpochMillis;
+  }
+
+  /** Rows of the range that stand there again. */
+  long repeatedRows() {
+    return repeatedRows;
+  }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import io.weir.topics.model.TokenBucketLimit;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the lines of {@code weir.calls.v1} by the table of the reference, with no code of those who
+ * write or count them; only whether a limit can be counted exactly is asked of {@link
+ * TokenBucketLimit}. Not safe for threads.
+ */
+final class LineReader {
+  private static final int MAX_NAME_BYTES = 256;
+  private static final int MAX_TEXT_CHARS = 64 * 1024;
+  private static final int MAX_NESTING = 16;
+  private static final int MAX_LIMITS_KNOWN = 4_096;
+  private static final long MAX_EPOCH_MILLIS = CallLine.MAX_NUMBER / 1_000;
+  private static final Set<String> DECIDED_BY =
+      Set.of("cache", "deny-cache", "lease", "local", "fail-open", "fail-closed", "none");
+  private static final Set<String> WITHOUT_CACHE = Set.of("local", "fail-open");
+
+  private static final JsonFactory JSON =
+      JsonFactory.builder()
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNestingDepth(MAX_NESTING)
+                  .maxStringLength(MAX_TEXT_CHARS)
+                  .maxNameLength(MAX_TEXT_CHARS)
+                  .build())
+          .build();
+
+  private final Set<Limit> goodLimits = new HashSet<>();
+
+  private record Limit(long capacity, long refillTokens, long refillPeriodMicros) {}
+
+  /** Reads one line; the exception says which rule it breaks. */
+  CallLine read(byte[] bytes, int start, int length) throws UnreadableException {
+    try (JsonParser json = JSON.createParser(bytes, start, length)) {
+      require(json.nextToken() == JsonToken.START_OBJECT, "a line is no JSON object");
+      CallLine line = members(json);
+      require(json.nextToken() == null, "something stands behind the object");
+      return line;
+    } catch (IOException notJson) {
+      throw new UnreadableException("a line is no JSON", notJson);
+    }
+  }
+
+  private CallLine members(JsonParser json) throws IOException, UnreadableException {
+    String id = null;
+    String client = null;
+    String endpoint = null;
+    String meter = null;
+    String decidedBy = null;
+    Boolean allowed = null;
+    boolean idFromCaller = false;
+    long cost = 0;
+    long version = 0;
+    long decidedAt = -1;
+    Long actualCost = null;
+    Long settledAt = null;
+    String name;
+    while ((name = json.nextFieldName()) != null) {
+      json.nextToken();
+      switch (name) {
+        case "id" -> id = text(json);
+        case "client" -> client = text(json);
+        case "endpoint" -> endpoint = text(json);
+        case "meter" -> meter = text(json);
+        case "cost" -> cost = integer(json);
+        case "allowed" -> allowed = bool(json);
+        case "decided_by" -> decidedBy = text(json);
+        case "policy", "ip_prefix" -> text(json);
+        case "policies_version" -> version = integer(json);
+        case "decided_at_ms" -> decidedAt = integer(json);
+        case "charges" -> charges(json);
+        case "id_from_caller" -> idFromCaller = bool(json);
+        case "actual_cost" -> actualCost = integer(json);
+        case "settled_at_ms" -> settledAt = integer(json);
+        default -> json.skipChildren();
+      }
+    }
+    require(json.currentToken() == JsonToken.END_OBJECT, "the object does not end");
+    if (allowed == null) {
+      throw new UnreadableException("allowed is missing");
+    }
+    require(decidedBy != null && DECIDED_BY.contains(decidedBy), "decided_by is not known");
+    requireRange("cost", cost, 1, CallLine.MAX_NUMBER);
+    requireRange("policies_version", version, 0, CallLine.MAX_NUMBER);
+    requireRange("decided_at_ms", decidedAt, 0, MAX_EPOCH_MILLIS);
+    require((actualCost == null) == (settledAt == null), "half a settlement");
+    if (actualCost != null && settledAt != null) {
+      requireRange("actual_cost", actualCost, 0, CallLine.MAX_NUMBER);
+      requireRange("settled_at_ms", settledAt, 0, MAX_EPOCH_MILLIS);
+      require(allowed, "a denied call is settled");
+    }
+    return new CallLine(
+        name("id", id),
+        idFromCaller,
+        name("client", client),
+        name("endpoint", endpoint),
+        name("meter", meter),
+        cost,
+        allowed,
+        WITHOUT_CACHE.contains(decidedBy),
+        decidedAt,
+        actualCost);
+  }
+
+  private void charges(JsonParser json) throws IOException, UnreadableException {
+    require(json.currentToken() == JsonToken.START_ARRAY, "charges is no array");
+    while (json.nextToken() == JsonToken.START_OBJECT) {
+      charge(json);
+    }
+    require(json.currentToken() == JsonToken.END_ARRAY, "charges holds what is no object");
+  }
+
+  private void charge(JsonParser json) throws IOException, UnreadableException {
+    String key = null;
+    Long epoch = null;
+    long cost = -1;
+    long charged = 0;
+    long version = 0;
+    long fullAt = 0;
+    long capacity = 0;
+    long refillTokens = 0;
+    long refillPeriod = 0;
+    long endsAt = 0;
+    String name;
+    while ((name = json.nextFieldName()) != null) {
+      json.nextToken();
+      switch (name) {
+        case "key" -> key = text(json);
+        case "epoch" -> epoch = integer(json);
+        case "cost" -> cost = integer(json);
+        case "charged" -> charged = integer(json);
+        case "version" -> version = integer(json);
+        case "full_at_us" -> fullAt = integer(json);
+        case "capacity" -> capacity = integer(json);
+        case "refill_tokens" -> refillTokens = integer(json);
+        case "refill_period_us" -> refillPeriod = integer(json);
+        case "ends_at_us" -> endsAt = integer(json);
+        default -> json.skipChildren();
+      }
+    }
+    require(key != null, "charges.key is missing");
+    requireRange("charges.cost", cost, 0, CallLine.MAX_NUMBER);
+    if (epoch != null) {
+      requireRange("charges.epoch", epoch, 1, CallLine.MAX_NUMBER);
+      requireRange("charges.charged", charged, cost, CallLine.MAX_NUMBER);
+      requireRange("charges.version", version, 0, CallLine.MAX_NUMBER);
+      requireRange("charges.full_at_us", fullAt, 0, CallLine.MAX_NUMBER);
+    }
+    if (capacity != 0) {
+      limit(capacity, refillTokens, refillPeriod, endsAt);
+    }
+  }
+
+  private void limit(long capacity, long refillTokens, long refillPeriod, long endsAt)
+      throws UnreadableException {
+    if (endsAt > 0) {
+      requireRange("charges.capacity", capacity, 1, CallLine.MAX_NUMBER);
+      requireRange("charges.ends_at_us", endsAt, 1, CallLine.MAX_NUMBER);
+      return;
+    }
+    Limit limit = new Limit(capacity, refillTokens, refillPeriod);
+    if (!goodLimits.contains(limit)) {
+      try {
+        new TokenBucketLimit(capacity, refillTokens, refillPeriod).scale();
+      } catch (IllegalArgumentException notExact) {
+        throw new UnreadableException("charges: " + notExact.getMessage(), notExact);
+      }
+      if (goodLimits.size() >= MAX_LIMITS_KNOWN) {
+        goodLimits.clear();
+      }
+      goodLimits.add(limit);
+    }
+  }
+
+  /** A name: 1 to 256 bytes of UTF-8, no control characters, no unpaired surrogate. */
+  private static String name(String member, @Nullable String text) throws UnreadableException {
+    if (text == null || text.isEmpty()) {
+      throw new UnreadableException(member + " is missing or empty");
+    }
+    int bytes = 0;
+    for (int i = 0; i < text.length(); ) {
+      int point = text.codePointAt(i);
+      require(!Character.isISOControl(point), member + " has a control character");
+      boolean unpaired = point >= Character.MIN_SURROGATE && point <= Character.MAX_SURROGATE;
+      require(!unpaired, member + " has an unpaired surrogate");
+      bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+      i += Character.charCount(point);
+    }
+    require(bytes <= MAX_NAME_BYTES, member + " has more than 256 bytes");
+    return text;
+  }
+
+  private static String text(JsonParser json) throws IOException, UnreadableException {
+    require(json.currentToken() == JsonToken.VALUE_STRING, json.currentName() + " is no string");
+    return json.getText();
+  }
+
+  private static long integer(JsonParser json) throws IOException, UnreadableException {
+    require(
+        json.currentToken() == JsonToken.VALUE_NUMBER_INT, json.currentName() + " is no integer");
+    return json.getLongValue();
+  }
+
+  private static boolean bool(JsonParser json) throws IOException, UnreadableException {
+    JsonToken token = json.currentToken();
+    require(
+        token == JsonToken.VALUE_TRUE || token == JsonToken.VALUE_FALSE,
+        json.currentName() + " is neither true nor false");
+    return token == JsonToken.VALUE_TRUE;
+  }
+
+  private static void requireRange(String member, long value, long least, long most)
+      throws UnreadableException {
+    require(value >= least && value <= most, member + " is out of range");
+  }
+
+  private static void require(boolean holds, String otherwise) throws UnreadableException {
+    if (!holds) {
+      throw new UnreadableException(otherwise);
+    }
+  }
+}

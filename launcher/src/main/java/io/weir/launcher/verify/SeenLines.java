@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The checksum of the first line read at each position of each journal, so that a position which is
+ * used again for another line is told from a repetition. Four bytes a line, on disk. Not safe for
+ * threads.
+ */
+final class SeenLines {
+  private static final int PLACE_BYTES = 2 * Long.BYTES;
+
+  private final Scratch scratch;
+  private final CRC32C checksum = new CRC32C();
+  private byte @Nullable [] foundKey;
+  private byte[] found = {};
+
+  SeenLines(Scratch scratch) {
+    this.scratch = scratch;
+  }
+
+  /** The checksum of a line. */
+  int checksum(byte[] value, int start, int length) {
+    checksum.reset();
+    checksum.update(value, start, length);
+    return (int) checksum.getValue();
+  }
+
+  /**
+   * Keeps the checksums of lines that follow each other.
+   *
+   * @param first position of the first
+   * @param offset of the record in which they stand
+   */
+  void keep(int partition, Batch batch, long first, int[] checksums, int count, long offset) {
+    ByteBuffer value = ByteBuffer.allocate(PLACE_BYTES + count * Integer.BYTES);
+    value.putLong(first).putLong(offset);
+    for (int i = 0; i < count; i++) {
+      value.putInt(checksums[i]);
+    }
+    scratch.put(key(partition, batch, first + count - 1), value.array());
+  }
+
+  /**
+   * The offset of the record whose line has a position already, if that line is another one; −1
+   * when it is the same.
+   */
+  long otherAt(int partition, Batch batch, long position, int checksum) {
+    find(partition, batch, position);
+    ByteBuffer value = ByteBuffer.wrap(found);
+    long first = value.getLong();
+    long offset = value.getLong();
+    int known = value.getInt(PLACE_BYTES + Math.toIntExact(position - first) * Integer.BYTES);
+    return known == checksum ? -1 : offset;
+  }
+
+  private void find(int partition, Batch batch, long position) {
+    byte[] from = key(partition, batch, position);
+    byte[] lastFound = foundKey;
+    int journalBytes = from.length - Long.BYTES;
+    if (lastFound != null
+        && Arrays.equals(
+            lastFound, 0, Math.min(journalBytes, lastFound.length), from, 0, journalBytes)
+        && Arrays.compareUnsigned(lastFound, from) >= 0
+        && ByteBuffer.wrap(found).getLong() <= position) {
+      return;
+    }
+    foundKey = null;
+    scratch.scan(
+        from,
+        key(partition, batch, Long.MAX_VALUE),
+        (key, value) -> {
+          foundKey = key;
+          found = value;
+          return false;
+        });
+    if (foundKey == null) {
+      throw new IllegalStateException("no line is kept at position " + position);
+    }
+  }
+
+  private static byte[] key(int partition, Batch batch, long position) {
+    byte[] node = (batch.node() + '\n').getBytes(StandardCharsets.US_ASCII);
+    return Scratch.key(Scratch.LINES, Integer.BYTES + PLACE_BYTES + node.length)
+        .putInt(partition)
+        .putLong(batch.epoch())
+        .put(node)
+        .putLong(position)
+        .array();
+  }
+}

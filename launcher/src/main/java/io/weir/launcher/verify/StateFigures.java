@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The newest figures of each key and window in {@code weir.usage.state.v1}, and how far each
+ * partition is counted. Not safe for threads.
+ */
+final class StateFigures {
+  private final long windowMillis;
+  private final Range range;
+  private final Accounts accounts;
+  private final Differences differences;
+  private final Map<Integer, PartitionProgress> progress = new HashMap<>();
+
+  StateFigures(long windowMillis, Range range, Accounts accounts, Differences differences) {
+    this.windowMillis = windowMillis;
+    this.range = range;
+    this.accounts = accounts;
+    this.differences = differences;
+  }
+
+  /** Takes the next record of a partition. */
+  void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    String type = Batch.text(record, "weir-type");
+    byte[] value = record.value();
+    if (value == null || type == null) {
+      return;
+    }
+    try {
+      if (type.equals(PartitionProgressCodec.TYPE)) {
+        progress.put(record.partition(), PartitionProgressCodec.decode(value));
+      } else if (type.equals(UsageStateCodec.TYPE)) {
+        add(record, UsageStateCodec.decode(value));
+      }
+    } catch (MalformedRecordException malformed) {
+      differences.add(where(record) + " is malformed: " + malformed.getMessage());
+    }
+  }
+
+  private void add(ConsumerRecord<@Nullable String, byte @Nullable []> record, UsageState state) {
+    if (!range.holds(state.key().client(), state.window().startEpochMillis())) {
+      return;
+    }
+    if (state.window().sizeMillis() != windowMillis) {
+      differences.add(where(record) + " has another window than WEIR_WINDOW says");
+      return;
+    }
+    if (!UsageStateCodec.key(state).equals(record.key())) {
+      differences.add(where(record) + " stands under the key of another: " + record.key());
+      return;
+    }
+    Account account =
+        accounts.of(
+            new Slot(
+                state.key().client(),
+                state.key().meter(),
+                state.key().endpoint(),
+                state.window().startEpochMillis(),
+                record.partition()));
+    account.shown = new Tally();
+    account.shown.add(state.count());
+    account.shownRevision = state.revision();
+  }
+
+  private static String where(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    return "state " + record.partition() + ":" + record.offset();
+  }
+
+  /** How far a partition is counted; null when nothing says so. */
+  @Nullable PartitionProgress progress(int partition) {
+    return progress.get(partition);
+  }
+
+  /** Offset of the last record counted in a partition; −1 when none is. */
+  long countedOffset(int partition) {
+    PartitionProgress last = progress.get(partition);
+    return last == null ? -1 : last.offset();
+  }
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsageCount;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+/** What {@code weir verify} is worth: bugs are planted in real topics, and each is named. */
+final class VerifyIT {
+  private static final int PARTITIONS = 40;
+  private static TestKafka kafka;
+  private static int nextPartition;
+
+  private final int partition = nextPartition++;
+  private final WrittenTopics topics = new WrittenTopics(partition, PARTITIONS);
+  private final Map<String, String> environment = new HashMap<>();
+  private Instant from = Instant.ofEpochMilli(topics.start);
+  private Instant to = Instant.ofEpochMilli(topics.window().endEpochMillis());
+
+  @BeforeAll
+  static void create() throws Exception {
+    kafka = TestKafka.borrow();
+    WrittenTopics.create(kafka.bootstrapServers(), PARTITIONS);
+  }
+
+  @AfterAll
+  static void giveBack() {
+    kafka.close();
+  }
+
+  @Test
+  void goodTopics_areEqualAndProven() throws Exception {
+    topics.writeComplete(kafka.bootstrapServers());
+
+    String said = assertExit(0);
+
+    assertTrue(said.contains("recounted 3 calls (2 allowed, 1 denied) in 1 windows"), said);
+    assertTrue(said.contains("0 differences; the range is closed and complete"), said);
+  }
+
+  @Test
+  void ledgerRowTwice_isFound_butNotAfterAReset() throws Exception {
+    topics.ledger.addAll(List.copyOf(topics.ledger));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("ledger P:2 is record", "again, which stands at 0");
+    assertExit(0, "--after-reset");
+  }
+
+  @Test
+  void ledgerRowTwice_thatSaysOther_isFound_alsoAfterAReset() throws Exception {
+    topics.ledger.add(topics.row(topics.first));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("and says other than there");
+    assertTrue(assertExit(1, "--after-reset").contains("and says other than there"));
+  }
+
+  @Test
+  void callNotCounted_isFound() throws Exception {
+    topics.ledger.set(0, topics.row(topics.first, topics.denied, topics.settlement));
+    topics.ledger.set(1, topics.close(1, 5));
+    topics.states.set(0, topics.state(1, topics.first, topics.denied, topics.settlement));
+    topics.counters = new long[] {7, 3, 2, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("CLIENT calls -: recount says quantity 7", "ledger says quantity 5");
+  }
+
+  @Test
+  void callCountedTwice_isFound() throws Exception {
+    CallEvent[] counted = {topics.first, topics.denied, topics.own, topics.own, topics.settlement};
+    topics.ledger.set(0, topics.row(counted));
+    topics.ledger.set(1, topics.close(1, 9));
+    topics.states.set(0, topics.state(1, counted));
+    topics.counters = new long[] {7, 5, 0, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "CLIENT calls -: recount says quantity 7, allowed 2", "ledger says quantity 9, allowed 3");
+  }
+
+  @Test
+  void settlementOfACallInADamagedBatch_thatGaveACredit_isFound() throws Exception {
+    assertCreditIsFound(topics.damaged, topics.start + 120_000);
+  }
+
+  @Test
+  void settlementOfACallFromTheFuture_thatGaveACredit_isFound() throws Exception {
+    assertCreditIsFound(topics.future, topics.future.decidedAtEpochMillis());
+  }
+
+  /** The settlement is neither malformed nor out of time itself, so that it may be counted. */
+  private void assertCreditIsFound(CallEvent refused, long settledAt) throws Exception {
+    topics.now = settledAt;
+    CallEvent credit = refused.settledAt(new Settlement(1, settledAt));
+    topics.batch(credit);
+    CallEvent[] counted = {topics.first, topics.denied, topics.own, topics.settlement, credit};
+    topics.ledger.set(0, topics.row(counted));
+    topics.ledger.set(1, topics.close(1, 0));
+    topics.states.set(0, topics.state(1, counted));
+    topics.counters = new long[] {8, 5, 1, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "calls P:4 line 1 settles the call " + refused.id() + " of CLIENT, which was never counted",
+        "recount says quantity 7",
+        "ledger says quantity 0");
+  }
+
+  @Test
+  void settlementOfARefusedCall_thatIsInTheQuarantine_isNoDifference() throws Exception {
+    topics.batch(topics.damaged.settledAt(new Settlement(1, topics.now)));
+    topics.quarantine(topics.calls.get(4), 1);
+    topics.counters = new long[] {8, 4, 1, 3};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertExit(0);
+  }
+
+  @Test
+  void settlementBeforeItsCall_isNoDifference() throws Exception {
+    CallEvent late = topics.call("late", false, 9, true);
+    CallEvent settled = late.settledAt(new Settlement(10, topics.now));
+    topics.batch(settled, late);
+    CallEvent[] counted = {
+      topics.first, topics.denied, topics.own, topics.settlement, late, settled
+    };
+    topics.ledger.set(0, topics.row(counted));
+    topics.ledger.set(1, topics.close(1, 17));
+    topics.states.set(0, topics.state(1, counted));
+    topics.counters = new long[] {9, 6, 1, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertExit(0);
+  }
+
+  @Test
+  void refusedBatchThatIsNotInTheQuarantine_isFound() throws Exception {
+    topics.quarantine.remove(0);
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("calls P:2 is refused (it has 1 lines, not 7), and is not in the quarantine");
+  }
+
+  @Test
+  void refusedLineThatIsNotInTheQuarantine_isFound() throws Exception {
+    topics.quarantine.remove(1);
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("calls P:3 line 1 is refused (decided in the future)");
+  }
+
+  @Test
+  void quarantinedLineThatIsGood_andOneThatStandsTwice_areFound() throws Exception {
+    topics.quarantine(topics.calls.get(0), 2);
+    topics.quarantine(topics.calls.get(3), 1);
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "calls P:0 line 2 is in the quarantine, and nothing is wrong with it",
+        "quarantine P:3 stands there again: weir.calls.v1-P-3 line 1");
+  }
+
+  @Test
+  void quarantinedLineWithOtherBytes_isFound() throws Exception {
+    byte[] value = topics.quarantine.get(1).value();
+    if (value != null) {
+      value[0] = '[';
+    }
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("calls P:3 line 1 is in the quarantine with other bytes");
+  }
+
+  @Test
+  void stateThatDisagrees_isFound() throws Exception {
+    topics.states.set(0, topics.state(1, topics.first));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("ledger says revision 1, quantity 7", "state topic says revision 1, quantity 3");
+  }
+
+  @Test
+  void stateThatIsMissing_isFound() throws Exception {
+    topics.states.clear();
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("state topic says nothing");
+  }
+
+  @Test
+  void countersThatDisagree_areFound() throws Exception {
+    topics.counters = new long[] {7, 5, 0, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("partition P through offset 4: recount says received 7, counted 4, duplicate 1");
+  }
+
+  @Test
+  void journalThatWentBack_otherLineAtAUsedPlace_isFound() throws Exception {
+    topics.batchAt(0, topics.call("other", false, 100, true));
+    topics.counters = new long[] {8, 4, 2, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "calls P:4 line 1 is another line than the one in record 0 at the same place: node n",
+        "position 1 (a journal that went back)",
+        "recount says quantity 107");
+  }
+
+  @Test
+  void batchTwice_andCutAnew_isNoDifference() throws Exception {
+    topics.batchAt(1, topics.denied, topics.own, topics.own, topics.settlement);
+    topics.batchAt(0, topics.first);
+    topics.counters = new long[] {12, 4, 6, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertExit(0);
+  }
+
+  @Test
+  void adjustmentOfALateCall_addsUp_andOneThatIsMissingBetween_isFound() throws Exception {
+    CallEvent late = topics.call("late", false, 9, true);
+    topics.batch(late);
+    UsageCount count = WrittenTopics.count(late);
+    topics.ledger.add(topics.row(2, count, 16));
+    topics.states.add(
+        topics.state(2, topics.first, topics.denied, topics.own, topics.settlement, late));
+    topics.counters = new long[] {8, 5, 1, 2};
+    topics.ledger.add(
+        new CloseRow(
+            partition,
+            topics.window().endEpochMillis() + WrittenTopics.WINDOW_MILLIS,
+            1,
+            9,
+            true,
+            0));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertExit(0);
+  }
+
+  @Test
+  void rowThatNoLedgerMayHold_isFound() throws Exception {
+    UsageCount nothing = WrittenTopics.count();
+    topics.ledger.add(topics.row(3, nothing, 8));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "ledger P:2 is revision 3", "does not follow revision 1", "quantity_total 8, its rows add");
+  }
+
+  @Test
+  void closeWithOtherTotals_andFinalBelowIt_areFound() throws Exception {
+    topics.ledger.add(0, topics.ledger.remove(1));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "ledger P:0 closes 1 rows of quantity 7", "ledger P:1 is a FINAL below the CLOSE");
+  }
+
+  @Test
+  void otherWindow_isFound_andNamesTheVariable() throws Exception {
+    environment.put("WEIR_WINDOW", "PT30M");
+    topics.writeComplete(kafka.bootstrapServers());
+    from = from.minusSeconds(3_600);
+
+    assertTrue(assertExit(1).contains("(WEIR_WINDOW)"));
+  }
+
+  @Test
+  void rangeThatIsNotClosed_isUnproven() throws Exception {
+    topics.ledger.clear();
+    topics.states.clear();
+    topics.writeComplete(kafka.bootstrapServers());
+
+    String said = assertExit(3);
+
+    assertTrue(said.contains("UNPROVEN partition P has no closed window, the range ends"), said);
+    assertTrue(said.contains("0 calls"), said);
+  }
+
+  @Test
+  void rangeThatEndsBehindTheLastClose_isUnproven() throws Exception {
+    topics.writeComplete(kafka.bootstrapServers());
+    to = to.plusMillis(1);
+
+    assertTrue(assertExit(3).contains("UNPROVEN partition P is closed through"));
+  }
+
+  @Test
+  void aggregatorBehind_isUnproven() throws Exception {
+    topics.writeComplete(kafka.bootstrapServers());
+    WrittenTopics more = new WrittenTopics(partition, PARTITIONS);
+    more.ledger.clear();
+    more.states.clear();
+    more.quarantine.clear();
+    more.calls.subList(1, more.calls.size()).clear();
+    more.counters = new long[] {4, 3, 1, 0};
+    more.write(kafka.bootstrapServers());
+
+    String said = assertExit(3);
+
+    assertTrue(said.contains("is counted through offset 0, and its last record is 5"), said);
+  }
+
+  @Test
+  void linesThatAreMissing_areUnproven() throws Exception {
+    topics.batchAt(8, topics.own);
+    topics.counters = new long[] {8, 4, 2, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    String said = assertExit(3);
+
+    assertTrue(said.contains("node n, epoch"), said);
+    assertTrue(said.contains("lines 7 to 8 are missing"), said);
+  }
+
+  @Test
+  void nodeThatHasNotPromised_isUnproven() throws Exception {
+    topics.write(kafka.bootstrapServers());
+
+    assertTrue(assertExit(3).contains("the node may still hold calls"));
+  }
+
+  @Test
+  void wrongOptions_exit2_andAreNamed() {
+    assertTrue(exit(2, "--from", "yesterday", "--to", to.toString()).contains("--from must be"));
+    assertTrue(
+        exit(2, "--from", to.toString(), "--to", from.toString())
+            .contains("--from must be before"));
+    assertTrue(
+        exit(2, "--from", from.toString(), "--to", to.toString(), "--scratch", "/no/such")
+            .contains("--scratch must be a folder"));
+    assertTrue(exit(2, "--from", from.toString()).contains("--to"));
+    environment.put("WEIR_WINDOW", "quarter");
+    assertTrue(
+        exit(2, "--from", from.toString(), "--to", to.toString()).contains("WEIR_WINDOW must be"));
+  }
+
+  @Test
+  void help_namesTheExitStatus() {
+    String help = exit(0, "--help");
+
+    assertTrue(help.contains("3   nothing differs so far, but the range is not closed"), help);
+    assertFalse(help.contains("%n"), help);
+  }
+
+  private void assertDiffers(String... parts) {
+    String said = assertExit(1);
+    for (String part : parts) {
+      assertTrue(
+          said.lines().anyMatch(line -> line.startsWith("DIFFERS ") && line.contains(part)),
+          () -> part + " in " + said);
+    }
+  }
+
+  private String assertExit(int status, String... options) {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "--from",
+                from.toString(),
+                "--to",
+                to.toString(),
+                "--client",
+                topics.key.client(),
+                "--wait",
+                "PT0S"));
+    arguments.addAll(List.of(options));
+    return exit(status, arguments.toArray(String[]::new));
+  }
+
+  private String exit(int status, String... options) {
+    StringWriter said = new StringWriter();
+    Map<String, String> variables = new HashMap<>(environment);
+    variables.put("WEIR_KAFKA", kafka.bootstrapServers());
+    PrintWriter printed = new PrintWriter(said, true);
+    CommandLine command = WeirCommand.commandLine(variables).setOut(printed).setErr(printed);
+    List<String> arguments = new ArrayList<>(List.of("verify"));
+    arguments.addAll(List.of(options));
+
+    int exit = command.execute(arguments.toArray(String[]::new));
+
+    assertEquals(status, exit, said::toString);
+    // so that a test reads the same whichever partition and client it has
+    return said.toString()
+        .replace(topics.key.client(), "CLIENT")
+        .replace(" " + partition + ":", " P:")
+        .replace("partition " + partition + " ", "partition P ")
+        .replace("weir.calls.v1-" + partition + "-", "weir.calls.v1-P-");
+  }
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What ingest and an aggregator would have written of a few calls, by hand and into a real broker:
+ * one window of one client, closed and complete, with a duplicate, a settlement, a call from the
+ * future and a damaged batch. A test changes it as a bug would. Each has a partition, and a client
+ * of that partition, to itself.
+ */
+final class WrittenTopics {
+  static final long WINDOW_MILLIS = 900_000;
+
+  private final int partition;
+  final UsageKey key;
+
+  /** Start of the window, two hours ago, so that nothing has expired. */
+  final long start =
+      Math.floorDiv(System.currentTimeMillis(), WINDOW_MILLIS) * WINDOW_MILLIS - 8 * WINDOW_MILLIS;
+
+  /** When the broker takes the next record of the calls. */
+  long now = start + 60_000;
+
+  final List<ProducerRecord<byte @Nullable [], byte @Nullable []>> calls = new ArrayList<>();
+  final List<LedgerRow> ledger = new ArrayList<>();
+  final List<UsageState> states = new ArrayList<>();
+  final List<ProducerRecord<byte @Nullable [], byte @Nullable []>> quarantine = new ArrayList<>();
+
+  /** Received, counted, duplicate, quarantined. */
+  long[] counters = {7, 4, 1, 2};
+
+  final CallEvent first;
+  final CallEvent denied;
+  final CallEvent own;
+  final CallEvent settlement;
+
+  /** Refused, since it stands in a batch whose header is wrong. */
+  final CallEvent damaged;
+
+  /** Refused, since it is dated ten minutes ahead of the broker. */
+  final CallEvent future;
+
+  private long linesBefore;
+
+  WrittenTopics(int partition, int partitions) {
+    this.partition = partition;
+    String client =
+        IntStream.range(0, Integer.MAX_VALUE)
+            .mapToObj(i -> "client-" + i)
+            .filter(name -> ClientPartitioner.partition(name, partitions) == partition)
+            .findFirst()
+            .orElseThrow();
+    key = new UsageKey(client, "calls", "-");
+    first = call("1", false, 3, true);
+    denied = call("2", false, 4, false);
+    own = call("own", true, 2, true);
+    settlement = first.settledAt(new Settlement(5, now));
+    damaged = call("damaged", false, 8, true);
+    future = call("future", false, 8, true, now + 600_000);
+    batch(first, denied, own, own);
+    batch(settlement);
+    ProducerRecord<byte @Nullable [], byte @Nullable []> wrongCount = record(1, 7, damaged);
+    calls.add(wrongCount);
+    quarantine(wrongCount, 0);
+    batch(future);
+    quarantine(calls.get(3), 1);
+    ledger.add(row(first, denied, own, settlement));
+    states.add(state(1, first, denied, own, settlement));
+    ledger.add(close(1, 7));
+  }
+
+  CallEvent call(
+      String id, boolean fromCaller, long cost, boolean allowed, long decidedAtEpochMillis) {
+    return new CallEvent(
+        id,
+        fromCaller,
+        key.client(),
+        key.endpoint(),
+        key.meter(),
+        cost,
+        allowed,
+        DecidedBy.CACHE,
+        null,
+        1,
+        decidedAtEpochMillis,
+        null,
+        List.of());
+  }
+
+  CallEvent call(String id, boolean fromCaller, long cost, boolean allowed) {
+    return call(id, fromCaller, cost, allowed, start + 1_000);
+  }
+
+  /** Adds a batch of the node, behind the last one. */
+  void batch(CallEvent... lines) {
+    batchAt(linesBefore, lines);
+    linesBefore += lines.length;
+  }
+
+  /** Adds a batch of the node at a place that may have been used before. */
+  void batchAt(long before, CallEvent... lines) {
+    calls.add(record(before, lines.length, lines));
+  }
+
+  private ProducerRecord<byte @Nullable [], byte @Nullable []> record(
+      long before, int count, CallEvent... lines) {
+    ByteArrayOutputStream value = new ByteArrayOutputStream();
+    for (CallEvent line : lines) {
+      value.writeBytes(CallLineCodec.encode(line));
+      value.write('\n');
+    }
+    return record(
+        new BatchHeader("n", start, calls.size() + 1, count, start, before, false),
+        value.toByteArray());
+  }
+
+  private ProducerRecord<byte @Nullable [], byte @Nullable []> record(
+      BatchHeader header, byte[] value) {
+    ProducerRecord<byte @Nullable [], byte @Nullable []> record =
+        new ProducerRecord<>(Topics.CALLS.name(), partition, now, null, value);
+    BatchHeaderCodec.encode(header).forEach(record.headers()::add);
+    return record;
+  }
+
+  /** Puts a record of the calls, or a line of it, into the quarantine. */
+  void quarantine(ProducerRecord<byte @Nullable [], byte @Nullable []> record, int line) {
+    byte[] value = record.value();
+    byte[] kept =
+        line == 0 || value == null
+            ? value
+            : new String(value, StandardCharsets.UTF_8)
+                .split("\n", -1)[line - 1].getBytes(StandardCharsets.UTF_8);
+    ProducerRecord<byte @Nullable [], byte @Nullable []> quarantined =
+        new ProducerRecord<>(Topics.QUARANTINE.name(), partition, now, null, kept);
+    quarantined
+        .headers()
+        .add("weir-source", bytes("weir.calls.v1-" + partition + "-" + calls.indexOf(record)));
+    if (line > 0) {
+      quarantined.headers().add("weir-line", bytes(Integer.toString(line)));
+    }
+    quarantine.add(quarantined);
+  }
+
+  UsageRow row(CallEvent... counted) {
+    return row(1, count(counted), count(counted).quantity());
+  }
+
+  UsageRow row(long revision, UsageCount count, long total) {
+    return new UsageRow(
+        key,
+        window(),
+        revision == 1 ? UsageRow.Type.FINAL : UsageRow.Type.ADJUSTMENT,
+        revision,
+        revision == 1 ? null : UsageRow.recordId(key, window(), revision - 1),
+        revision == 1 ? null : UsageRow.Reason.LATE,
+        count,
+        total,
+        partition,
+        window().endEpochMillis(),
+        true,
+        0);
+  }
+
+  UsageState state(long revision, CallEvent... counted) {
+    return new UsageState(
+        key,
+        window(),
+        revision == 1 ? UsageState.Status.FINAL : UsageState.Status.ADJUSTED,
+        revision,
+        count(counted),
+        true);
+  }
+
+  CloseRow close(long rows, long quantity) {
+    return new CloseRow(partition, window().endEpochMillis(), rows, quantity, true, 0);
+  }
+
+  UsageWindow window() {
+    return new UsageWindow(start, start + WINDOW_MILLIS);
+  }
+
+  static UsageCount count(CallEvent... counted) {
+    long quantity = 0;
+    long allowed = 0;
+    long denied = 0;
+    long digest = 0;
+    for (CallEvent call : counted) {
+      quantity += call.quantity();
+      digest += call.digest();
+      if (call.settlement() == null) {
+        allowed += call.allowed() ? 1 : 0;
+        denied += call.allowed() ? 0 : 1;
+      }
+    }
+    return new UsageCount(quantity, allowed, denied, 0, 0, 0, allowed + denied, 0, 0, digest, 1);
+  }
+
+  /** Says goodbye, so that the window is complete, and writes everything. */
+  void writeComplete(String kafka) throws Exception {
+    now = window().endEpochMillis() + 600_000;
+    calls.add(
+        record(new BatchHeader("n", start, calls.size(), 0, now, linesBefore, true), new byte[0]));
+    write(kafka);
+  }
+
+  /** Writes everything. */
+  void write(String kafka) throws Exception {
+    try (KafkaProducer<byte @Nullable [], byte @Nullable []> producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", kafka, "linger.ms", 20),
+            new ByteArraySerializer(),
+            new ByteArraySerializer())) {
+      calls.forEach(producer::send);
+      quarantine.forEach(producer::send);
+      for (LedgerRow row : ledger) {
+        producer.send(
+            new ProducerRecord<>(
+                Topics.LEDGER.name(), partition, null, LedgerRowCodec.encode(row)));
+      }
+      for (UsageState state : states) {
+        producer.send(
+            typed(
+                Topics.STATE, "usage", UsageStateCodec.key(state), UsageStateCodec.encode(state)));
+      }
+      producer.send(
+          typed(
+              Topics.STATE,
+              "progress",
+              PartitionProgressCodec.key(partition),
+              PartitionProgressCodec.encode(progress())));
+      producer.flush();
+    }
+  }
+
+  private PartitionProgress progress() {
+    long closed =
+        ledger.stream()
+            .filter(CloseRow.class::isInstance)
+            .mapToLong(row -> ((CloseRow) row).closedThroughEpochMillis())
+            .max()
+            .orElse(0);
+    return new PartitionProgress(
+        partition,
+        calls.size() - 1L,
+        now,
+        closed,
+        now,
+        new PartitionProgress.Counters(counters[0], counters[1], counters[2], 0, counters[3]),
+        0,
+        List.of());
+  }
+
+  /** Makes the topics; the broker's times of the calls are the test's. */
+  static void create(String kafka, int partitions) throws Exception {
+    try (TopicAdmin topics = TopicAdmin.connect(kafka)) {
+      topics.createMissing(partitions, Optional.empty());
+    }
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka))) {
+      admin
+          .incrementalAlterConfigs(
+              Map.of(
+                  new ConfigResource(ConfigResource.Type.TOPIC, Topics.CALLS.name()),
+                  List.of(
+                      new AlterConfigOp(
+                          new ConfigEntry("message.timestamp.type", "CreateTime"),
+                          AlterConfigOp.OpType.SET))))
+          .all()
+          .get();
+    }
+  }
+
+  private ProducerRecord<byte @Nullable [], byte @Nullable []> typed(
+      Topic topic, String type, String name, byte[] value) {
+    ProducerRecord<byte @Nullable [], byte @Nullable []> record =
+        new ProducerRecord<>(topic.name(), partition, bytes(name), value);
+    record.headers().add("weir-type", bytes(type));
+    return record;
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}
