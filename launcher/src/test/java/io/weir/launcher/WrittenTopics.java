@@ -28,12 +28,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
@@ -103,6 +105,15 @@ final class WrittenTopics {
     ledger.add(row(first, denied, own, settlement));
     states.add(state(1, first, denied, own, settlement));
     ledger.add(close(1, 7));
+  }
+
+  /** Takes back what would have been written. */
+  void clear() {
+    calls.clear();
+    ledger.clear();
+    states.clear();
+    quarantine.clear();
+    linesBefore = 0;
   }
 
   CallEvent call(
@@ -246,26 +257,34 @@ final class WrittenTopics {
             Map.of("bootstrap.servers", kafka, "linger.ms", 20),
             new ByteArraySerializer(),
             new ByteArraySerializer())) {
-      calls.forEach(producer::send);
-      quarantine.forEach(producer::send);
-      for (LedgerRow row : ledger) {
-        producer.send(
-            new ProducerRecord<>(
-                Topics.LEDGER.name(), partition, null, LedgerRowCodec.encode(row)));
+      List<Future<RecordMetadata>> sent = new ArrayList<>();
+      for (ProducerRecord<byte @Nullable [], byte @Nullable []> record : records()) {
+        sent.add(producer.send(record));
       }
-      for (UsageState state : states) {
-        producer.send(
-            typed(
-                Topics.STATE, "usage", UsageStateCodec.key(state), UsageStateCodec.encode(state)));
+      for (Future<RecordMetadata> one : sent) {
+        one.get();
       }
-      producer.send(
-          typed(
-              Topics.STATE,
-              "progress",
-              PartitionProgressCodec.key(partition),
-              PartitionProgressCodec.encode(progress())));
-      producer.flush();
     }
+  }
+
+  private List<ProducerRecord<byte @Nullable [], byte @Nullable []>> records() {
+    List<ProducerRecord<byte @Nullable [], byte @Nullable []>> records = new ArrayList<>(calls);
+    records.addAll(quarantine);
+    for (LedgerRow row : ledger) {
+      byte[] value = LedgerRowCodec.encode(row);
+      records.add(new ProducerRecord<>(Topics.LEDGER.name(), partition, null, value));
+    }
+    for (UsageState state : states) {
+      records.add(
+          typed(Topics.STATE, "usage", UsageStateCodec.key(state), UsageStateCodec.encode(state)));
+    }
+    records.add(
+        typed(
+            Topics.STATE,
+            "progress",
+            PartitionProgressCodec.key(partition),
+            PartitionProgressCodec.encode(progress())));
+    return records;
   }
 
   private PartitionProgress progress() {

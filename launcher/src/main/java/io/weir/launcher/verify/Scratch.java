@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.CompressionType;
+import org.rocksdb.IndexType;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
@@ -23,7 +24,7 @@ import org.rocksdb.WriteOptions;
 /**
  * What one verification remembers, on disk, so that its memory does not grow with calls, callers'
  * ids, keys or windows. Entries sort by their bytes; the first byte says of what kind they are. The
- * folder is removed at the end. Not safe for threads.
+ * folder is removed at the end, also when the process is asked to end. Not safe for threads.
  */
 final class Scratch implements AutoCloseable {
   /** First byte of the keys of accounts; the bytes of a {@link Slot} follow. */
@@ -54,11 +55,15 @@ final class Scratch implements AutoCloseable {
   }
 
   private final Path folder;
-  private final LRUCache cache = new LRUCache(CACHE_BYTES);
+
+  /** In one piece: a part of it that is smaller than a block keeps that block never. */
+  private final LRUCache cache = new LRUCache(CACHE_BYTES, 0);
+
   private final BloomFilter bloom = new BloomFilter(BLOOM_BITS);
   private final Options options;
   private final WriteOptions writing = new WriteOptions().setDisableWAL(true);
   private final RocksDB db;
+  private final Thread removal;
 
   private Scratch(Path folder) throws RocksDBException {
     this.folder = folder;
@@ -72,8 +77,13 @@ final class Scratch implements AutoCloseable {
                 new BlockBasedTableConfig()
                     .setBlockCache(cache)
                     .setFilterPolicy(bloom)
+                    .setPartitionFilters(true)
+                    .setIndexType(IndexType.kTwoLevelIndexSearch)
+                    .setPinTopLevelIndexAndFilter(true)
                     .setCacheIndexAndFilterBlocks(true));
     this.db = RocksDB.open(options, folder.resolve("db").toString());
+    this.removal = new Thread(() -> removeOrLeave(folder), "weir-verify-removal");
+    Runtime.getRuntime().addShutdownHook(removal);
   }
 
   /**
@@ -155,10 +165,24 @@ final class Scratch implements AutoCloseable {
     writing.close();
     bloom.close();
     cache.close();
+    remove(folder);
+    Runtime.getRuntime().removeShutdownHook(removal);
+  }
+
+  private static void remove(Path folder) throws IOException {
     try (Stream<Path> paths = Files.walk(folder)) {
       for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(path);
       }
+    }
+  }
+
+  /** Of a process that was asked to end meanwhile. */
+  private static void removeOrLeave(Path folder) {
+    try {
+      remove(folder);
+    } catch (IOException | UncheckedIOException failed) {
+      System.err.println("weir: " + folder + " could not be removed: " + failed.getMessage());
     }
   }
 }

@@ -126,7 +126,7 @@ final class TopicReader implements AutoCloseable {
       if (done.size() == partitions.size()) {
         return;
       }
-      consumer.pause(done);
+      consumer.pause(done); // what comes behind its end is left to follow()
       for (ConsumerRecord<@Nullable String, byte @Nullable []> record : consumer.poll(POLL)) {
         if (record.offset() < ends.getOrDefault(record.partition(), 0L)) {
           visitor.visit(record);
@@ -137,6 +137,7 @@ final class TopicReader implements AutoCloseable {
 
   /** Visits what comes next, waiting a moment for it. */
   void follow(Visitor visitor) {
+    consumer.resume(partitions);
     consumer.poll(POLL).forEach(visitor::visit);
   }
 
