@@ -8,12 +8,17 @@ import io.weir.aggregator.count.CountSettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.TopologyTestDriver;
+import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.api.MockProcessorContext;
+import org.apache.kafka.streams.processor.api.Processor;
+import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.Stores;
-import org.apache.kafka.streams.state.WindowStore;
 import org.junit.jupiter.api.Test;
 
 final class CountProcessorTest {
@@ -21,6 +26,12 @@ final class CountProcessorTest {
 
   @Test
   void init_ofARevivedTask_leavesNoScheduleOfTheCounterBefore() {
+    try (TopologyTestDriver ids = idStore()) {
+      assertLeavesNoSchedule(ids.getWindowStore(ResourceNames.CALLER_IDS_STORE));
+    }
+  }
+
+  private static void assertLeavesNoSchedule(StateStore idStore) {
     MockProcessorContext<PlacedKey, byte[]> context = new MockProcessorContext<>();
     List.of(
             ResourceNames.OPEN_STORE,
@@ -28,7 +39,7 @@ final class CountProcessorTest {
             ResourceNames.PROGRESS_STORE,
             ResourceNames.BUCKETS_STORE)
         .forEach(name -> addStore(context, name));
-    addIdStore(context);
+    context.addStateStore(idStore);
     CountProcessor processor =
         new CountProcessor(
             SETTINGS,
@@ -66,8 +77,12 @@ final class CountProcessorTest {
     context.addStateStore(store);
   }
 
-  private static void addIdStore(MockProcessorContext<PlacedKey, byte[]> context) {
-    WindowStore<Bytes, byte[]> store =
+  /** A window store that is ready for use; the context alone cannot make one ready. */
+  private static TopologyTestDriver idStore() {
+    Topology topology = new Topology();
+    topology.addSource("source", new ByteArrayDeserializer(), new ByteArrayDeserializer(), "topic");
+    topology.addProcessor("processor", NoProcessor::new, "source");
+    topology.addStateStore(
         Stores.windowStoreBuilder(
                 Stores.inMemoryWindowStore(
                     ResourceNames.CALLER_IDS_STORE,
@@ -77,9 +92,13 @@ final class CountProcessorTest {
                 Serdes.Bytes(),
                 Serdes.ByteArray())
             .withLoggingDisabled()
-            .withCachingDisabled()
-            .build();
-    store.init(context.getStateStoreContext(), store);
-    context.addStateStore(store);
+            .withCachingDisabled(),
+        "processor");
+    return new TopologyTestDriver(topology);
+  }
+
+  private static final class NoProcessor implements Processor<byte[], byte[], byte[], byte[]> {
+    @Override
+    public void process(Record<byte[], byte[]> record) {}
   }
 }
