@@ -13,6 +13,7 @@ import io.weir.decision.correction.BucketCorrector.Outcome;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.Correction;
+import io.weir.topics.model.LimitChange;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
@@ -149,6 +150,31 @@ public abstract class BucketCorrectorContract {
         reply.retryAfterMicros() > 10 * HOUR_MICROS && reply.retryAfterMicros() <= 11 * HOUR_MICROS,
         () -> "retry after " + reply.retryAfterMicros());
     assertTrue(reply.resetMicros() > 19 * HOUR_MICROS);
+  }
+
+  /** Of 1,000 tokens 900 were used; the limit is lowered to 10, of which one is taken. */
+  @Test
+  void apply_carriedOverFromALimitThatWasLowered_takesOnlyWhatWasChargedSince() throws Exception {
+    TokenBucketLimit large = new TokenBucketLimit(1_000, 1, HOUR_MICROS);
+    BucketReply before = take(large, 900);
+    assertEquals(9, take(HOURLY, 1).remainingTokens());
+
+    Correction old = of(large, before.epoch(), 1, 900, 900);
+    LimitChange change = new LimitChange(large, HOURLY, nowEpochMicros());
+    Outcome outcome = apply(old.withLimit(HOURLY, change.fullAtMicros(old.fullAtEpochMicros())));
+    assertEquals(new Outcome(Kind.APPLIED, 0, false), outcome);
+    assertEquals(8, take(HOURLY, 1).remainingTokens());
+  }
+
+  /** Found by {@code ./weir sim}, seed 2632. */
+  @Test
+  void apply_deeperInDebtThanTheCap_byALimitThatWasLowered_isGivenNothing() throws Exception {
+    QuotaLimit lowered = new QuotaLimit(20, quota.endsAtEpochMicros());
+    BucketReply used = take(quota, 90);
+
+    Outcome outcome = apply(of(lowered, used.epoch(), 1, 90, 90));
+    assertEquals(new Outcome(Kind.APPLIED, 0, false), outcome);
+    assertEquals(9, take(quota, 1).remainingTokens());
   }
 
   @Test

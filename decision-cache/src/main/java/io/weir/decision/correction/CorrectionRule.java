@@ -97,7 +97,8 @@ public final class CorrectionRule {
     }
     long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);
     long missingUnits = Math.max(lowUnits, Math.min(ownUnits, highUnits));
-    long mostUnits = mostMissingUnits(arithmetic, bounded);
+    // a bucket that is deeper in debt already, by a limit that was lowered, is given nothing
+    long mostUnits = Math.max(mostMissingUnits(arithmetic, bounded), ownUnits);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
     long changeUnits = levelUnits - arithmetic.levelUnits(before);
     BucketState life = isBehind ? before.begun(Math.max(nowEpochMicros, epoch + 1)) : before;

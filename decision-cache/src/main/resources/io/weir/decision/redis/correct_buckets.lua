@@ -30,7 +30,8 @@ local function correct(view, debt_cap, epoch, version, charged, truth)
   -- no charge of the cache is known: what looks gone back may be a life whose stamps are on their way
   if behind and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
-  local most = min(view.capacity + debt_cap * view.per_token, EXACT - 1)
+  -- a bucket that is deeper in debt already, by a limit that was lowered, is given nothing
+  local most = min(max(view.capacity + debt_cap * view.per_token, own), EXACT - 1)
   local units = view.capacity - min(missing, most)
   local change = (units - view.units) / view.per_token
   if change ~= 0 or low == high then view.units, view.last = units, now end

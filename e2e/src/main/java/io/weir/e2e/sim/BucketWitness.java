@@ -45,6 +45,7 @@ final class BucketWitness implements CacheWitness {
     double level;
     double allowance;
     boolean gapCredited;
+    int lossesSinceAdmitted;
     long passedMicros;
 
     Admissions(BucketRequest request, long passedMicros) {
@@ -56,13 +57,36 @@ final class BucketWitness implements CacheWitness {
 
     void refill(long nowPassedMicros) {
       if (limit instanceof TokenBucketLimit bucket) {
-        double gained =
-            (double) (nowPassedMicros - passedMicros)
-                * bucket.refillTokens()
-                / bucket.refillPeriodMicros();
+        double gained = (nowPassedMicros - passedMicros) * tokensPerMicro(bucket);
         level = Math.min((double) bucket.capacityTokens(), level + gained);
       }
       passedMicros = nowPassedMicros;
+    }
+
+    /**
+     * Another limit. What is left is carried over, and refilled since the last charge; since that
+     * charge need not have been admitted, at the greater of both speeds. A bucket that was full
+     * begins full.
+     */
+    void follow(BucketLimit changed, long nowPassedMicros) {
+      BucketLimit before = limit;
+      limit = changed;
+      long more = changed.capacityTokens() - before.capacityTokens();
+      allowance += Math.max(0, more) * lossesSinceAdmitted;
+      if (changed instanceof TokenBucketLimit now && before instanceof TokenBucketLimit then) {
+        double passed = nowPassedMicros - passedMicros;
+        double speed = Math.max(tokensPerMicro(now), tokensPerMicro(then));
+        boolean wasFull = level + passed * speed >= then.capacityTokens();
+        double most = now.capacityTokens();
+        level = wasFull ? most : Math.min(most, level + passed * speed);
+        passedMicros = nowPassedMicros;
+      } else {
+        level += more;
+      }
+    }
+
+    private static double tokensPerMicro(TokenBucketLimit bucket) {
+      return (double) bucket.refillTokens() / bucket.refillPeriodMicros();
     }
   }
 
@@ -93,7 +117,11 @@ final class BucketWitness implements CacheWitness {
       if (reply.charged()) {
         Admissions bucket =
             buckets.computeIfAbsent(request.bucket(), unseen -> new Admissions(request, passed));
+        if (!bucket.limit.equals(request.limit())) {
+          bucket.follow(request.limit(), passed);
+        }
         bucket.refill(passed);
+        bucket.lossesSinceAdmitted = 0;
         bucket.level -= check.cost();
         charged.add(bucket);
         world
@@ -143,6 +171,7 @@ final class BucketWitness implements CacheWitness {
     for (Admissions bucket : buckets.values()) {
       if (!bucket.held || !seen) {
         bucket.allowance += bucket.limit.capacityTokens();
+        bucket.lossesSinceAdmitted++;
       }
     }
   }

@@ -33,7 +33,7 @@ final class Convergence {
   private final World world;
   private final TreeMap<String, History> histories = new TreeMap<>();
 
-  private record Event(long atMillis, long epoch, long charged, long tokens) {
+  private record Event(long atMillis, long epoch, long charged, long tokens, BucketLimit limit) {
     boolean isStamped() {
       return epoch > 0;
     }
@@ -41,10 +41,10 @@ final class Convergence {
 
   private static final class History {
     final List<Event> events = new ArrayList<>();
-    BucketLimit limit;
 
-    History(BucketLimit limit) {
-      this.limit = limit;
+    /** The limit that was in force last. */
+    BucketLimit limit() {
+      return events.get(events.size() - 1).limit();
     }
   }
 
@@ -71,7 +71,7 @@ final class Convergence {
     if (limit == null) {
       return;
     }
-    History history = histories.computeIfAbsent(charge.bucket(), unseen -> new History(limit));
+    History history = histories.computeIfAbsent(charge.bucket(), unseen -> new History());
     Stamp stamp = charge.stamp();
     long tokens =
         call.settlement() == null ? charge.cost() : charge.cost() > 0 ? call.quantity() : 0;
@@ -80,7 +80,8 @@ final class Convergence {
             call.happenedAtEpochMillis(),
             stamp == null ? 0 : stamp.epoch(),
             stamp == null ? 0 : stamp.charged(),
-            tokens));
+            tokens,
+            limit));
   }
 
   /**
@@ -91,11 +92,11 @@ final class Convergence {
    */
   void check(long healedMicros) {
     for (Map.Entry<String, History> each : histories.entrySet()) {
-      BucketLimit limit = each.getValue().limit;
+      BucketLimit limit = each.getValue().limit();
       if (limit instanceof QuotaLimit quota) {
         checkQuota(each.getKey(), quota, each.getValue());
-      } else if (limit instanceof TokenBucketLimit bucket) {
-        checkBucket(each.getKey(), bucket, each.getValue(), healedMicros);
+      } else {
+        checkBucket(each.getKey(), each.getValue(), healedMicros);
       }
     }
   }
@@ -108,23 +109,39 @@ final class Convergence {
     long truth = Math.max(quota.capacityTokens() - used, -debtCapOf(bucket));
     long stamped = history.events.stream().filter(Event::isStamped).mapToLong(Event::tokens).sum();
     double hidden = (double) world.buckets().hiddenTokens(bucket, stamped);
-    compare(bucket, (double) truth, hidden, 0);
+    // a debt beyond the cap that a lowered limit has made is left
+    double deeper = truth - (quota.capacityTokens() - used);
+    compare(bucket, (double) truth, hidden + deeper, 0);
   }
 
-  private void checkBucket(
-      String bucket, TokenBucketLimit limit, History history, long healedMicros) {
-    double interval = (double) limit.refillPeriodMicros() / limit.refillTokens();
+  private void checkBucket(String bucket, History history, long healedMicros) {
+    TokenBucketLimit limit = null;
+    double interval = 0;
     double fullAt = 0;
+    double chargedAt = 0;
     boolean wasFullSince = false;
     for (Event event : history.events) {
       double at = event.atMillis() * 1_000.0;
+      if (event.limit() instanceof TokenBucketLimit now && !now.equals(limit)) {
+        double next = (double) now.refillPeriodMicros() / now.refillTokens();
+        if (limit != null) {
+          // at the latest: what was missing at the charge before, and what the bucket holds more
+          double missing = Math.max(0, fullAt - chargedAt) / interval;
+          double more = Math.max(0, now.capacityTokens() - limit.capacityTokens());
+          fullAt = at + (missing + more) * next;
+        }
+        wasFullSince = false;
+        limit = now;
+        interval = next;
+      }
+      chargedAt = at;
       wasFullSince |= at > healedMicros && fullAt < at;
       fullAt = event.tokens() < 0 ? fullAt : Math.max(fullAt, at);
       fullAt += event.tokens() * interval;
     }
-    double now = world.redis().clock().epochMicros();
-    double missing = Math.max(0, fullAt - now) / interval;
-    if (wasFullSince || fullAt <= healedMicros) {
+    if (limit != null && (wasFullSince || fullAt <= healedMicros)) {
+      double now = world.redis().clock().epochMicros();
+      double missing = Math.max(0, fullAt - now) / interval;
       compare(bucket, limit.capacityTokens() - missing, TOLERANCE_TOKENS, TOLERANCE_TOKENS);
     }
   }
@@ -143,7 +160,7 @@ final class Convergence {
     if (history == null) {
       throw new IllegalArgumentException("nobody called on " + bucket);
     }
-    BucketArithmetic arithmetic = BucketArithmetic.of(history.limit);
+    BucketArithmetic arithmetic = BucketArithmetic.of(history.limit());
     return (double)
             arithmetic.levelUnits(
                 arithmetic.refill(world.redis().kept(bucket), world.redis().clock().epochMicros()))
@@ -152,7 +169,7 @@ final class Convergence {
 
   private long debtCapOf(String bucket) {
     String name = BucketKeys.policyPart(bucket);
-    return world.plan().policies().policies().stream()
+    return world.policies().policies().stream()
         .filter(policy -> BucketKeys.part(policy.name()).equals(name) || policy.name().equals(name))
         .mapToLong(Policy::debtCapTokens)
         .findFirst()

@@ -6,7 +6,7 @@ import io.weir.ingest.correct.Applier;
 import io.weir.ingest.correct.Backlog;
 import io.weir.ingest.correct.CorrectionReader;
 import io.weir.ingest.correct.CorrectionStatistics;
-import io.weir.ingest.correct.DebtCaps;
+import io.weir.ingest.correct.LimitsInForce;
 import io.weir.ingest.correct.Trouble;
 import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -35,7 +35,7 @@ final class CorrectionFeed {
     this.group = world.correctionGroup();
     this.applier =
         new Applier(cache.corrector(), cache, MAX_PER_SECOND, statistics, new Trouble(), clock);
-    this.reader = new CorrectionReader(new DebtCaps(world.plan()::policies), statistics, clock);
+    this.reader = new CorrectionReader(new LimitsInForce(world::policies), statistics, clock);
     group.join(node.name());
   }
 

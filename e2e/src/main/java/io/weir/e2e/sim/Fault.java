@@ -49,6 +49,8 @@ enum Fault {
   CORRECTIONS_DISORDERED,
   /** Records that are no batches, and batches of the wrong size. */
   BAD_INPUT,
+  /** Limits are changed, and the nodes take them one after another. */
+  POLICIES_CHANGED,
   /** Callers settle calls, some of them twice at once. */
   SETTLEMENTS
 }

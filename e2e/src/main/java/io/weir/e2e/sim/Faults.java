@@ -135,6 +135,7 @@ final class Faults {
         world.correctionGroup().reread();
       }
       case BAD_INPUT -> sendBadInput();
+      case POLICIES_CHANGED -> changePolicies();
       case SENDING, REDIS_SLOW, SETTLEMENTS ->
           throw new IllegalStateException(fault + " is not brought about");
     }
@@ -208,6 +209,21 @@ final class Faults {
         });
   }
 
+  /** The new limits reach each process with its next start: a deployment, a node at a time. */
+  private void changePolicies() {
+    world.changePolicies(Plan.changed(world.policies(), chance));
+    for (Node node : world.nodes()) {
+      world.scheduler().after(chance.millis(0, 4_000), "a deployment", () -> deploy(node));
+    }
+  }
+
+  private static void deploy(Node node) {
+    IngestProcess process = node.process();
+    if (process != null && process.isOutdated()) {
+      process.stop();
+    }
+  }
+
   private void set(SimClock clock) {
     clockWasSet = true;
     clock.step(chance.millis(-900, 900));
@@ -246,5 +262,6 @@ final class Faults {
   /** Ends every disturbance. */
   void heal() {
     endings.forEach(Ending::run);
+    world.nodes().forEach(Faults::deploy);
   }
 }

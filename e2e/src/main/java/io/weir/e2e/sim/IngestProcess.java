@@ -22,6 +22,7 @@ import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import io.weir.ingest.settle.Settler;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.PolicySet;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -50,6 +51,7 @@ final class IngestProcess {
   private final Settler settler;
   private final CacheWatch watch;
   private final CorrectionFeed feed;
+  private final PolicySet policies;
   private final long awaitedUntilMicros;
   private AdmittedTokens admitted = AdmittedTokens.NONE;
   private boolean dead;
@@ -61,6 +63,7 @@ final class IngestProcess {
     this.node = node;
     this.life = life;
     this.chance = chance;
+    this.policies = world.policies();
     SimClock clock = node.clock();
     DecisionClock decisionClock = new DecisionClock(clock::epochMillis);
     LocalClock localClock =
@@ -86,8 +89,7 @@ final class IngestProcess {
         new LocalDecider(
             world.plan().nodes(),
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
-    this.gate =
-        new CheckGate(PolicyMatcher.of(world.plan().policies()), cache, local, log, world::nextId);
+    this.gate = new CheckGate(PolicyMatcher.of(policies), cache, local, log, world::nextId);
     this.settler = new Settler(new LogSearch(world, node.name()), log, settlement -> null);
     LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
     CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
@@ -157,6 +159,11 @@ final class IngestProcess {
   void stop() {
     stopping = true;
     engine.beginClosing();
+  }
+
+  /** Whether it decides by limits that are not in force any more. */
+  boolean isOutdated() {
+    return !policies.equals(world.policies());
   }
 
   boolean isReady() {

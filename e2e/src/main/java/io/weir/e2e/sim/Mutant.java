@@ -4,6 +4,7 @@ package io.weir.e2e.sim;
 import io.weir.aggregator.count.PartitionCounter.Stores;
 import io.weir.aggregator.count.SeenIds;
 import io.weir.aggregator.count.SourceRecord;
+import io.weir.decision.BucketArithmetic;
 import io.weir.decision.BucketState;
 import io.weir.decision.Check;
 import io.weir.decision.CheckDecider;
@@ -232,6 +233,35 @@ enum Mutant implements Edges {
               state.version(),
               state.chargedTokens()),
           result.ttlMillis());
+    }
+  },
+
+  CHANGED_LIMIT_FILLS("a bucket whose limit has changed begins full") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check,
+        boolean peek,
+        boolean warm,
+        long nowEpochMicros,
+        Function<String, @Nullable BucketState> kept) {
+      return CheckDecider.decide(
+          check,
+          peek,
+          warm,
+          nowEpochMicros,
+          bucket -> {
+            BucketState state = kept.apply(bucket);
+            return state == null
+                ? null
+                : check.buckets().stream()
+                    .filter(request -> request.bucket().equals(bucket))
+                    .map(request -> BucketArithmetic.of(request.limit()))
+                    .filter(now -> state.unitsPerToken() != 0)
+                    .filter(now -> now.unitsPerToken() != state.unitsPerToken())
+                    .map(now -> now.atLevel(state, now.capacityUnits(), nowEpochMicros))
+                    .findFirst()
+                    .orElse(state);
+          });
     }
   },
 

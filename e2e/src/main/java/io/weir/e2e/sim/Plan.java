@@ -127,6 +127,35 @@ record Plan(
     return new PolicySet(1, policies);
   }
 
+  /** The same policies with other limits: more or less of them, faster or slower. */
+  static PolicySet changed(PolicySet policies, Chance chance) {
+    List<Policy> changed = new ArrayList<>();
+    for (Policy policy : policies.policies()) {
+      changed.add(
+          new Policy(
+              policy.name(),
+              policy.match(),
+              policy.key(),
+              changed(policy.limit(), chance),
+              policy.mode(),
+              policy.onCacheFailure(),
+              policy.onColdCache(),
+              policy.debtCapTokens()));
+    }
+    return new PolicySet(policies.version() + 1, changed);
+  }
+
+  private static PolicyLimit changed(PolicyLimit limit, Chance chance) {
+    if (limit instanceof CalendarQuota quota) {
+      return new CalendarQuota(
+          chance.between(20L, 150L), quota.period(), quota.timeZone(), quota.billingAnchor());
+    }
+    return new TokenBucketLimit(
+        chance.between(1L, 30L),
+        chance.between(1L, 9L),
+        chance.pick(List.of(333_333L, 700_000L, 1_000_000L, 1_500_000L)));
+  }
+
   private static Policy policy(
       Chance chance, String name, List<String> endpoints, PolicyLimit limit) {
     boolean holds = limit instanceof CalendarQuota && chance.percent(60);

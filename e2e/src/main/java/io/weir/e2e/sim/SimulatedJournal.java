@@ -85,6 +85,7 @@ final class SimulatedJournal implements Journal {
   void reopen(boolean powerWasLost) {
     isNew = false;
     mayLackItsEnd = powerWasLost;
+    refusedThoughWritten.clear(); // what is found now is kept
   }
 
   /** Whether it holds, or has held, a line. */

@@ -4,6 +4,7 @@ package io.weir.e2e.sim;
 import io.weir.ingest.correct.LossAnnouncer;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
+import io.weir.topics.model.PolicySet;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -33,6 +34,7 @@ final class World {
   private final List<Node> nodes = new ArrayList<>();
   private final Callers callers;
   private final Faults faults;
+  private PolicySet policies;
   private final TreeMap<String, Long> counts = new TreeMap<>();
   private long ids;
   private int depth;
@@ -40,6 +42,7 @@ final class World {
 
   World(Plan plan, Chance chance, Edges edges, Trace trace) {
     this.plan = plan;
+    this.policies = plan.policies();
     this.edges = edges;
     this.trace = trace;
     this.scheduler = new Scheduler(trace);
@@ -79,6 +82,15 @@ final class World {
 
   Plan plan() {
     return plan;
+  }
+
+  /** The limits that a process takes when it starts. */
+  PolicySet policies() {
+    return policies;
+  }
+
+  void changePolicies(PolicySet changed) {
+    policies = changed;
   }
 
   Edges edges() {

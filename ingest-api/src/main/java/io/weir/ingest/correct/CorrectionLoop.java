@@ -58,14 +58,14 @@ final class CorrectionLoop implements AutoCloseable {
       CorrectionSettings settings,
       BucketCorrector corrector,
       CacheLife life,
-      DebtCaps debtCaps,
+      LimitsInForce limits,
       CorrectionStatistics statistics,
       Trouble trouble,
       LocalClock clock) {
     this.settings = settings;
     this.applier =
         new Applier(corrector, life, settings.maxPerSecond(), statistics, trouble, clock);
-    this.reader = new CorrectionReader(debtCaps, statistics, clock);
+    this.reader = new CorrectionReader(limits, statistics, clock);
     this.statistics = statistics;
     this.trouble = trouble;
     this.clock = clock;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.topics.model.Correction;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -24,14 +23,14 @@ public final class CorrectionReader {
 
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionReader.class);
 
-  private final DebtCaps debtCaps;
+  private final LimitsInForce limits;
   private final CorrectionStatistics statistics;
   private final LocalClock clock;
   private long loggedNanos;
 
   /** A reader that has read nothing yet. */
-  public CorrectionReader(DebtCaps debtCaps, CorrectionStatistics statistics, LocalClock clock) {
-    this.debtCaps = debtCaps;
+  public CorrectionReader(LimitsInForce limits, CorrectionStatistics statistics, LocalClock clock) {
+    this.limits = limits;
     this.statistics = statistics;
     this.clock = clock;
     this.loggedNanos = clock.nowNanos() - LOG_NANOS;
@@ -81,7 +80,7 @@ public final class CorrectionReader {
     Correction correction = CorrectionCodec.decode(record.value());
     try {
       return new Backlog.Fix(
-          record.partition(), record.offset(), new Bounded(correction, debtCaps.of(correction)));
+          record.partition(), record.offset(), limits.bound(correction, clock.nowEpochMillis()));
     } catch (IllegalArgumentException notOurs) {
       throw new MalformedRecordException("correction: " + notOurs.getMessage(), notOurs);
     }

@@ -52,7 +52,7 @@ public final class Corrections implements AutoCloseable {
     Trouble trouble = new Trouble();
     CorrectionLoop loop =
         new CorrectionLoop(
-            settings, corrector, life, new DebtCaps(policies), statistics, trouble, clock);
+            settings, corrector, life, new LimitsInForce(policies), statistics, trouble, clock);
     CacheWatch watch = new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clock);
     return new Corrections(loop, watch, trouble, statistics);
   }

@@ -1,57 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.Correction;
+import io.weir.topics.model.LimitChange;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.TokenBucketLimit;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * How far below zero a correction may take a bucket: as its policy says, or one capacity of the
- * correction's limit when the policy is gone. Not safe for threads.
+ * Fits corrections to the policies in force: their debt caps, or one capacity of the correction's
+ * limit when the policy is gone; and their limits, since a correction may speak of one that has
+ * been changed meanwhile. Not safe for threads.
  */
-public final class DebtCaps {
+public final class LimitsInForce {
   /** What a name that is too long or too strange for a key is replaced by. */
   private static final String HASHED = "h:";
 
+  private static final long MICROS_PER_MILLI = 1_000;
+
   private final Supplier<PolicySet> policies;
   private PolicySet known = PolicySet.EMPTY;
-  private Map<String, Long> capTokensByPart = Map.of();
+  private Map<String, Policy> byPart = Map.of();
 
   /**
-   * Debt caps of the policies in force.
+   * Limits of the policies in force.
    *
    * @param policies gives the same object until policies change
    */
-  public DebtCaps(Supplier<PolicySet> policies) {
+  public LimitsInForce(Supplier<PolicySet> policies) {
     this.policies = policies;
   }
 
   /**
-   * The cap of a correction, in tokens.
+   * A correction as it is to be applied.
    *
+   * @param nowEpochMillis about when
    * @throws IllegalArgumentException when the bucket's key is not one of ours
    */
-  long of(Correction correction) {
+  Bounded bound(Correction correction, long nowEpochMillis) {
     String part = BucketKeys.policyPart(correction.bucket());
     PolicySet current = policies.get();
     if (!current.equals(known)) {
-      capTokensByPart = byPart(current);
+      byPart = byPart(current);
       known = current;
     }
-    Long capTokens = capTokensByPart.get(part);
-    return capTokens == null ? correction.limit().capacityTokens() : capTokens;
+    Policy policy = byPart.get(part);
+    return policy == null
+        ? new Bounded(correction, correction.limit().capacityTokens())
+        : new Bounded(underLimitOf(policy, correction, nowEpochMillis), policy.debtCapTokens());
   }
 
-  private static Map<String, Long> byPart(PolicySet policies) {
-    Map<String, Long> caps = new HashMap<>();
+  /**
+   * What is left of a bucket is carried over. Whether it was refilled at the old or at the new
+   * speed since the correction was computed is not known: the slower one is taken.
+   */
+  private static Correction underLimitOf(
+      Policy policy, Correction correction, long nowEpochMillis) {
+    if (correction.limit() instanceof TokenBucketLimit then
+        && policy.limit() instanceof TokenBucketLimit now
+        && !now.equals(then)) {
+      long computed = correction.asOfEpochMillis();
+      long fullAt = correction.fullAtEpochMicros();
+      return correction.withLimit(
+          now,
+          Math.max(
+              fullAt(then, now, computed, fullAt),
+              fullAt(then, now, Math.max(computed, nowEpochMillis), fullAt)));
+    }
+    return correction;
+  }
+
+  private static long fullAt(
+      TokenBucketLimit then, TokenBucketLimit now, long atMillis, long fullAtMicros) {
+    return new LimitChange(then, now, atMillis * MICROS_PER_MILLI).fullAtMicros(fullAtMicros);
+  }
+
+  private static Map<String, Policy> byPart(PolicySet policies) {
+    Map<String, Policy> byPart = new HashMap<>();
     for (Policy policy : policies.policies()) {
       String part = BucketKeys.part(policy.name());
-      caps.put(part.startsWith(HASHED) ? part : policy.name(), policy.debtCapTokens());
+      byPart.put(part.startsWith(HASHED) ? part : policy.name(), policy);
     }
-    return caps;
+    return byPart;
   }
 }

@@ -43,7 +43,7 @@ final class CorrectArchitectureTest {
         .that()
         .resideInAPackage("io.weir.ingest.correct")
         .and()
-        .haveNameMatching(".*\\.(Backlog|Pace|Applier|DebtCaps|CacheWatch)(\\$.*)?")
+        .haveNameMatching(".*\\.(Backlog|Pace|Applier|LimitsInForce|CacheWatch)(\\$.*)?")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("org.apache.kafka..")

@@ -31,7 +31,7 @@ final class LoopNode implements AutoCloseable {
             new CorrectionSettings(node, bootstrapServers, maxPerSecond),
             corrector,
             life,
-            new DebtCaps(() -> PolicySet.EMPTY),
+            new LimitsInForce(() -> PolicySet.EMPTY),
             statistics,
             trouble,
             clock);

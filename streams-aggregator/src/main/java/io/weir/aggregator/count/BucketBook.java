@@ -149,13 +149,13 @@ final class BucketBook {
       taken(track, atMillis);
       return;
     }
-    track.limit = limit;
+    track.follow(limit, stamp, atMillis);
     long driftBefore = track.openDriftTokens;
     long outageBefore = track.openOutageTokens;
     if (stamp == null) {
       track.takeUnstamped(charge.cost(), atMillis);
     } else {
-      takeStamped(track, stamp, charge.cost(), askedTokens, atMillis, figures);
+      takeStamped(track, stamp, charge, limit, askedTokens, atMillis, figures);
     }
     figures.driftNowTokens += track.openDriftTokens - driftBefore;
     figures.outageOpenTokens += track.openOutageTokens - outageBefore;
@@ -213,13 +213,14 @@ final class BucketBook {
   private void takeStamped(
       BucketTrack track,
       Stamp stamp,
-      long costTokens,
+      Charge charge,
+      BucketLimit limit,
       long askedTokens,
       long atMillis,
       AccuracyBook.Policy figures) {
     boolean unconfirmed = track.confirmedVersion < track.version;
     long stampedBeforeMillis = track.stampedAtMillis();
-    switch (track.takeStamped(stamp, costTokens, askedTokens, atMillis)) {
+    switch (track.takeStamped(stamp, limit, charge.cost(), askedTokens, atMillis)) {
       case RIGHT -> {}
       case WRONGLY_ADMITTED -> figures.wronglyAdmitted++;
       case WRONGLY_DENIED -> figures.wronglyDenied++;

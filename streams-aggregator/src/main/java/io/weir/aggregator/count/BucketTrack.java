@@ -6,6 +6,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Correction;
 import io.weir.topics.model.Correction.Cause;
+import io.weir.topics.model.LimitChange;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.TokenBucketLimit;
@@ -35,6 +36,9 @@ final class BucketTrack {
 
   long cacheFullAtMicros;
   long trueFullAtMicros;
+
+  /** When the newest charge that is known was made, by the cache or without it. */
+  long chargedAtMicros;
 
   /** Σ cost of all records of the bucket while it is tracked. */
   long totalTokens;
@@ -103,6 +107,7 @@ final class BucketTrack {
     track.totalTokens = believed ? stamp.charged() : charge.cost();
     track.cacheFullAtMicros = stamp.fullAtEpochMicros();
     track.trueFullAtMicros = stamp.fullAtEpochMicros();
+    track.chargedAtMicros = at;
     track.version = stamp.version();
     track.confirmedVersion = stamp.version();
     track.noteHeadroom(charge.cost(), at);
@@ -123,8 +128,42 @@ final class BucketTrack {
     BucketTrack track = new BucketTrack(bucket, limit, new BucketLine(at, 0, at, 0, 0));
     track.cacheFullAtMicros = limit instanceof QuotaLimit quota ? quota.endsAtEpochMicros() : at;
     track.trueFullAtMicros = track.cacheFullAtMicros;
+    track.chargedAtMicros = at;
     track.gapCheck.begin(track.line);
     return track;
+  }
+
+  /**
+   * Follows a changed limit, if the record that has it is not older than the newest one, as the
+   * cache does ({@link LimitChange}). A bucket that was full and is made anew is full. Of a quota
+   * the tokens used are known, which no limit changes: the cache is told them.
+   *
+   * @param stamp of the record; null when the cache did not decide
+   */
+  void follow(BucketLimit changed, @Nullable Stamp stamp, long atMillis) {
+    long at = atMillis * MICROS_PER_MILLI;
+    long epoch = stamp == null ? line.epoch : stamp.epoch();
+    boolean isNewer = epoch == line.epoch ? at >= line.stampedAtMicros : epoch > line.epoch;
+    if (changed.equals(limit) || !isNewer) {
+      return;
+    }
+    BucketLimit before = limit;
+    limit = changed;
+    if (before instanceof TokenBucketLimit then && changed instanceof TokenBucketLimit now) {
+      boolean isMadeAnew = stamp == null || epoch > line.epoch;
+      LimitChange change = new LimitChange(then, now, chargedAtMicros);
+      gapCheck.followHeadroom(change);
+      if (!isMadeAnew || trueFullAtMicros > at) {
+        trueFullAtMicros = change.fullAtMicros(trueFullAtMicros);
+        gapCheck.noteHeadroom(trueFullAtMicros - chargedAtMicros);
+      }
+      if (!isMadeAnew || cacheFullAtMicros > at) {
+        cacheFullAtMicros = change.fullAtMicros(cacheFullAtMicros);
+      }
+    } else {
+      // what a debt cap has cut off under the old limit counts against the new one
+      disturb(Cause.RESTORE, 0, atMillis);
+    }
   }
 
   /** Takes a charge that the cache does not know of. */
@@ -152,6 +191,7 @@ final class BucketTrack {
   }
 
   private void owe(long costTokens, long atMillis, Cause cause) {
+    chargedAtMicros = Math.max(chargedAtMicros, atMillis * MICROS_PER_MILLI);
     fillUp(costTokens, atMillis * MICROS_PER_MILLI);
     disturb(cause, costTokens, atMillis);
   }
@@ -174,10 +214,12 @@ final class BucketTrack {
   /**
    * Takes a stamped record.
    *
+   * @param ownLimit the limit by which the call was decided; another one when it is late
    * @param costTokens what the call took; 0 when the bucket refused it
    * @param askedTokens what it asked for
    */
-  Judgement takeStamped(Stamp stamp, long costTokens, long askedTokens, long atMillis) {
+  Judgement takeStamped(
+      Stamp stamp, BucketLimit ownLimit, long costTokens, long askedTokens, long atMillis) {
     totalTokens = Saturating.add(totalTokens, costTokens);
     if (stamp.epoch() < line.epoch) {
       takeOlderLife(stamp, costTokens, atMillis);
@@ -185,6 +227,9 @@ final class BucketTrack {
     }
     if (costTokens == 0) {
       gapCheck.noteRefusal();
+    }
+    if (costTokens > 0) {
+      chargedAtMicros = Math.max(chargedAtMicros, atMillis * MICROS_PER_MILLI);
     }
     boolean agreedBefore = isAgreed();
     long fullAtBefore = trueFullAtMicros;
@@ -195,7 +240,7 @@ final class BucketTrack {
     } else if (isNewest(stamp, at)) {
       takeNewest(stamp, costTokens, at);
     } else {
-      takeLate(stamp, costTokens, at);
+      takeLate(stamp, ownLimit, costTokens, at);
     }
     return agreedBefore && isAgreed()
         ? Judgement.RIGHT
@@ -352,16 +397,20 @@ final class BucketTrack {
   }
 
   /** A record that others have overtaken: its charge is in their counter already. */
-  private void takeLate(Stamp stamp, long costTokens, long at) {
+  private void takeLate(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     line.exactTokens = Saturating.add(line.exactTokens, costTokens);
     gapCheck.note(stamp, costTokens, at);
     long overlap = line.acceptOverlap();
     if (overlap > 0) {
       owe(overlap, at / MICROS_PER_MILLI, Cause.OVERLAP);
     }
-    if (!forgetHeadroom() && limit instanceof TokenBucketLimit bucket) {
+    if (!forgetHeadroom()
+        && limit instanceof TokenBucketLimit now
+        && ownLimit instanceof TokenBucketLimit then) {
       // the distance by the cache's word of then, moved by what it has wrong
-      long cacheDistance = stamp.fullAtEpochMicros() - micros(bucket, costTokens) - at;
+      long cacheDistance =
+          new LimitChange(then, now, at)
+              .sameTokensMicros(stamp.fullAtEpochMicros() - micros(then, costTokens) - at);
       gapCheck.noteHeadroom(cacheDistance + trueFullAtMicros - cacheFullAtMicros);
     }
   }

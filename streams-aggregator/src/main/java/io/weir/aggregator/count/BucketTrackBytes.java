@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The form in which a bucket's track is stored. Stateless. */
 public final class BucketTrackBytes {
-  private static final int VERSION = 2;
+  private static final int VERSION = 3;
 
   private BucketTrackBytes() {}
 
@@ -26,6 +26,7 @@ public final class BucketTrackBytes {
     value
         .integer(track.cacheFullAtMicros)
         .integer(track.trueFullAtMicros)
+        .integer(track.chargedAtMicros)
         .integer(track.totalTokens)
         .integer(track.version)
         .integer(track.confirmedVersion)
@@ -58,6 +59,7 @@ public final class BucketTrackBytes {
     }
     track.cacheFullAtMicros = value.integer();
     track.trueFullAtMicros = value.integer();
+    track.chargedAtMicros = value.integer();
     track.totalTokens = value.integer();
     track.version = value.integer();
     track.confirmedVersion = value.integer();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.topics.model.LimitChange;
 import io.weir.topics.model.Stamp;
 
 /**
@@ -64,6 +65,16 @@ final class GapCheck {
   /** The bucket was so far from full. */
   void noteHeadroom(long micros) {
     nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, micros));
+  }
+
+  /** The limit has changed: the same tokens from full are another time. */
+  void followHeadroom(LimitChange change) {
+    headroomMicros = follow(headroomMicros, change);
+    nextHeadroomMicros = follow(nextHeadroomMicros, change);
+  }
+
+  private static long follow(long micros, LimitChange change) {
+    return micros == Long.MAX_VALUE ? micros : change.sameTokensMicros(micros);
   }
 
   /** Nothing is on its way, so that no gap can be older than this moment. */

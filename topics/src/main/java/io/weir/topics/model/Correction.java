@@ -53,7 +53,10 @@ public record Correction(
     FRESH_EPOCH,
     /** A call was settled at another cost than was charged. */
     SETTLE,
-    /** The cache has lost its state; cache and records need not disagree. */
+    /**
+     * The cache has lost its state, or a quota's limit has changed; cache and records need not
+     * disagree.
+     */
     RESTORE;
 
     /** The lower-case word on the wire. */
@@ -77,5 +80,25 @@ public record Correction(
     Numbers.require("version", version, 1);
     Numbers.require("charged", chargedTokens, 0);
     Numbers.require("full_at_us", fullAtEpochMicros, 0);
+  }
+
+  /**
+   * The same correction of the bucket under another limit.
+   *
+   * @param otherFullAtEpochMicros when the bucket will be full by that limit
+   */
+  public Correction withLimit(BucketLimit other, long otherFullAtEpochMicros) {
+    return new Correction(
+        bucket,
+        other,
+        epoch,
+        version,
+        chargedTokens,
+        otherFullAtEpochMicros,
+        totalTokens,
+        driftTokens,
+        cause,
+        disturbedAtEpochMillis,
+        asOfEpochMillis);
   }
 }
