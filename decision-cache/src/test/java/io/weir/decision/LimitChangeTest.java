@@ -38,7 +38,7 @@ final class LimitChangeTest {
 
       double token = (double) after.refillPeriodMicros() / after.refillTokens();
       double rounding = token + after.scale().tickMicros() + 1;
-      assertEquals(cacheMissing, recordsMissing, rounding, change);
+      assertEquals((double) cacheMissing, (double) recordsMissing, rounding, change);
       // and back again nothing is granted but what a microsecond is worth
       long back = new LimitChange(after, before, T_MICROS).fullAtMicros(T_MICROS + recordsMissing);
       double microsecond = (double) before.refillPeriodMicros() / before.refillTokens() / token;
