@@ -37,6 +37,17 @@ public final class Recorded {
               headers.get("node_epoch"),
               headers.get("batch_seq"));
     }
+
+    /** The life of a journal that a batch of calls is of. */
+    public String journal() {
+      return headers.get("node") + "/" + headers.get("node_epoch");
+    }
+
+    /** Names a line of a batch of calls, alike each time it is sent, however batches are cut. */
+    public String position(int line) {
+      long before = Long.parseLong(headers.get("lines_before"));
+      return partition + "/" + journal() + "/" + (before + line);
+    }
   }
 
   /** All records there are now. */

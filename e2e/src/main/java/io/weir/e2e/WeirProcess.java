@@ -4,6 +4,7 @@ package io.weir.e2e;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import java.io.BufferedReader;
+import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -155,6 +156,14 @@ public final class WeirProcess implements AutoCloseable {
     }
     reader.join();
     return process.exitValue();
+  }
+
+  /** Writes a line to its standard input. */
+  public void send(String line) throws IOException {
+    BufferedWriter input = process.outputWriter(StandardCharsets.UTF_8);
+    input.write(line);
+    input.newLine();
+    input.flush();
   }
 
   /** What it has written so far. */

@@ -59,7 +59,7 @@ public final class EmbeddedKafka implements AutoCloseable {
       int brokerPort = port == 0 ? Ports.free() : port;
       try {
         KafkaNode node = KafkaNode.alone(Uuid.randomUuid().toString(), brokerPort, Ports.free());
-        return new EmbeddedKafka(startOnce(folder, node, Map.of()), brokerPort);
+        return new EmbeddedKafka(startOnce(folder, node, Map.of(), Time.SYSTEM), brokerPort);
       } catch (ServerStartException refused) {
         throw refused;
       } catch (Exception failed) {
@@ -78,11 +78,27 @@ public final class EmbeddedKafka implements AutoCloseable {
     return start(folder, node, Map.of());
   }
 
+  /**
+   * Starts a node of a cluster with a clock of its own, as one on a machine whose clock is wrong.
+   *
+   * @param folder its data; formatted when empty
+   * @param clock dates records and ends sessions; safe for threads
+   */
+  public static EmbeddedKafka start(Path folder, KafkaNode node, Time clock) throws IOException {
+    return start(folder, node, Map.of(), clock);
+  }
+
   /** Starts a node of a cluster with other settings than it would have by itself. */
   static EmbeddedKafka start(Path folder, KafkaNode node, Map<String, String> others)
       throws IOException {
+    return start(folder, node, others, Time.SYSTEM);
+  }
+
+  private static EmbeddedKafka start(
+      Path folder, KafkaNode node, Map<String, String> others, Time clock) throws IOException {
     try {
-      return new EmbeddedKafka(startOnce(folder, node, others), node.listeners().get(0).port());
+      return new EmbeddedKafka(
+          startOnce(folder, node, others, clock), node.listeners().get(0).port());
     } catch (Exception failed) {
       throw new ServerStartException(
           "Kafka node " + node.id() + " did not start: " + failed, failed);
@@ -99,8 +115,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     throw new IllegalStateException("Kafka asked to end the process (" + status + "): " + said);
   }
 
-  private static KafkaRaftServer startOnce(Path folder, KafkaNode node, Map<String, String> others)
-      throws Exception {
+  private static KafkaRaftServer startOnce(
+      Path folder, KafkaNode node, Map<String, String> others, Time clock) throws Exception {
     lastFailure = "";
     Exit.setHaltProcedure(EmbeddedKafka::refuseToEndTheProcess);
     Exit.setExitProcedure(EmbeddedKafka::refuseToEndTheProcess);
@@ -120,7 +136,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     refuseDataOfNewerKafka(folder);
     Map<String, String> properties = new HashMap<>(node.properties(folder));
     properties.putAll(others);
-    KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(properties, false), Time.SYSTEM);
+    KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(properties, false), clock);
     try {
       server.startup();
     } catch (RuntimeException failed) {

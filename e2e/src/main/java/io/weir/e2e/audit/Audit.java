@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -49,7 +50,8 @@ final class Audit {
     for (String url : deployment.reportsUrls()) {
       awaitClosed(url, ended);
     }
-    Map<Truth.Told, Long> recorded = recorded();
+    Optional<Admissions> admissions = deployment.limit().map(Admissions::new);
+    Map<Truth.Told, Long> recorded = recorded(admissions);
     Map<String, Sums> counted = new HashMap<>();
     recorded.forEach(
         (call, cost) ->
@@ -57,23 +59,32 @@ final class Audit {
     Map<String, Sums> ledger = ledger();
     List<Findings.OfRound> found = new ArrayList<>();
     for (Truth truth : rounds) {
-      found.add(compare(truth, recorded.keySet(), counted, ledger));
+      found.add(compare(truth, recorded.keySet(), counted, ledger, admissions));
     }
-    return new Findings(
-        found, quarantined(), deployment.isVerified(begun.minus(VERIFY_MARGIN), ended));
+    Verified verified = deployment.verify(begun.minus(VERIFY_MARGIN), ended);
+    Set<String> doubtful = new HashSet<>();
+    rounds.forEach(truth -> doubtful.addAll(truth.doubtful()));
+    return new Findings(found, quarantined(), verified.isRight(doubtful));
   }
 
   private Findings.OfRound compare(
-      Truth truth, Set<Truth.Told> recorded, Map<String, Sums> counted, Map<String, Sums> ledger)
+      Truth truth,
+      Set<Truth.Told> recorded,
+      Map<String, Sums> counted,
+      Map<String, Sums> ledger,
+      Optional<Admissions> admissions)
       throws IOException, InterruptedException {
     List<String> details = new ArrayList<>();
-    long lost = 0;
     Set<Truth.Told> answered = truth.told();
-    for (Truth.Told told : answered) {
-      if (!recorded.contains(told)) {
-        lost++;
-        details.add("answered, but not recorded: " + told);
-      }
+    List<String> missing =
+        answered.stream()
+            .filter(told -> !recorded.contains(told))
+            .map(told -> "answered, but not recorded: " + told)
+            .toList();
+    long gone = Math.min(missing.size(), truth.mayBeGoneCount());
+    long lost = missing.size() - gone;
+    if (lost > 0) {
+      details.addAll(missing);
     }
     Set<String> clients = truth.clients();
     long unknown =
@@ -103,28 +114,33 @@ final class Audit {
         }
       }
     }
+    List<String> beyond = new ArrayList<>();
+    admissions.ifPresent(
+        of -> clients.forEach(client -> beyond.addAll(of.beyond(client, truth.cacheLosses()))));
+    details.addAll(beyond);
     return new Findings.OfRound(
         truth.answered(),
         truth.failedCount(),
         truth.errors(),
         lost,
+        gone,
         doubled,
         truth.reports(),
         misreported,
+        beyond.size(),
         details,
         truth.notes());
   }
 
-  /** Calls of the audit log with their costs: repeated batches and repeated ids are dropped. */
-  private Map<Truth.Told, Long> recorded() throws IOException {
+  /** Calls of the audit log with their costs: repeated lines and repeated ids are dropped. */
+  private Map<Truth.Told, Long> recorded(Optional<Admissions> admissions) throws IOException {
     Map<Truth.Told, Long> recorded = new HashMap<>();
-    Set<String> batches = new HashSet<>();
     Recorded.each(
         deployment.kafka(),
         "weir.calls.v1",
         row -> {
-          String batch = row.callBatch();
-          if (batch != null && batches.add(batch)) {
+          if (row.callBatch() != null) {
+            admissions.ifPresent(of -> of.add(row));
             row.lines().forEach(line -> recorded.put(told(line), line.path("cost").asLong()));
           }
         });

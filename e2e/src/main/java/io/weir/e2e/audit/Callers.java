@@ -30,7 +30,10 @@ final class Callers implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(15);
 
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final int THREADS = 8;
+
+  /** Calls that are under way at most. */
+  static final int THREADS = 8;
+
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
 

@@ -3,6 +3,7 @@ package io.weir.e2e.audit;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 
 /** A running Weir, as its callers, the readers of its reports and its operator know it. */
 public interface Deployment {
@@ -25,10 +26,15 @@ public interface Deployment {
    */
   void assertStands();
 
+  /** A limit of every client whose admissions are audited; empty when there is none such. */
+  default Optional<Limit> limit() {
+    return Optional.empty();
+  }
+
   /**
-   * Whether {@code weir verify} finds no difference.
+   * What {@code weir verify} finds.
    *
    * @param to exclusive
    */
-  boolean isVerified(Instant from, Instant to) throws Exception;
+  Verified verify(Instant from, Instant to) throws Exception;
 }

@@ -17,9 +17,11 @@ final class FaultTable {
       long failed,
       long reports,
       long lost,
+      long gone,
       long doubled,
-      long misreported) {
-    static final Row NONE = new Row(0, 0, 0, 0, 0, 0, 0);
+      long misreported,
+      long overAdmitted) {
+    static final Row NONE = new Row(0, 0, 0, 0, 0, 0, 0, 0, 0);
 
     static Row of(Findings.OfRound round) {
       return new Row(
@@ -28,8 +30,10 @@ final class FaultTable {
           round.failed(),
           round.reports(),
           round.lost(),
+          round.gone(),
           round.doubled(),
-          round.misreported());
+          round.misreported(),
+          round.overAdmitted());
     }
 
     Row plus(Row other) {
@@ -39,8 +43,10 @@ final class FaultTable {
           failed + other.failed,
           reports + other.reports,
           lost + other.lost,
+          gone + other.gone,
           doubled + other.doubled,
-          misreported + other.misreported);
+          misreported + other.misreported,
+          overAdmitted + other.overAdmitted);
     }
   }
 
@@ -51,8 +57,17 @@ final class FaultTable {
 
   void print(PrintWriter out) {
     out.printf(
-        "%-52s %5s %9s %7s %8s %6s %8s %12s%n",
-        "fault", "times", "answered", "failed", "reports", "lost", "doubled", "misreported");
+        "%-52s %5s %9s %7s %8s %6s %8s %12s %13s %5s%n",
+        "fault",
+        "times",
+        "answered",
+        "failed",
+        "reports",
+        "lost",
+        "doubled",
+        "misreported",
+        "over-admitted",
+        "gone");
     rows.forEach((name, row) -> print(out, name, row));
     print(out, "all", rows.values().stream().reduce(Row.NONE, Row::plus));
     out.println("tries without a verdict: " + errors);
@@ -61,7 +76,7 @@ final class FaultTable {
   private static void print(PrintWriter out, String name, Row row) {
     out.printf(
         Locale.ROOT,
-        "%-52s %5d %9d %7d %8d %6d %8d %12d%n",
+        "%-52s %5d %9d %7d %8d %6d %8d %12d %13d %5d%n",
         name,
         row.times(),
         row.answered(),
@@ -69,6 +84,8 @@ final class FaultTable {
         row.reports(),
         row.lost(),
         row.doubled(),
-        row.misreported());
+        row.misreported(),
+        row.overAdmitted(),
+        row.gone());
   }
 }

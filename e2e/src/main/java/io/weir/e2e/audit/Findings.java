@@ -9,7 +9,8 @@ import java.util.Map;
  *
  * @param rounds one for each round audited, in order
  * @param quarantined records that could not be counted; the callers sent none
- * @param isVerified whether {@code weir verify} found no difference
+ * @param isVerified whether {@code weir verify} found no difference, and nothing unproven but of
+ *     nodes that have lost a disk
  */
 public record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
   public Findings {
@@ -23,9 +24,11 @@ public record Findings(List<OfRound> rounds, long quarantined, boolean isVerifie
    * @param failed calls without one after all their tries
    * @param errors tries without a verdict, by error
    * @param lost calls that were answered and are not recorded, or recorded and not in the ledger
+   * @param gone answered calls that are not recorded, since they went with a disk
    * @param doubled calls that are recorded or billed more often than they were made
    * @param reports reports answered while calls were made
    * @param misreported figures of a report that differ from the records
+   * @param overAdmitted buckets that admitted more than they may have
    * @param details each difference in words
    * @param notes what is worth knowing, in words
    */
@@ -34,9 +37,11 @@ public record Findings(List<OfRound> rounds, long quarantined, boolean isVerifie
       long failed,
       Map<String, Long> errors,
       long lost,
+      long gone,
       long doubled,
       long reports,
       long misreported,
+      long overAdmitted,
       List<String> details,
       List<String> notes) {
     public OfRound {
@@ -46,7 +51,7 @@ public record Findings(List<OfRound> rounds, long quarantined, boolean isVerifie
     }
 
     boolean isRight() {
-      return lost == 0 && doubled == 0 && misreported == 0;
+      return lost == 0 && doubled == 0 && misreported == 0 && overAdmitted == 0;
     }
   }
 

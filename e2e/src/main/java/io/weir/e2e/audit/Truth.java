@@ -27,6 +27,9 @@ public final class Truth {
   private final LongAdder untold = new LongAdder();
   private final LongAdder failed = new LongAdder();
   private final LongAdder reports = new LongAdder();
+  private final LongAdder mayBeGone = new LongAdder();
+  private final LongAdder cacheLosses = new LongAdder();
+  private final Set<String> doubtful = ConcurrentHashMap.newKeySet();
   private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
   private final Queue<String> notes = new ConcurrentLinkedQueue<>();
 
@@ -81,6 +84,29 @@ public final class Truth {
     wrong.add(what);
   }
 
+  /** Calls answered since {@link #answered} was so many, with those on their way to callers. */
+  public long answeredSince(long before) {
+    return answered.sum() - before + Callers.THREADS;
+  }
+
+  /**
+   * A disk is lost, and with it calls that were answered.
+   *
+   * @param node whose journal cannot prove any more that nothing is missing
+   * @param atMost how many calls may be gone
+   */
+  public void goneWithDisk(String node, long atMost) {
+    doubtful.add(node);
+    mayBeGone.add(atMost);
+  }
+
+  /**
+   * The cache has lost charges: its buckets may admit one capacity more until they are corrected.
+   */
+  public void cacheLost() {
+    cacheLosses.increment();
+  }
+
   /** Something worth knowing about this round. */
   public void note(String what) {
     notes.add(what);
@@ -131,6 +157,21 @@ public final class Truth {
     Map<String, Long> counts = new TreeMap<>();
     errors.forEach((error, count) -> counts.put(error, count.sum()));
     return counts;
+  }
+
+  /** Answered calls that may be gone with a disk. */
+  long mayBeGoneCount() {
+    return mayBeGone.sum();
+  }
+
+  /** How often the cache has lost charges. */
+  long cacheLosses() {
+    return cacheLosses.sum();
+  }
+
+  /** Nodes that have lost a disk. */
+  Set<String> doubtful() {
+    return Set.copyOf(doubtful);
   }
 
   /** Reports answered meanwhile. */

@@ -3,7 +3,12 @@ package io.weir.e2e.chaos;
 
 import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.KafkaNode;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -13,6 +18,9 @@ import org.apache.kafka.common.utils.Exit;
 public final class BrokerMain {
   /** Begins the line that says the broker answers. */
   static final String READY = "broker is ready on port";
+
+  /** Begins the line that says by how many milliseconds the broker's clock is ahead from now on. */
+  static final String AHEAD = "broker's clock is ahead by ms";
 
   private BrokerMain() {}
 
@@ -51,12 +59,24 @@ public final class BrokerMain {
             arguments[2],
             Arrays.stream(arguments[3].split(",", -1)).map(Integer::valueOf).toList(),
             listeners);
-    EmbeddedKafka kafka = EmbeddedKafka.start(Path.of(arguments[0]), node);
+    MovableClock clock = new MovableClock();
+    EmbeddedKafka kafka = EmbeddedKafka.start(Path.of(arguments[0]), node, clock);
     // this process is the broker's own: when it asks to end it, that shall be seen
     Exit.resetHaltProcedure();
     Exit.resetExitProcedure();
     Runtime.getRuntime().addShutdownHook(new Thread(kafka::close, "broker-stop"));
     System.out.println(READY + " " + kafka.port());
+    obey(clock);
     Thread.currentThread().join();
+  }
+
+  /** Each line of the standard input tells by how many milliseconds the clock is to be ahead. */
+  private static void obey(MovableClock clock) throws IOException {
+    BufferedReader orders =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String order = orders.readLine(); order != null; order = orders.readLine()) {
+      clock.setAhead(Duration.ofMillis(Long.parseLong(order)));
+      System.out.println(AHEAD + " " + order);
+    }
   }
 }

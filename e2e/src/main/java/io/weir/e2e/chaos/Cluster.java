@@ -4,6 +4,8 @@ package io.weir.e2e.chaos;
 import io.weir.e2e.FixedPorts;
 import io.weir.e2e.WeirProcess;
 import io.weir.e2e.audit.Deployment;
+import io.weir.e2e.audit.Limit;
+import io.weir.e2e.audit.Verified;
 import io.weir.servers.RedisServer;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
@@ -28,6 +30,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.common.TopicPartition;
 
 /**
  * Brokers, Redis, two ingest nodes and two aggregators, each a process of its own over a folder of
@@ -40,6 +44,8 @@ final class Cluster implements Deployment, AutoCloseable {
 
   private static final int PARTITIONS = 4;
   private static final int PAIR = 2;
+
+  private static final Limit TIGHT = new Limit("GET ", 40, 20, PAIR);
 
   private static final String POLICIES =
       """
@@ -229,6 +235,25 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
+  /** What a process says of its health; empty when it does not answer. */
+  String health(Member member) throws InterruptedException {
+    return get(urls.get(member.name()) + "/health/ready").orElse("");
+  }
+
+  /** The latest time that a broker has given to a batch of calls. */
+  Instant newestCalls() throws Exception {
+    Map<TopicPartition, OffsetSpec> newest = new HashMap<>();
+    for (int i = 0; i < PARTITIONS; i++) {
+      newest.put(new TopicPartition("weir.calls.v1", i), OffsetSpec.maxTimestamp());
+    }
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka()))) {
+      return admin.listOffsets(newest).all().get().values().stream()
+          .map(record -> Instant.ofEpochMilli(record.timestamp()))
+          .max(Comparator.naturalOrder())
+          .orElse(Instant.MIN);
+    }
+  }
+
   /** A number that was not given before. */
   int nextNumber() {
     return numbers.incrementAndGet();
@@ -270,7 +295,12 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   @Override
-  public boolean isVerified(Instant from, Instant to) throws IOException, InterruptedException {
+  public Optional<Limit> limit() {
+    return Optional.of(TIGHT);
+  }
+
+  @Override
+  public Verified verify(Instant from, Instant to) throws IOException, InterruptedException {
     try (WeirProcess verify =
         WeirProcess.start(
             folder,
@@ -284,7 +314,7 @@ final class Cluster implements Deployment, AutoCloseable {
       if (status != 0) {
         System.err.println(verify.output() + verify.errors());
       }
-      return status == 0;
+      return Verified.of(status, verify.output());
     }
   }
 
@@ -301,9 +331,18 @@ final class Cluster implements Deployment, AutoCloseable {
     redis.kill();
   }
 
-  /** Starts Redis over what it left behind. */
-  void startRedis() throws IOException {
-    redis = RedisServer.start(folder.resolve("redis"), redisPort);
+  /** Ends Redis in order: it keeps every charge. */
+  void stopRedis() {
+    redis.close();
+  }
+
+  /**
+   * Starts Redis over what it left behind.
+   *
+   * @param options as on its command line
+   */
+  void startRedis(String... options) throws IOException {
+    redis = RedisServer.start(folder.resolve("redis"), redisPort, options);
   }
 
   /** Throws away the state that an aggregator, which must not run, has on its disk. */

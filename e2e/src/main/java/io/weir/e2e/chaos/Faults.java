@@ -29,6 +29,9 @@ final class Faults {
     single.addAll(new RedisFaults(lasting).all());
     single.addAll(new NetworkFaults(lasting, brokers).all());
     single.addAll(new JournalFaults(lasting).all());
+    single.addAll(new PutBackFaults(lasting).all());
+    single.addAll(new ClockFaults(lasting).all());
+    single.addAll(new HogFaults(lasting).all());
     List<Fault> all = new ArrayList<>(single);
     all.add(new Overlap(single, lasting).fault());
     return Collections.unmodifiableList(all);

@@ -7,5 +7,6 @@ enum Ground {
   AGGREGATORS,
   BROKERS,
   REDIS,
-  NETWORK
+  NETWORK,
+  PROCESSORS
 }

@@ -139,6 +139,17 @@ final class Member implements AutoCloseable {
     Signals.send("CONT", running().pid());
   }
 
+  /**
+   * Tells it something, and waits for the line that says it was heard.
+   *
+   * @param line to its standard input
+   */
+  void tell(String line, String heard) throws IOException, InterruptedException {
+    WeirProcess running = running();
+    running.send(line);
+    running.awaitLine(heard);
+  }
+
   /** Whether it was started and has not ended by itself. */
   boolean isRunning() {
     WeirProcess running = process;

@@ -5,10 +5,15 @@ import static io.weir.e2e.chaos.Ground.REDIS;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.weir.e2e.audit.Expect;
+import java.util.BitSet;
 import java.util.List;
+import java.util.function.Consumer;
 
-/** Redis killed, standing still, or without its data. */
+/** Redis killed, standing still, without its data, or in a mode that Weir does not use. */
 final class RedisFaults {
+  private static final int SLOTS = 16_384;
+
   private final Lasting lasting;
 
   RedisFaults(Lasting lasting) {
@@ -19,10 +24,12 @@ final class RedisFaults {
     return List.of(
         Fault.of("Redis killed", REDIS, this::killed),
         Fault.of("Redis stands still", REDIS, this::standsStill),
-        Fault.of("Redis flushed", REDIS, RedisFaults::flushed));
+        Fault.of("Redis flushed", REDIS, RedisFaults::flushed),
+        Fault.of("Redis in cluster mode", REDIS, this::inClusterMode));
   }
 
   private void killed(Scene scene) throws Exception {
+    scene.truth().cacheLost();
     scene.cluster().killRedis();
     lasting.aMoment(scene.random());
     scene.cluster().startRedis();
@@ -38,9 +45,47 @@ final class RedisFaults {
   }
 
   private static void flushed(Scene scene) {
+    scene.truth().cacheLost();
+    administer(scene, redis -> redis.sync().flushall());
+  }
+
+  /**
+   * It is restarted as a cluster of one that serves every slot, with its data, and then as it was.
+   */
+  private void inClusterMode(Scene scene) throws Exception {
+    Cluster cluster = scene.cluster();
+    cluster.stopRedis();
+    cluster.startRedis("--cluster-enabled", "yes");
+    try {
+      administer(scene, RedisFaults::serveAllSlots);
+      for (Member node : cluster.ingest()) {
+        Expect.that(
+            node.name() + " says that Redis is in cluster mode",
+            () -> cluster.health(node).contains("cluster mode"));
+      }
+      lasting.aWhile(scene.random());
+    } finally {
+      cluster.stopRedis();
+      cluster.startRedis();
+    }
+  }
+
+  /** It serves the slots of its keys from its start on. */
+  private static void serveAllSlots(StatefulRedisConnection<String, String> redis) {
+    BitSet missing = new BitSet(SLOTS);
+    missing.set(0, SLOTS);
+    for (Object range : redis.sync().clusterSlots()) {
+      List<?> ends = (List<?>) range;
+      missing.clear(((Long) ends.get(0)).intValue(), ((Long) ends.get(1)).intValue() + 1);
+    }
+    redis.sync().clusterAddSlots(missing.stream().toArray());
+  }
+
+  private static void administer(
+      Scene scene, Consumer<StatefulRedisConnection<String, String>> action) {
     RedisClient client = RedisClient.create(scene.cluster().redis().uri());
     try (StatefulRedisConnection<String, String> connection = client.connect()) {
-      connection.sync().flushall();
+      action.accept(connection);
     } finally {
       client.shutdown();
     }

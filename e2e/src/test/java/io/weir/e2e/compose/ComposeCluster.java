@@ -3,6 +3,7 @@ package io.weir.e2e.compose;
 
 import io.weir.e2e.FixedPorts;
 import io.weir.e2e.audit.Deployment;
+import io.weir.e2e.audit.Verified;
 import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URI;
@@ -123,14 +124,14 @@ final class ComposeCluster implements Deployment, AutoCloseable {
   public void assertStands() {}
 
   @Override
-  public boolean isVerified(Instant from, Instant to) throws IOException, InterruptedException {
+  public Verified verify(Instant from, Instant to) throws IOException, InterruptedException {
     Cli.Ended verify =
         project.run(
             "topics",
             Map.of("WEIR_WINDOW", WINDOW),
             List.of("verify", "--from", from.toString(), "--to", to.toString()));
     System.out.println(verify.output());
-    return verify.status() == 0;
+    return Verified.of(verify.status(), verify.output().lines().toList());
   }
 
   @Override

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.audit;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.e2e.Recorded;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * What each client's bucket admitted by the audit log, against what it may have admitted:
+ *
+ * <ul>
+ *   <li>by the cache, in T seconds from its first charge to its last: capacity × (1 + losses +
+ *       unasked) + refill × T, where <i>losses</i> are the times the cache has lost charges, and
+ *       <i>unasked</i> is 1 when a node decided a call of the client without the cache: a bucket
+ *       that the records first speak of by such a call is taken for full;
+ *   <li>by each node alone, in each of its lives, likewise with its share of the limit, which
+ *       begins full when nothing was decided so for 60 s.
+ * </ul>
+ *
+ * Each has a token more, since times are told in whole milliseconds.
+ */
+final class Admissions {
+  private static final long SHARE_FORGOTTEN_MILLIS = 60_000;
+
+  private final Limit limit;
+  private final Set<String> seen = new HashSet<>();
+  private final Map<String, Charges> byCache = new HashMap<>();
+  private final Map<String, Map<String, Charges>> byNode = new HashMap<>();
+
+  /** What was taken from one bucket: tokens by time, in epoch milliseconds. */
+  private static final class Charges {
+    private final TreeMap<Long, Long> tokens = new TreeMap<>();
+
+    void add(long epochMillis, long cost) {
+      tokens.merge(epochMillis, cost, Long::sum);
+    }
+
+    long sum() {
+      return tokens.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    long millis() {
+      return tokens.isEmpty() ? 0 : tokens.lastKey() - tokens.firstKey();
+    }
+
+    /** Times without a charge that were so long. */
+    long gaps(long leastMillis) {
+      long gaps = 0;
+      long before = Long.MAX_VALUE;
+      for (long time : tokens.keySet()) {
+        gaps += time - leastMillis >= before ? 1 : 0;
+        before = time;
+      }
+      return gaps;
+    }
+  }
+
+  Admissions(Limit limit) {
+    this.limit = limit;
+  }
+
+  /** Takes a batch of calls, which may have been sent before, cut otherwise. */
+  void add(Recorded.Row batch) {
+    for (int i = 0; i < batch.lines().size(); i++) {
+      JsonNode line = batch.lines().get(i);
+      if (line.path("allowed").asBoolean()
+          && line.path("endpoint").asText().startsWith(limit.endpoints())
+          && seen.add(batch.position(i))) {
+        take(batch.journal(), line);
+      }
+    }
+  }
+
+  private void take(String journal, JsonNode line) {
+    String client = line.path("client").asText().intern();
+    Charges charges =
+        line.path("decided_by").asText().equals("cache")
+            ? byCache.computeIfAbsent(client, unknown -> new Charges())
+            : byNode
+                .computeIfAbsent(client, unknown -> new HashMap<>())
+                .computeIfAbsent(journal, unknown -> new Charges());
+    charges.add(line.path("decided_at_ms").asLong(), line.path("cost").asLong());
+  }
+
+  /**
+   * The tokens that a client was admitted beyond what its bucket may, in words.
+   *
+   * @param losses how often the cache has lost charges while the client called
+   */
+  List<String> beyond(String client, long losses) {
+    List<String> beyond = new ArrayList<>();
+    Map<String, Charges> alone = byNode.getOrDefault(client, Map.of());
+    Charges charged = byCache.getOrDefault(client, new Charges());
+    long fills = 1 + losses + (alone.isEmpty() ? 0 : 1);
+    compare(client + " by the cache", charged, fills, 1, beyond);
+    alone.forEach(
+        (journal, charges) ->
+            compare(
+                client + " by " + journal,
+                charges,
+                1 + charges.gaps(SHARE_FORGOTTEN_MILLIS),
+                limit.nodes(),
+                beyond));
+    return beyond;
+  }
+
+  private void compare(String what, Charges charges, long fills, int sharers, List<String> beyond) {
+    long refilled = limit.tokensPerSecond() * charges.millis() / 1_000 / sharers + 1;
+    long most = limit.capacity() / sharers * fills + refilled;
+    if (charges.sum() > most) {
+      beyond.add(
+          what
+              + " was admitted "
+              + charges.sum()
+              + " tokens in "
+              + charges.millis()
+              + " ms, may be admitted "
+              + most);
+    }
+  }
+}

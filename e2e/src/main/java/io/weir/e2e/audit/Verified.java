@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.audit;
+
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * What {@code weir verify} found.
+ *
+ * @param status its exit status
+ * @param unproven its reasons why the range is not proven
+ */
+public record Verified(int status, List<String> unproven) {
+  private static final int NO_DIFFERENCE_BUT_UNPROVEN = 3;
+
+  public Verified {
+    unproven = List.copyOf(unproven);
+  }
+
+  /** What it printed and how it ended. */
+  public static Verified of(int status, List<String> output) {
+    return new Verified(status, output.stream().filter(line -> line.contains("UNPROVEN")).toList());
+  }
+
+  /**
+   * Whether there is no difference, and whatever is not proven is of these nodes.
+   *
+   * @param doubtful nodes that have lost a disk
+   */
+  boolean isRight(Collection<String> doubtful) {
+    return status == 0
+        || (status == NO_DIFFERENCE_BUT_UNPROVEN
+            && !unproven.isEmpty()
+            && unproven.stream().allMatch(reason -> namesOne(reason, doubtful)));
+  }
+
+  private static boolean namesOne(String reason, Collection<String> nodes) {
+    return nodes.stream().anyMatch(reason::contains);
+  }
+}

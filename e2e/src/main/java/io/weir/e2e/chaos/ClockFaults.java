@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import static io.weir.e2e.chaos.Ground.BROKERS;
+
+import io.weir.e2e.audit.Expect;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+
+/** Clocks that are wrong. */
+final class ClockFaults {
+  private static final int MOST_HOURS = 12;
+
+  private final Lasting lasting;
+
+  ClockFaults(Lasting lasting) {
+    this.lasting = lasting;
+  }
+
+  List<Fault> all() {
+    return List.of(Fault.of("broker's clock ahead", BROKERS, this::ahead));
+  }
+
+  /**
+   * The clock goes ahead under the running broker, which then dates the records of the partitions
+   * that it leads. It is set right by a restart: Kafka's own timers stand still for as long as its
+   * clock is set back.
+   */
+  private void ahead(Scene scene) throws Exception {
+    Member broker = scene.anyBroker();
+    Duration ahead = Duration.ofHours(scene.random().nextInt(1, MOST_HOURS + 1));
+    scene.truth().note(broker.name() + " is ahead by " + ahead);
+    scene.cluster().awaitReady(broker);
+    broker.tell(Long.toString(ahead.toMillis()), BrokerMain.AHEAD + " " + ahead.toMillis());
+    Instant atLeast = Instant.now().plus(ahead).minus(ahead.dividedBy(2));
+    Expect.that(
+        "a batch of calls is dated ahead", () -> scene.cluster().newestCalls().isAfter(atLeast));
+    lasting.aWhile(scene.random());
+    broker.terminate();
+    broker.start();
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import java.time.Duration;
+import java.util.function.Supplier;
+import org.apache.kafka.common.utils.Time;
+
+/**
+ * The system's clock, which can be set ahead while a broker runs by it. Only what it takes for the
+ * time of day moves, as on a machine whose clock is set; lengths of time measured by {@link
+ * #nanoseconds} stay right. Safe for threads.
+ */
+final class MovableClock implements Time {
+  private volatile long aheadMillis;
+
+  /** From now on this clock is ahead of the system's by so much; zero sets it right. */
+  void setAhead(Duration ahead) {
+    aheadMillis = ahead.toMillis();
+  }
+
+  @Override
+  public long milliseconds() {
+    return SYSTEM.milliseconds() + aheadMillis;
+  }
+
+  @Override
+  public long nanoseconds() {
+    return SYSTEM.nanoseconds();
+  }
+
+  @Override
+  public void sleep(long millis) {
+    SYSTEM.sleep(millis);
+  }
+
+  /**
+   * Waits on an object.
+   *
+   * @param deadlineMillis by this clock
+   */
+  @Override
+  public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMillis)
+      throws InterruptedException {
+    SYSTEM.waitObject(object, condition, deadlineMillis - aheadMillis);
+  }
+}

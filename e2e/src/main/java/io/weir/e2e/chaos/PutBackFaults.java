@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.chaos;
+
+import static io.weir.e2e.chaos.Ground.BROKERS;
+import static io.weir.e2e.chaos.Ground.INGEST;
+import static io.weir.e2e.chaos.Ground.NETWORK;
+
+import io.weir.e2e.audit.Expect;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/** A node's disk that comes back as it was earlier. */
+final class PutBackFaults {
+  /** Answered under the journal that is lost, so that there is something to lose. */
+  private static final int CALLS_AFTER_COPY = 300;
+
+  private final Lasting lasting;
+
+  PutBackFaults(Lasting lasting) {
+    this.lasting = lasting;
+  }
+
+  List<Fault> all() {
+    return List.of(
+        Fault.of(
+            "ingest killed, an older journal put back",
+            Set.of(INGEST, BROKERS, NETWORK),
+            this::putBack));
+  }
+
+  /** The copy is of a node that was killed, or stopped in order. */
+  private void putBack(Scene scene) throws Exception {
+    Cluster cluster = scene.cluster();
+    Member node = scene.anyIngest();
+    Path data = cluster.folder().resolve(node.name());
+    Path copy = cluster.folder().resolve(node.name() + "-copy-" + cluster.nextNumber());
+    if (scene.random().nextBoolean()) {
+      node.kill();
+    } else {
+      node.terminate();
+    }
+    copy(data, copy);
+    node.start();
+    long before = scene.truth().answered();
+    Expect.that(
+        "calls are answered after the copy was taken",
+        () -> scene.truth().answered() >= before + CALLS_AFTER_COPY);
+    lasting.aMoment(scene.random());
+    loseDisk(scene, node);
+    Cluster.deleteAll(data);
+    copy(copy, data);
+    node.start();
+    Cluster.deleteAll(copy);
+  }
+
+  /**
+   * What the node holds when it is killed is gone with its disk: at most what it held before, and
+   * what was answered since.
+   */
+  private static void loseDisk(Scene scene, Member node) throws Exception {
+    long before = scene.truth().answered();
+    long held = scene.cluster().metric(node, "weir_log_held_calls");
+    node.kill();
+    long atMost = held + scene.truth().answeredSince(before);
+    scene.truth().goneWithDisk(node.name(), atMost);
+    scene.truth().note("at most " + atMost + " calls may be gone with the disk");
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    try (Stream<Path> files = Files.walk(from)) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        Files.copy(file, to.resolve(from.relativize(file).toString()));
+      }
+    }
+  }
+}
