@@ -28,6 +28,7 @@ import picocli.CommandLine.Spec;
       TopicsCommand.class,
       PoliciesCommand.class,
       VerifyCommand.class,
+      QuarantineCommand.class,
       CommandLine.HelpCommand.class
     },
     footer = {

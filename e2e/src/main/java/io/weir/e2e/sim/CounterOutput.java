@@ -7,6 +7,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.Replay;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -111,6 +112,11 @@ final class CounterOutput implements CountOutput {
   @Override
   public void quarantine(byte[] value, int line, String reason) {
     outputs.add(new Output(Target.QUARANTINE, reason, value, Map.of()));
+  }
+
+  @Override
+  public void replayed(Replay replay, List<Integer> lines) {
+    throw new IllegalStateException("nobody replays here: " + replay);
   }
 
   private void add(Target target, String key, byte[] value, String type) {

@@ -2,8 +2,10 @@
 package io.weir.ingest.settle;
 
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.Replay;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.ReplayCodec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -115,12 +117,16 @@ final class LogConsumers implements AutoCloseable {
   }
 
   private static @Nullable BatchHeader header(ConsumerRecord<byte[], byte[]> record) {
+    Function<String, byte @Nullable []> headers =
+        name -> {
+          Header header = record.headers().lastHeader(name);
+          return header == null ? null : header.value();
+        };
     try {
-      return BatchHeaderCodec.decode(
-          name -> {
-            Header header = record.headers().lastHeader(name);
-            return header == null ? null : header.value();
-          });
+      BatchHeader batch = BatchHeaderCodec.decode(headers);
+      Replay replay = ReplayCodec.decode(headers);
+      // a replay at the lines' own positions repeats, out of their order, what stands there
+      return replay == null || replay.hasOwnPositions(batch) ? batch : null;
     } catch (MalformedRecordException noBatch) {
       return null; // in quarantine, or a word about the cache
     }

@@ -27,7 +27,7 @@ record Batch(
     long linesBeforeEpoch,
     boolean departing) {
   private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
-  private static final int MAX_LINES = 10_000;
+  static final int MAX_LINES = 10_000;
 
   /** The position of its last line. */
   long lastPosition() {

@@ -55,9 +55,8 @@ final class Journal {
   void note(Batch batch, long promiseEpochMillis, long atEpochMillis) {
     long last = runs.lastEntry().getValue().last();
     if (batch.count() > 0) {
-      if (!has(batch.linesBefore() + 1) || !has(batch.lastPosition())) {
-        departed = false;
-      }
+      // what comes from before the goodbye (a retry, a replay) takes nothing of it back
+      departed &= batch.lastPosition() <= Math.max(last, headPosition);
       join(
           batch.linesBefore() + 1,
           new Run(batch.lastPosition(), promiseEpochMillis, atEpochMillis));

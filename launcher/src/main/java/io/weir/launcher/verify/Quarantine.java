@@ -109,6 +109,11 @@ final class Quarantine {
     } while (from < length);
   }
 
+  /** Whether what was written because of a record of the calls is certainly held. */
+  boolean holdsWordsOf(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    return record.timestamp() >= heldFrom.getOrDefault(record.partition(), Long.MIN_VALUE);
+  }
+
   /** Takes a line out if it is there; whether it was. */
   boolean take(int partition, long offset, int line) {
     byte[] key = key(partition, offset, line, 1);

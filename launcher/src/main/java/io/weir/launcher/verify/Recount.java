@@ -29,6 +29,7 @@ final class Recount implements AutoCloseable {
   private final SeenLines seen;
   private final Settlements settlements;
   private final Quarantine quarantine;
+  private final Replays replays;
   private final Differences differences;
   private final LineReader reader = new LineReader();
   private final Map<Integer, Part> parts = new HashMap<>();
@@ -44,6 +45,7 @@ final class Recount implements AutoCloseable {
     private final BrokerTime broker;
     private final Map<String, TreeMap<Long, Journal>> journals = new HashMap<>();
     private boolean beginsMidway;
+    private long firstOffset;
 
     /** When the broker took the first record that is held. */
     private long firstAtEpochMillis = Long.MIN_VALUE;
@@ -94,6 +96,7 @@ final class Recount implements AutoCloseable {
       Scratch scratch,
       Accounts accounts,
       Quarantine quarantine,
+      Replays replays,
       Differences differences)
       throws IOException {
     this.windowMillis = windowMillis;
@@ -105,6 +108,7 @@ final class Recount implements AutoCloseable {
     this.seen = new SeenLines(scratch);
     this.settlements = new Settlements(scratch);
     this.quarantine = quarantine;
+    this.replays = replays;
     this.differences = differences;
   }
 
@@ -119,6 +123,7 @@ final class Recount implements AutoCloseable {
     if (part.firstAtEpochMillis == Long.MIN_VALUE) {
       part.firstAtEpochMillis = record.timestamp();
       part.beginsMidway = record.offset() > 0;
+      part.firstOffset = record.offset();
     }
     if (givenUp.contains(record.partition() + "@" + record.offset())) {
       refuse(part, record, "given up by WEIR_QUARANTINE_RECORDS");
@@ -157,6 +162,11 @@ final class Recount implements AutoCloseable {
     if (found != batch.count()) {
       throw new UnreadableException("it has " + found + " lines, not " + batch.count());
     }
+    Replayed replayed = Replayed.of(record);
+    if (replayed != null && replayed.firstLine() > 0) {
+      addReplayedLines(part, record, batch, replayed, value);
+      return;
+    }
     long at = part.broker.believedEpochMillis();
     long promise = Math.min(batch.promiseEpochMillis(), at);
     Journal journal =
@@ -171,27 +181,126 @@ final class Recount implements AutoCloseable {
                         promise,
                         at));
     if (found > 0) {
-      addLines(part, record, batch, journal, value);
+      int lacking = addLines(part, record, batch, journal, value);
+      if (replayed != null && lacking > 0) {
+        takeReplayed(record, replayed, 0, seen.checksum(value, 0, value.length));
+      }
+    }
+    if (replayed != null) {
+      replays.takeWord(replayed.partition(), replayed.offset(), 0);
     }
     journal.note(batch, promise, at);
   }
 
-  private void addLines(
+  /**
+   * Takes lines that were refused, at places of their own, beside all journals: what a partition
+   * has refused is taken once, and what it has not is a repetition.
+   */
+  private void addReplayedLines(
+      Part part,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Batch batch,
+      Replayed replayed,
+      byte[] value) {
+    int start = 0;
+    for (int line = 1; line <= batch.count(); line++) {
+      int end = endOfLine(value, start);
+      int sourceLine = replayed.firstLine() + line - 1;
+      part.received++;
+      if (mayBeTaken(part, record, replayed, sourceLine)) {
+        if (addLine(part, record, value, line, start, end - start)) {
+          takeReplayed(record, replayed, sourceLine, seen.checksum(value, start, end - start));
+        }
+      } else if (!isSettlementOfLaterCall(
+          part, record, replayed, sourceLine, line, value, start, end - start)) {
+        part.duplicate++;
+        replays.takeWord(replayed.partition(), replayed.offset(), sourceLine);
+      }
+      start = end + 1;
+    }
+  }
+
+  private boolean mayBeTaken(
+      Part part,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Replayed replayed,
+      int sourceLine) {
+    boolean isJudgedHere =
+        replayed.partition() == record.partition() && replayed.offset() >= part.firstOffset;
+    return !replays.isTaken(replayed.partition(), replayed.offset(), sourceLine)
+        && (!isJudgedHere
+            || replays.isRefused(replayed.partition(), replayed.offset(), sourceLine));
+  }
+
+  private void takeReplayed(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Replayed replayed,
+      int sourceLine,
+      int checksum) {
+    replays.take(
+        record,
+        replayed.partition(),
+        replayed.offset(),
+        sourceLine,
+        checksum,
+        quarantine.holdsWordsOf(record));
+  }
+
+  /**
+   * A settlement that was refused since its call was not counted by then, and is replayed: it was
+   * taken for counted at its first place, since only at the end is known of which calls none was.
+   */
+  private boolean isSettlementOfLaterCall(
+      Part part,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Replayed replayed,
+      int sourceLine,
+      int lineNumber,
+      byte[] value,
+      int start,
+      int length) {
+    try {
+      CallLine line = reader.read(value, start, length);
+      Replays.Place last = replays.newestPlace(replayed, sourceLine);
+      if (!line.isSettlement()
+          || replayed.partition() != record.partition()
+          || !quarantine.take(record.partition(), last.offset(), last.line())) {
+        return false;
+      }
+      settlements.settlementMoved(
+          ids.callNumber(line), last.offset(), last.line(), record.offset(), lineNumber);
+      replays.moved(replayed, sourceLine, new Replays.Place(record.offset(), lineNumber));
+      replays.takeWord(replayed.partition(), replayed.offset(), sourceLine);
+      part.refused++;
+      return true;
+    } catch (UnreadableException neverCounted) {
+      return false;
+    }
+  }
+
+  private static int endOfLine(byte[] value, int start) {
+    int end = start;
+    while (end < value.length && value[end] != '\n') {
+      end++;
+    }
+    return end;
+  }
+
+  /** Takes the lines of a batch; how many of them the journal lacked. */
+  private int addLines(
       Part part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch,
       Journal journal,
       byte[] value) {
+    int lacking = 0;
     if (checksums.length < batch.count()) {
       checksums = new int[batch.count()];
     }
     int unkept = 0;
     int start = 0;
     for (int line = 1; line <= batch.count(); line++) {
-      int end = start;
-      while (end < value.length && value[end] != '\n') {
-        end++;
-      }
+      int end = endOfLine(value, start);
       long position = batch.linesBefore() + line;
       int checksum = seen.checksum(value, start, end - start);
       part.received++;
@@ -204,12 +313,14 @@ final class Recount implements AutoCloseable {
           part.duplicate++;
         }
       } else {
+        lacking++;
         checksums[unkept++] = checksum;
         addLine(part, record, value, line, start, end - start);
       }
       start = end + 1;
     }
     keep(record, batch, batch.lastPosition() + 1, unkept);
+    return lacking;
   }
 
   private void keep(
@@ -246,7 +357,8 @@ final class Recount implements AutoCloseable {
     return first >= 0;
   }
 
-  private void addLine(
+  /** Counts a line; false when it is refused. */
+  private boolean addLine(
       Part part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       byte[] value,
@@ -276,14 +388,18 @@ final class Recount implements AutoCloseable {
       if ((line.idFromCaller() || line.isSettlement())
           && ids.isRepeated(line, part.broker.believedEpochMillis())) {
         part.duplicate++;
-        return;
+        return true;
       }
       part.counted++;
       count(account.counted, line);
       noteForSettlements(slot, line, record.offset(), lineNumber);
+      return true;
     } catch (UnreadableException refused) {
       part.refused++;
+      replays.refused(
+          record.partition(), record.offset(), lineNumber, seen.checksum(value, start, length));
       quarantine.refused(record, lineNumber, start, length, String.valueOf(refused.getMessage()));
+      return false;
     }
   }
 
@@ -364,7 +480,21 @@ final class Recount implements AutoCloseable {
     long refused = Math.max(1, lines(value));
     part.received += refused;
     part.refused += refused;
+    noteRefusedLines(record, value);
     quarantine.refused(record, 0, 0, value.length, reason);
+  }
+
+  /** Line 0 is the record as a whole. */
+  private void noteRefusedLines(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, byte[] value) {
+    replays.refused(record.partition(), record.offset(), 0, seen.checksum(value, 0, value.length));
+    int start = 0;
+    for (int line = 1; line <= Batch.MAX_LINES && start < value.length; line++) {
+      int end = endOfLine(value, start);
+      replays.refused(
+          record.partition(), record.offset(), line, seen.checksum(value, start, end - start));
+      start = end + 1;
+    }
   }
 
   private static String place(

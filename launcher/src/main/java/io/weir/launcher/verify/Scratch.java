@@ -42,6 +42,18 @@ final class Scratch implements AutoCloseable {
   /** Of callers' ids. */
   static final byte ID = 'i';
 
+  /** Of the checksums of lines that were refused, by their place. */
+  static final byte REFUSED = 'f';
+
+  /** Of lines that a replay has brought, by the place where they were refused. */
+  static final byte REPLAYED = 'p';
+
+  /** Of settlements that were replayed: where they stand now. */
+  static final byte MOVED = 'm';
+
+  /** Of what the quarantine says was counted by a replay. */
+  static final byte REPLAY_WORD = 'w';
+
   /** Of settlements. */
   static final byte SETTLEMENT = 's';
 

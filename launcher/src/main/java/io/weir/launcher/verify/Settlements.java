@@ -95,13 +95,25 @@ final class Settlements implements AutoCloseable {
 
   /** Notes a settlement that was counted. */
   void settlementCounted(long callNumber, Settlement settlement) {
-    byte[] key =
-        Scratch.key(Scratch.SETTLEMENT, 2 * Long.BYTES + Integer.BYTES)
-            .putLong(callNumber)
-            .putLong(settlement.offset())
-            .putInt(settlement.line())
-            .array();
-    scratch.put(key, settlement.toBytes());
+    scratch.put(key(callNumber, settlement.offset(), settlement.line()), settlement.toBytes());
+  }
+
+  /** Notes that a settlement was not counted where it was, but at another place, if it is known. */
+  void settlementMoved(long callNumber, long offset, int line, long toOffset, int toLine) {
+    byte[] from = key(callNumber, offset, line);
+    byte[] settlement = scratch.get(from);
+    if (settlement != null) {
+      scratch.delete(from);
+      scratch.put(key(callNumber, toOffset, toLine), settlement);
+    }
+  }
+
+  private static byte[] key(long callNumber, long offset, int line) {
+    return Scratch.key(Scratch.SETTLEMENT, 2 * Long.BYTES + Integer.BYTES)
+        .putLong(callNumber)
+        .putLong(offset)
+        .putInt(line)
+        .array();
   }
 
   /** What is done with a settlement whose call was not counted. */

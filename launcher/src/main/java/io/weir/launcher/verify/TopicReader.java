@@ -20,7 +20,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /** Reads a topic from its first record on, committed records only. Not safe for threads. */
-final class TopicReader implements AutoCloseable {
+public final class TopicReader implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
@@ -42,12 +42,12 @@ final class TopicReader implements AutoCloseable {
   private final int partitionCount;
 
   /** Reads all partitions. */
-  TopicReader(String bootstrapServers, Topic topic) {
+  public TopicReader(String bootstrapServers, Topic topic) {
     this(bootstrapServers, topic, partition -> true);
   }
 
   /** Reads the partitions that are wanted. */
-  TopicReader(String bootstrapServers, Topic topic, IntPredicate wanted) {
+  public TopicReader(String bootstrapServers, Topic topic, IntPredicate wanted) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
@@ -73,22 +73,22 @@ final class TopicReader implements AutoCloseable {
   }
 
   /** What is done with each record. */
-  interface Visitor {
+  public interface Visitor {
     void visit(ConsumerRecord<@Nullable String, byte @Nullable []> record);
   }
 
   /** How many partitions the topic has, wanted or not. */
-  int partitionCount() {
+  public int partitionCount() {
     return partitionCount;
   }
 
   /** The first offset of each partition that was held when the reader was made. */
-  Map<Integer, Long> begins() {
+  public Map<Integer, Long> begins() {
     return begins;
   }
 
   /** The end of each partition now: the offset after its last committed record. */
-  Map<Integer, Long> ends() {
+  public Map<Integer, Long> ends() {
     Map<Integer, Long> ends = new HashMap<>();
     consumer
         .endOffsets(partitions)
@@ -97,7 +97,7 @@ final class TopicReader implements AutoCloseable {
   }
 
   /** Records between the first and the ends. */
-  long size(Map<Integer, Long> ends) {
+  public long size(Map<Integer, Long> ends) {
     long size = 0;
     for (TopicPartition partition : partitions) {
       size += Math.max(0, end(ends, partition) - begins.getOrDefault(partition.partition(), 0L));
@@ -110,7 +110,7 @@ final class TopicReader implements AutoCloseable {
    *
    * @param progress told how many offsets lie behind
    */
-  void read(Map<Integer, Long> ends, Visitor visitor, LongConsumer progress) {
+  public void read(Map<Integer, Long> ends, Visitor visitor, LongConsumer progress) {
     while (true) {
       List<TopicPartition> done = new ArrayList<>();
       long position = 0;
@@ -136,7 +136,7 @@ final class TopicReader implements AutoCloseable {
   }
 
   /** Visits what comes next, waiting a moment for it. */
-  void follow(Visitor visitor) {
+  public void follow(Visitor visitor) {
     consumer.resume(partitions);
     consumer.poll(POLL).forEach(visitor::visit);
   }

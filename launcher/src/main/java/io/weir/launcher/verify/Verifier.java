@@ -108,6 +108,7 @@ public final class Verifier {
     private final Scratch scratch;
     private final Accounts accounts;
     private final Quarantine quarantine;
+    private final Replays replays;
     private final LedgerRows ledger;
     private final StateFigures state;
     private final TopicReader calls;
@@ -126,6 +127,7 @@ public final class Verifier {
       scratch = Scratch.create(settings.scratch());
       accounts = new Accounts(scratch);
       quarantine = new Quarantine(scratch, settings.mayRepeat(), differences);
+      replays = new Replays(scratch, differences);
       ledger =
           new LedgerRows(
               range.windowMillis(), range, settings.mayRepeat(), scratch, accounts, differences);
@@ -180,7 +182,16 @@ public final class Verifier {
                 });
         Map<Integer, Long> ends = topic.ends();
         long size = topic.size(ends);
-        topic.read(ends, quarantine::add, done -> progress.step("quarantine", done, size));
+        topic.read(
+            ends,
+            record -> {
+              if (Replays.isWord(record)) {
+                replays.addWord(record);
+              } else {
+                quarantine.add(record);
+              }
+            },
+            done -> progress.step("quarantine", done, size));
       }
     }
 
@@ -194,6 +205,7 @@ public final class Verifier {
               scratch,
               accounts,
               quarantine,
+              replays,
               differences)) {
         Map<Integer, Long> ends = new HashMap<>();
         callEnds.keySet().forEach(part -> ends.put(part, state.countedOffset(part) + 1));
@@ -201,6 +213,7 @@ public final class Verifier {
         calls.read(ends, recount::add, done -> progress.step("calls", done, size));
         recount.finish();
         quarantine.finish(calls.begins(), ends);
+        replays.finish(calls.begins(), ends);
         return recount;
       }
     }

@@ -6,8 +6,10 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.Replay;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageState;
+import java.util.List;
 
 /**
  * What the counting of a partition writes, in order, into the same partition of the other topics.
@@ -42,4 +44,12 @@ public interface CountOutput {
    * @param reason what is wrong with it
    */
   void quarantine(byte[] value, int line, String reason);
+
+  /**
+   * Says that what was refused once has been counted after all; again with each repetition.
+   *
+   * @param replay where it was refused
+   * @param lines numbers of its lines there, ascending; empty when the whole record was taken
+   */
+  void replayed(Replay replay, List<Integer> lines);
 }

@@ -74,11 +74,11 @@ final class NodeBook {
     return track == null ? NodeTrack.Verdict.NEW : track.judge(line);
   }
 
-  /** Whether a line of this partition has arrived; a journal that was let go of stays so. */
-  boolean holds(UsagePosition line) {
+  /** What is known of a line of this partition; a journal that was let go of stays so. */
+  NodeTrack.Verdict judge(UsagePosition line) {
     NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
     NodeTrack known = track == null ? left.find(line.node(), line.nodeEpoch()) : track;
-    return known != null && known.judge(line.line()) == NodeTrack.Verdict.SEEN;
+    return known == null ? NodeTrack.Verdict.NEW : known.judge(line.line());
   }
 
   private @Nullable NodeTrack find(BatchHeader header) {

@@ -152,7 +152,8 @@ record NodeTrack(
         next.add(span);
       }
     }
-    return with(next, false, atEpochMillis);
+    boolean saidGoodbyeBehind = departed && header.linesEnd() <= Math.max(lastLine(), headLine);
+    return with(next, saidGoodbyeBehind, atEpochMillis);
   }
 
   /** After a heartbeat, which says how many lines there are. */

@@ -5,6 +5,7 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.Replay;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
@@ -13,7 +14,10 @@ import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.QuarantineHeaders;
+import io.weir.topics.wire.ReplayCodec;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -33,7 +37,8 @@ public final class PartitionCounter {
   /** When this many boundaries wait, they are written before more calls are taken. */
   private static final int MAX_PENDING_CLOSES = 64;
 
-  private static final String TOO_OLD = " of its journal is too old to be told apart";
+  private static final String TOO_OLD =
+      " of its journal" + QuarantineHeaders.TOO_OLD_TO_BE_TOLD_APART;
 
   private static final String NO_ROOM =
       "quantity of the client, meter, endpoint and window would pass " + CallEvent.MAX_QUANTITY;
@@ -124,7 +129,7 @@ public final class PartitionCounter {
       } else {
         BatchHeader header = BatchHeaderCodec.decode(record.headers());
         state.hear(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
-        takeBatch(header, value);
+        takeBatch(header, ReplayCodec.decode(record.headers()), value);
       }
     } catch (MalformedRecordException unreadable) {
       refuse(value, String.valueOf(unreadable.getMessage()));
@@ -210,9 +215,13 @@ public final class PartitionCounter {
         nodes.nodes(state.newestPromiseEpochMillis));
   }
 
-  private void takeBatch(BatchHeader header, byte[] value) {
+  private void takeBatch(BatchHeader header, @Nullable Replay replay, byte[] value) {
     if (lines.count() != header.count()) {
       refuse(value, "header count says " + header.count() + ", the value has " + lines.count());
+      return;
+    }
+    if (replay != null && !replay.isWhole()) {
+      takeReplayedLines(header, replay, value);
       return;
     }
     if (!header.isHeartbeat()) {
@@ -220,6 +229,7 @@ public final class PartitionCounter {
         case SEEN -> {
           state.received += header.count();
           state.duplicate += header.count();
+          tellReplayed(replay);
           return;
         }
         case FORGOTTEN -> {
@@ -233,8 +243,47 @@ public final class PartitionCounter {
     }
     long promise = nodes.note(header, state.appendEpochMillis, state.beginsMidway);
     state.newestPromiseEpochMillis = Math.max(state.newestPromiseEpochMillis, promise);
+    tellReplayed(replay);
     writeFolds();
     advance();
+  }
+
+  private void tellReplayed(@Nullable Replay whole) {
+    if (whole != null) {
+      output.replayed(whole, List.of());
+    }
+  }
+
+  /**
+   * Takes lines again that were refused. Journals are not told of them: their positions have
+   * arrived before, or are of no journal that anything is awaited of.
+   */
+  private void takeReplayedLines(BatchHeader header, Replay replay, byte[] value) {
+    List<Integer> counted = new ArrayList<>();
+    for (int line = 1; line <= lines.count(); line++) {
+      state.received++;
+      UsagePosition position = position(header, line);
+      switch (settled.judgeReplayed(position, state.appendEpochMillis)) {
+        case SEEN -> {
+          state.duplicate++;
+          counted.add(replay.firstLine() + line - 1);
+        }
+        case FORGOTTEN, MIXED -> refuseLine(value, line, "line " + line + TOO_OLD);
+        case NEW -> {
+          String reason = takeLine(header, value, line);
+          if (reason == null) {
+            settled.replayed(position, state.appendEpochMillis);
+            counted.add(replay.firstLine() + line - 1);
+          } else {
+            refuseLine(value, line, reason);
+          }
+        }
+      }
+    }
+    if (!counted.isEmpty()) {
+      output.replayed(replay, counted);
+    }
+    writeFolds();
   }
 
   /**
@@ -255,18 +304,25 @@ public final class PartitionCounter {
             case NEW -> takeLine(header, value, line);
           };
       if (reason != null) {
-        state.quarantined++;
-        byte[] bytes = Arrays.copyOfRange(value, lines.start(line - 1), lines.end(line - 1));
-        output.quarantine(bytes, line, reason);
+        refuseLine(value, line, reason);
       }
     }
   }
 
+  private void refuseLine(byte[] value, int line, String reason) {
+    state.quarantined++;
+    byte[] bytes = Arrays.copyOfRange(value, lines.start(line - 1), lines.end(line - 1));
+    output.quarantine(bytes, line, reason);
+  }
+
+  private UsagePosition position(BatchHeader header, int line) {
+    return new UsagePosition(
+        partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
+  }
+
   /** Counts a line that is new; the reason when it is refused, else null. */
   private @Nullable String takeLine(BatchHeader header, byte[] value, int line) {
-    UsagePosition position =
-        new UsagePosition(
-            partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
+    UsagePosition position = position(header, line);
     String reason;
     try {
       CallEvent event = reader.read(value, lines.start(line - 1), lines.end(line - 1));

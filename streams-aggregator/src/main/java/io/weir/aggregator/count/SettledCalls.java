@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which lines of a partition were counted, as far as settlements ask, and which settlement stands
  * for a client's id. A line was counted when its journal is known to have brought it and it was not
- * refused; refused lines are few and are remembered one by one. Not safe for threads.
+ * refused, or was taken again later; refused lines are few and are remembered one by one. Not safe
+ * for threads.
  */
 final class SettledCalls {
   /** Begins the key of an id that was settled; 0 and 1 begin those of calls, by their verdict. */
@@ -17,6 +18,9 @@ final class SettledCalls {
 
   /** Begins the key of the position of a line that was refused. */
   private static final int REFUSED_LINE = 3;
+
+  /** Begins the key of the position of a line that was refused, and counted by a replay. */
+  private static final int REPLAYED_LINE = 4;
 
   private final SeenIds ids;
   private final NodeBook nodes;
@@ -29,12 +33,33 @@ final class SettledCalls {
 
   /** Notes that a line was not counted. */
   void refused(UsagePosition line, long appendEpochMillis) {
-    ids.remember(refusedKey(line), "", appendEpochMillis);
+    ids.remember(key(REFUSED_LINE, line), "", appendEpochMillis);
+  }
+
+  /** Notes that a line that was refused before has been counted. */
+  void replayed(UsagePosition line, long appendEpochMillis) {
+    ids.remember(key(REPLAYED_LINE, line), "", appendEpochMillis);
+  }
+
+  /** What is known of a line that is said to have been refused; NEW when it is to be counted. */
+  NodeTrack.Verdict judgeReplayed(UsagePosition line, long appendEpochMillis) {
+    if (ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null) {
+      return NodeTrack.Verdict.SEEN;
+    }
+    NodeTrack.Verdict known = nodes.judge(line);
+    return known == NodeTrack.Verdict.SEEN && isRefused(line, appendEpochMillis)
+        ? NodeTrack.Verdict.NEW
+        : known;
   }
 
   /** Whether the line at a position of this partition was counted in an earlier record. */
   boolean isCounted(UsagePosition line, long appendEpochMillis) {
-    return nodes.holds(line) && ids.find(refusedKey(line), appendEpochMillis) == null;
+    return (nodes.judge(line) == NodeTrack.Verdict.SEEN && !isRefused(line, appendEpochMillis))
+        || ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null;
+  }
+
+  private boolean isRefused(UsagePosition line, long appendEpochMillis) {
+    return ids.find(key(REFUSED_LINE, line), appendEpochMillis) != null;
   }
 
   /** Whether the call of a settlement was settled before. */
@@ -68,10 +93,10 @@ final class SettledCalls {
     return packer.reset().integer(SETTLED_ID).text(call.client()).text(call.id()).toBytes();
   }
 
-  private byte[] refusedKey(UsagePosition line) {
+  private byte[] key(int kind, UsagePosition line) {
     return packer
         .reset()
-        .integer(REFUSED_LINE)
+        .integer(kind)
         .text(line.node())
         .integer(line.nodeEpoch())
         .integer(line.line())

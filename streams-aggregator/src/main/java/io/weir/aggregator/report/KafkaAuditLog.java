@@ -4,12 +4,15 @@ package io.weir.aggregator.report;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.Replay;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.ReplayCodec;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -86,12 +89,16 @@ final class KafkaAuditLog implements AuditLog {
   }
 
   private static @Nullable BatchHeader header(ConsumerRecord<byte[], byte[]> record) {
+    Function<String, byte @Nullable []> headers =
+        name -> {
+          Header header = record.headers().lastHeader(name);
+          return header == null ? null : header.value();
+        };
     try {
-      return BatchHeaderCodec.decode(
-          name -> {
-            Header header = record.headers().lastHeader(name);
-            return header == null ? null : header.value();
-          });
+      BatchHeader batch = BatchHeaderCodec.decode(headers);
+      Replay replay = ReplayCodec.decode(headers);
+      // a replay at the lines' own positions repeats, out of their order, what stands there
+      return replay == null || replay.hasOwnPositions(batch) ? batch : null;
     } catch (MalformedRecordException noBatch) {
       return null; // in quarantine as a whole, or a word about the cache
     }

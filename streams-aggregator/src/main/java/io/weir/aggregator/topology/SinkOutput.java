@@ -9,6 +9,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.Replay;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
@@ -17,10 +18,12 @@ import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.PartitionAccuracyCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.QuarantineHeaders;
 import io.weir.topics.wire.SettlementVerdictCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -33,18 +36,6 @@ import org.jspecify.annotations.Nullable;
  * safe for threads.
  */
 final class SinkOutput implements CountOutput {
-  /** Why the record or line was refused. */
-  static final String REASON_HEADER = "weir-reason";
-
-  /** Where it stood: topic-partition-offset. */
-  static final String SOURCE_HEADER = "weir-source";
-
-  /** The line's number from 1; absent when the whole record was refused. */
-  static final String LINE_HEADER = "weir-line";
-
-  /** Which part this is of how many, when the record was too large to be kept in one. */
-  static final String PART_HEADER = "weir-part";
-
   /** Room for the headers that are added to a refused record. */
   private static final int MAX_PART_BYTES = Topic.MAX_RECORD_BYTES / 2;
 
@@ -161,13 +152,13 @@ final class SinkOutput implements CountOutput {
     for (int part = 0; part < parts; part++) {
       Headers headers =
           kept(record.headers())
-              .add(REASON_HEADER, utf8(reason))
-              .add(SOURCE_HEADER, utf8(Topics.CALLS.name() + "-" + partition + "-" + takenOffset));
+              .add(QuarantineHeaders.REASON, utf8(reason))
+              .add(QuarantineHeaders.SOURCE, source());
       if (line > 0) {
-        headers.add(LINE_HEADER, utf8(Integer.toString(line)));
+        headers.add(QuarantineHeaders.LINE, utf8(Integer.toString(line)));
       }
       if (parts > 1) {
-        headers.add(PART_HEADER, utf8((part + 1) + "/" + parts));
+        headers.add(QuarantineHeaders.PART, utf8((part + 1) + "/" + parts));
       }
       int start = part * MAX_PART_BYTES;
       byte[] bytes =
@@ -177,6 +168,38 @@ final class SinkOutput implements CountOutput {
       forward(
           kept(record.key()), bytes, record.timestamp(), headers, ResourceNames.QUARANTINE_SINK);
     }
+  }
+
+  @Override
+  public void replayed(Replay replay, List<Integer> lines) {
+    Record<byte[], byte[]> record = taken;
+    if (record == null) {
+      throw new IllegalStateException("a replay without a record that is being taken");
+    }
+    Headers headers =
+        new RecordHeaders()
+            .add(QuarantineHeaders.REPLAYED, utf8(replay.partition() + "@" + replay.offset()))
+            .add(QuarantineHeaders.SOURCE, source());
+    String told = lines.isEmpty() ? QuarantineHeaders.WHOLE : ranges(lines);
+    forward(null, utf8(told), record.timestamp(), headers, ResourceNames.QUARANTINE_SINK);
+  }
+
+  private byte[] source() {
+    return utf8(Topics.CALLS.name() + "-" + partition + "-" + takenOffset);
+  }
+
+  /** Ascending numbers as {@code 3-7,9}. */
+  static String ranges(List<Integer> numbers) {
+    StringBuilder text = new StringBuilder();
+    for (int from = 0, to; from < numbers.size(); from = to + 1) {
+      to = from;
+      while (to + 1 < numbers.size() && numbers.get(to + 1) == numbers.get(to) + 1) {
+        to++;
+      }
+      text.append(text.isEmpty() ? "" : ",").append(numbers.get(from));
+      text.append(to > from ? "-" + numbers.get(to) : "");
+    }
+    return text.toString();
   }
 
   private static Headers typed(byte[] type) {

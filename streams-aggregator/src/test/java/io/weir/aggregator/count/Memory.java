@@ -9,6 +9,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.Replay;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
@@ -38,6 +39,10 @@ final class Memory implements CountOutput {
   final List<LedgerRow> ledger = new ArrayList<>();
   final Map<String, UsageState> states = new LinkedHashMap<>();
   final List<String> refusals = new ArrayList<>();
+
+  /** What was told to be counted after all: place, and lines. */
+  final List<String> replays = new ArrayList<>();
+
   final List<Correction> corrections = new ArrayList<>();
   final List<CacheRestored> restored = new ArrayList<>();
   final List<SettlementVerdict> verdicts = new ArrayList<>();
@@ -167,6 +172,11 @@ final class Memory implements CountOutput {
   @Override
   public void quarantine(byte[] value, int line, String reason) {
     refusals.add(line + ": " + reason);
+  }
+
+  @Override
+  public void replayed(Replay replay, List<Integer> lines) {
+    replays.add(replay.partition() + "@" + replay.offset() + " " + lines);
   }
 
   /** Ids that are never forgotten. */

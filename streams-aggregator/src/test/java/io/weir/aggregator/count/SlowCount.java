@@ -203,12 +203,25 @@ final class SlowCount {
       greatest = Math.max(greatest, believed);
       BatchHeader last = journal.get(journal.size() - 1).header();
       boolean departed =
-          last.departing() || last.nodeEpoch() < newestEpoch.getOrDefault(last.node(), 0L);
+          hasDeparted(journal) || last.nodeEpoch() < newestEpoch.getOrDefault(last.node(), 0L);
       if (!departed && believed >= holdUntil) {
         least = Math.min(least, believed);
       }
     }
     return least == Long.MAX_VALUE ? greatest : least;
+  }
+
+  /** What comes from before a goodbye, such as a retry, takes nothing of it back. */
+  private static boolean hasDeparted(List<Arrived> journal) {
+    boolean departed = false;
+    long greatest = 0;
+    for (Arrived one : journal) {
+      BatchHeader header = one.header();
+      departed =
+          header.isHeartbeat() ? header.departing() : departed && header.linesEnd() <= greatest;
+      greatest = Math.max(greatest, header.linesEnd());
+    }
+    return departed;
   }
 
   private static long promise(Arrived one) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.quarantine;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * What is in the quarantine: each line once, however often it was refused. Memory grows with the
+ * lines, some 500 bytes each; their bytes are not kept. Not safe for threads.
+ */
+public final class Quarantine {
+  private final String bootstrapServers;
+  private final Duration lateness;
+  private final long nowEpochMillis;
+  private final SortedMap<Source, Entry> entries = new TreeMap<>();
+  private Map<Integer, Long> ends = Map.of();
+
+  /** Told how much of what is read lies behind. */
+  public interface Progress {
+    void step(String what, long done, long total);
+  }
+
+  /**
+   * One of which nothing was read yet.
+   *
+   * @param lateness how old a call may be when it arrives, as the aggregators were told
+   */
+  public Quarantine(String bootstrapServers, Duration lateness, long nowEpochMillis) {
+    this.bootstrapServers = bootstrapServers;
+    this.lateness = lateness;
+    this.nowEpochMillis = nowEpochMillis;
+  }
+
+  /** Reads all that is there now; the entries in the order of their places. */
+  public SortedMap<Source, Entry> read(Progress progress) {
+    Set<Source> counted = new HashSet<>();
+    Visitor visitor = new Visitor(counted);
+    try (QuarantineReader reader = new QuarantineReader(bootstrapServers, visitor)) {
+      visitor.dissection = dissection(reader.partitions());
+      ends = reader.ends();
+      long size = reader.size();
+      reader.read(done -> progress.step("quarantine", done, size));
+    }
+    counted.forEach(source -> entries.computeIfPresent(source, (same, one) -> one.counted()));
+    return entries;
+  }
+
+  Dissection dissection(int partitions) {
+    return new Dissection(partitions, lateness.toMillis(), nowEpochMillis);
+  }
+
+  String bootstrapServers() {
+    return bootstrapServers;
+  }
+
+  /** Whether a refusal came after all was read. */
+  boolean isNewer(Refusal refusal) {
+    return refusal.offset() >= ends.getOrDefault(refusal.partition(), 0L);
+  }
+
+  private final class Visitor implements QuarantineReader.Visitor {
+    private final Set<Source> counted;
+    private Dissection dissection = dissection(1);
+
+    Visitor(Set<Source> counted) {
+      this.counted = counted;
+    }
+
+    @Override
+    public void refused(Refusal refusal) {
+      for (Candidate candidate : dissection.of(refusal)) {
+        Entry before = entries.get(candidate.source());
+        boolean isNewer =
+            before == null || before.refusedAtEpochMillis() <= refusal.refusedAtEpochMillis();
+        int refusals = before == null ? 1 : before.refusals() + 1;
+        if (isNewer) {
+          entries.put(candidate.source(), Entry.of(refusal, candidate, refusals));
+        }
+      }
+    }
+
+    @Override
+    public void counted(Source source) {
+      counted.add(source);
+    }
+  }
+}

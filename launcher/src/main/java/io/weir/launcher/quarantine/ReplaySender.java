@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.quarantine;
+
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.ReplayCodec;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends candidates as batches: lines that follow each other in one, up to what a node would seal.
+ * To be used by one thread.
+ */
+final class ReplaySender implements AutoCloseable {
+  private static final int MAX_LINES = 1_000;
+  private static final int MAX_BYTES = 512 * 1024;
+  private static final int REQUEST_OVERHEAD_BYTES = 64 * 1024;
+  private static final int DELIVERY_TIMEOUT_MILLIS = 60_000;
+  private static final int REQUEST_TIMEOUT_MILLIS = 20_000;
+
+  private final KafkaProducer<byte @Nullable [], byte[]> producer;
+  private final Map<Source, String> failures = new ConcurrentHashMap<>();
+  private final AtomicInteger acknowledged = new AtomicInteger();
+  private final List<Candidate> run = new ArrayList<>();
+  private int runBytes;
+
+  ReplaySender(String bootstrapServers) {
+    producer =
+        new KafkaProducer<>(
+            Map.of(
+                ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
+                bootstrapServers,
+                ProducerConfig.CLIENT_ID_CONFIG,
+                "weir-quarantine-replay",
+                ProducerConfig.ACKS_CONFIG,
+                "all",
+                ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG,
+                true,
+                ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
+                Topic.MAX_RECORD_BYTES + REQUEST_OVERHEAD_BYTES,
+                ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG,
+                DELIVERY_TIMEOUT_MILLIS,
+                ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG,
+                REQUEST_TIMEOUT_MILLIS),
+            new ByteArraySerializer(),
+            new ByteArraySerializer());
+  }
+
+  /** Sends a candidate, at the latest with the next {@link #flush}. */
+  void send(Candidate candidate, Refusal refusal) {
+    Candidate.Batch batch = candidate.batch();
+    if (batch == null) {
+      throw new IllegalArgumentException(candidate.source() + " stays: " + candidate.stays());
+    }
+    if (batch.replay().isWhole()) {
+      sendRun();
+      send(List.of(candidate), batch, batch.header(), refusal.value());
+      return;
+    }
+    if (!run.isEmpty() && !continues(run.get(run.size() - 1), candidate)) {
+      sendRun();
+    }
+    run.add(candidate);
+    runBytes += candidate.bytes().length + 1;
+  }
+
+  private boolean continues(Candidate last, Candidate next) {
+    Candidate.Batch before = last.batch();
+    Candidate.Batch behind = next.batch();
+    return before != null
+        && behind != null
+        && run.size() < MAX_LINES
+        && runBytes + next.bytes().length < MAX_BYTES
+        && before.partition() == behind.partition()
+        && last.source().partition() == next.source().partition()
+        && last.source().offset() == next.source().offset()
+        && last.source().line() + 1 == next.source().line()
+        && before.header().node().equals(behind.header().node())
+        && before.header().nodeEpoch() == behind.header().nodeEpoch()
+        && before.header().linesEnd() == behind.header().linesBefore();
+  }
+
+  private void sendRun() {
+    Candidate.Batch first = run.isEmpty() ? null : run.get(0).batch();
+    if (first == null) {
+      return;
+    }
+    ByteArrayOutputStream value = new ByteArrayOutputStream(runBytes);
+    for (Candidate line : run) {
+      value.writeBytes(line.bytes());
+      value.write('\n');
+    }
+    BatchHeader header = first.header();
+    BatchHeader all =
+        new BatchHeader(
+            header.node(),
+            header.nodeEpoch(),
+            header.batchSequence(),
+            run.size(),
+            header.lowWatermarkEpochMillis(),
+            header.linesBefore(),
+            header.departing());
+    send(List.copyOf(run), first, all, value.toByteArray());
+    run.clear();
+    runBytes = 0;
+  }
+
+  private void send(
+      List<Candidate> candidates, Candidate.Batch batch, BatchHeader header, byte[] value) {
+    ProducerRecord<byte @Nullable [], byte[]> record =
+        new ProducerRecord<>(Topics.CALLS.name(), batch.partition(), null, value);
+    BatchHeaderCodec.encode(header).forEach(record.headers()::add);
+    ReplayCodec.encode(batch.replay()).forEach(record.headers()::add);
+    var unused =
+        producer.send(
+            record,
+            (metadata, failure) -> {
+              if (failure == null) {
+                acknowledged.addAndGet(candidates.size());
+              } else {
+                candidates.forEach(one -> failures.put(one.source(), failure.toString()));
+              }
+            });
+  }
+
+  /** Sends what is left, and waits until Kafka has answered to everything. */
+  void flush() {
+    sendRun();
+    producer.flush();
+  }
+
+  /** Lines and records that Kafka has. */
+  int acknowledged() {
+    return acknowledged.get();
+  }
+
+  /** What Kafka did not take, and why. */
+  Map<Source, String> failures() {
+    return failures;
+  }
+
+  @Override
+  public void close() {
+    producer.close();
+  }
+}
