@@ -3,6 +3,7 @@ package io.weir.ingest.record;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +12,9 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
 
 final class RocksJournalIT extends JournalContract {
   @TempDir Path temp;
@@ -68,6 +72,53 @@ final class RocksJournalIT extends JournalContract {
     assertEquals(
         new Journal.Found(1, 2, seal.lowWatermarkEpochMillis(), 0, List.of(), List.of()),
         journal.found(0));
+  }
+
+  @Test
+  void startThatWasRefused_afterAPowerLoss_isNotTakenForACleanOne() throws Exception {
+    journal.begin(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
+    losePower();
+
+    journal = create();
+    assertTrue(journal.mayLackItsEnd());
+    reopen(); // the start was refused behind the opening: nobody was told what may be lacking
+
+    assertTrue(journal.mayLackItsEnd());
+    journal.begin(journal.identity().next(journal.identity().epoch() + 1, 0), List.of());
+    reopen();
+    assertFalse(journal.mayLackItsEnd(), "it was told, and closed in order");
+  }
+
+  @Test
+  void journalOfAKilledProcess_onTheSameStartOfTheMachine_lacksNothing() throws Exception {
+    journal.begin(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
+    journal.close();
+    write(db -> db.delete(JournalKeys.CLOSED));
+
+    journal = create();
+
+    assertFalse(journal.mayLackItsEnd());
+  }
+
+  /** As the folder is found when the machine went down with the journal open. */
+  private void losePower() throws Exception {
+    journal.close();
+    write(
+        db -> {
+          db.delete(JournalKeys.CLOSED);
+          db.put(JournalKeys.MACHINE, JournalKeys.machine(false, "another start"));
+        });
+  }
+
+  private interface Change {
+    void make(RocksDB db) throws RocksDBException;
+  }
+
+  private void write(Change change) throws RocksDBException {
+    try (Options options = new Options();
+        RocksDB db = RocksDB.open(options, temp.resolve("journal").toString())) {
+      change.make(db);
+    }
   }
 
   @Test

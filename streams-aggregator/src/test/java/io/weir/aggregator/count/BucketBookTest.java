@@ -402,6 +402,45 @@ final class BucketBookTest {
   }
 
   @Test
+  void timerThatIsMoved_leavesNoneBehind_andNoneOutlivesItsBucket() {
+    for (int client = 0; client < 100; client++) {
+      String bucket = "w1:{1:" + client + "}:5:burst";
+      Stamp late = new Stamp(EPOCH, 0, 90, (T + 90_000) * 1_000);
+      takeCalls(T, call(T, 90, new Charge(bucket, 90, LIMIT, late)));
+      // a gap is looked at as soon as the watermark has passed it: long before the bucket is full
+      Stamp gap = new Stamp(EPOCH, 0, 97, (T + 97_000) * 1_000);
+      takeCalls(T + 100, call(T + 100, 1, new Charge(bucket, 1, LIMIT, gap)));
+    }
+    assertEquals(200, memory.buckets.size(), "each bucket, and one timer of it");
+
+    promise(T + 60_000);
+    assertEquals(200, memory.buckets.size(), "looked at, and to be looked at again");
+    promise(T + 200_000);
+    promise(T + 300_000);
+
+    assertEquals(0, memory.buckets.size());
+  }
+
+  @Test
+  void correctionThatWaits_isTold_beforeTheWordRestored_alsoAfterARestart() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    memory.takeCacheLoss("g1", T + 50);
+    memory.tick();
+    take(T + 40, charge(EPOCH, 0, 5, 35, T + 35_000));
+    assertEquals(1, memory.corrections.size(), "the second waits for the first");
+
+    memory.restart();
+    memory.take(header(0, T + 51), new byte[0], T + 52);
+    memory.counter.restore(() -> false);
+    assertEquals(List.of(), memory.restored, "which corrections wait is not known again");
+    memory.tick();
+    memory.tick();
+
+    assertEquals(35, memory.corrections.get(1).chargedTokens());
+    assertEquals(1, memory.restored.size());
+  }
+
+  @Test
   void tenThousandBucketsThatWaitForAConfirmation_costARecordOfAnotherNothing() {
     for (int client = 0; client < 10_000; client++) {
       String bucket = "w1:{1:" + client + "}:5:burst";
