@@ -192,6 +192,11 @@ final class IngestMetrics {
         log,
         RecordStatistics::droppedCalls);
     counter(
+        "weir.log.faults",
+        "exceptions nothing expected, in the threads that record; these began anew",
+        log,
+        RecordStatistics::faults);
+    counter(
         "weir.log.found.calls",
         "calls an earlier process left in the journal",
         log,

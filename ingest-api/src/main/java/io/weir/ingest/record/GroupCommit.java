@@ -20,10 +20,10 @@ import org.slf4j.LoggerFactory;
  * combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010.)
  */
 final class GroupCommit {
-  /** Bounds one write, and with it how long the caller that makes it works for others. */
   private static final Append.Outcome UNFINISHED =
       new Append.NotKept(Reason.WRITE_FAILED, "the write did not end");
 
+  /** Bounds one write, and with it how long the caller that makes it works for others. */
   private static final int MAX_GROUP_LINES = 1_000;
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
@@ -44,6 +44,7 @@ final class GroupCommit {
   private final boolean waitForAcks;
   private final RecordStatistics statistics;
   private final EngineThreads threads;
+  private final EngineThreads.FaultHandler faults;
   private final LocalClock clock;
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
@@ -60,6 +61,7 @@ final class GroupCommit {
    *
    * @param waitForAcks true when callers wait for Kafka
    * @param threads woken when a lane has a full batch
+   * @param faults told of exceptions that nothing expected, when all callers have been told
    */
   GroupCommit(
       Journal journal,
@@ -69,6 +71,7 @@ final class GroupCommit {
       boolean waitForAcks,
       RecordStatistics statistics,
       EngineThreads threads,
+      EngineThreads.FaultHandler faults,
       LocalClock clock) {
     this.journal = journal;
     for (Lane lane : lanes) {
@@ -78,6 +81,7 @@ final class GroupCommit {
     this.waitForAcks = waitForAcks;
     this.statistics = statistics;
     this.threads = threads;
+    this.faults = faults;
     this.clock = clock;
   }
 
@@ -135,6 +139,17 @@ final class GroupCommit {
   }
 
   private void commitGroup() {
+    try {
+      writeGroup();
+    } catch (RuntimeException | Error fault) {
+      tell(UNFINISHED);
+      writeFailedNanos = clock.nowNanos();
+      writeFailure = "writing to the journal failed: " + fault;
+      faults.take("writing to the journal", fault);
+    }
+  }
+
+  private void writeGroup() {
     long bytes = 0;
     int lines = 0;
     while (lines < MAX_GROUP_LINES && bytes < MAX_GROUP_BYTES) {
@@ -148,8 +163,8 @@ final class GroupCommit {
         append.complete(
             new Append.NotKept(Reason.FULL, "the journal holds its " + maxHeldBytes + " bytes"));
       } else {
-        place(append);
         group.add(append);
+        place(append);
         bytes += append.bytes();
         lines += append.count();
       }
@@ -179,25 +194,27 @@ final class GroupCommit {
     for (LaneGroup lane : touched) {
       chunks.addAll(lane.chunks());
     }
-    // also when the journal fails in a way that nobody expects, nobody is told that it was kept
-    Append.Outcome outcome = UNFINISHED;
     try {
       journal.append(chunks);
-      outcome = Append.Kept.KEPT;
-      writeFailure = "";
-      statistics.appended(lines, bytes);
-      handOver();
     } catch (JournalException failure) {
-      outcome = new Append.NotKept(Reason.WRITE_FAILED, logged(failure));
-    } finally {
-      chunks.clear();
-      touched.forEach(LaneGroup::clear);
-      touched.clear();
-      for (Append append : group) {
-        append.complete(outcome);
-      }
-      group.clear();
+      tell(new Append.NotKept(Reason.WRITE_FAILED, logged(failure)));
+      return;
     }
+    writeFailure = "";
+    statistics.appended(lines, bytes);
+    handOver();
+    tell(Append.Kept.KEPT);
+  }
+
+  /** Tells all whose lines are in the group what came of it, and begins the next. */
+  private void tell(Append.Outcome outcome) {
+    chunks.clear();
+    touched.forEach(LaneGroup::clear);
+    touched.clear();
+    for (Append append : group) {
+      append.complete(outcome);
+    }
+    group.clear();
   }
 
   private void handOver() {

@@ -34,6 +34,7 @@ public final class KafkaCallLog implements CallLog {
   private final RecordConfig config;
   private final LocalClock localClock = LocalClock.ofSystem();
   private final Journal journal;
+  private final RecordFaults faults = new RecordFaults(localClock);
   private final RecordingEngine engine;
   private final RecordLoop loop;
 
@@ -116,7 +117,7 @@ public final class KafkaCallLog implements CallLog {
 
   @SuppressWarnings("ThreadPriorityCheck") // the yield is about speed only, docs/decisions/0003
   private EngineThreads threads() {
-    return new EngineThreads(KafkaCallLog::openBeside, () -> loop.wake(), Thread::yield);
+    return new EngineThreads(KafkaCallLog::openBeside, () -> loop.wake(), Thread::yield, faults);
   }
 
   private static void openBeside(Runnable opening) {
@@ -147,6 +148,9 @@ public final class KafkaCallLog implements CallLog {
     }
     if (!loop.failure().isEmpty()) {
       return new Health(false, loop.failure());
+    }
+    if (!faults.recent().isEmpty()) {
+      return new Health(false, faults.recent());
     }
     String writeFailure = engine.commit().writeFailure();
     if (!writeFailure.isEmpty()) {

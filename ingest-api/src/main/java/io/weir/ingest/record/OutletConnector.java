@@ -25,6 +25,7 @@ final class OutletConnector {
   private final Outlet.Factory factory;
   private final Executor opener;
   private final Runnable wakeLoop;
+  private final EngineThreads.FaultHandler faults;
   private final LocalClock clock;
   private @Nullable Outlet outlet;
   private @Nullable CompletableFuture<Outlet> opening;
@@ -38,10 +39,16 @@ final class OutletConnector {
    *
    * @param opener runs the opening of an outlet, which may take long
    */
-  OutletConnector(Outlet.Factory factory, Executor opener, Runnable wakeLoop, LocalClock clock) {
+  OutletConnector(
+      Outlet.Factory factory,
+      Executor opener,
+      Runnable wakeLoop,
+      EngineThreads.FaultHandler faults,
+      LocalClock clock) {
     this.factory = factory;
     this.opener = opener;
     this.wakeLoop = wakeLoop;
+    this.faults = faults;
     this.clock = clock;
     this.notBeforeNanos = clock.nowNanos();
     this.loggedNanos = notBeforeNanos - LOG_NANOS;
@@ -105,6 +112,9 @@ final class OutletConnector {
         LOG.error("kafka_refused detail=\"{}\"; nothing is sent until a restart", detail);
       } else {
         complain(String.valueOf(cause.getMessage()));
+        if (!(cause instanceof Outlet.UnavailableException)) {
+          faults.take("connecting to Kafka", cause);
+        }
       }
     }
   }

@@ -89,17 +89,22 @@ final class RecordSender {
     }
   }
 
+  /** Gives up the outlet with all that is under way; it is sent again by another. */
+  void startOver(String why) {
+    for (Lane lane : lanes) {
+      if (lane.isBatchUnderWay()) {
+        statistics.retried();
+      }
+      lane.batchUnderWay(false);
+      lane.heartbeatUnderWay(false);
+    }
+    underWayBytes = 0;
+    connector.replace(why);
+  }
+
   private void failed(Answer answer, Outlet.Failure failure) {
     if (failure.outletIsBroken()) {
-      connector.replace(failure.detail());
-      for (Lane lane : lanes) {
-        if (lane.isBatchUnderWay()) {
-          statistics.retried();
-        }
-        lane.batchUnderWay(false);
-        lane.heartbeatUnderWay(false);
-      }
-      underWayBytes = 0;
+      startOver(failure.detail());
       return;
     }
     connector.complain(failure.detail());

@@ -25,12 +25,22 @@ public final class RecordStatistics {
   private final LongAdder heartbeats = new LongAdder();
   private final LongAdder droppedCalls = new LongAdder();
   private final Map<Recorded.Reason, LongAdder> refusedCalls = new EnumMap<>(Recorded.Reason.class);
+  private final LongAdder faults = new LongAdder();
   private final AtomicLong heldLines = new AtomicLong();
   private final AtomicLong heldBytes = new AtomicLong();
   private final AtomicLongArray promises;
   private final AtomicLong foundLines = new AtomicLong();
   private volatile long oldestUnackedMillis;
   private volatile SealListener sealListener = (calls, bytes) -> {};
+
+  /** Exceptions that nothing expected; the parts concerned began anew. */
+  public long faults() {
+    return faults.sum();
+  }
+
+  void fault() {
+    faults.increment();
+  }
 
   /** Told of each batch. */
   public interface SealListener {

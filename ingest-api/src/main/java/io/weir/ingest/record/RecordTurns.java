@@ -31,12 +31,14 @@ final class RecordTurns {
   private final Sealer sealer;
   private final RecordSender sender;
   private final RecordStatistics statistics;
+  private final EngineThreads.FaultHandler faults;
   private final LocalClock clock;
   private final long tickNanos;
   private final long heartbeatNanos;
   private long nextHeartbeatNanos;
   private long nextTrimNanos;
   private long loggedNanos;
+  private boolean isSenderBroken;
   private boolean introducing;
   private boolean introduced;
 
@@ -47,6 +49,7 @@ final class RecordTurns {
       Sealer sealer,
       RecordSender sender,
       RecordStatistics statistics,
+      EngineThreads.FaultHandler faults,
       RecordConfig config,
       LocalClock clock) {
     this.journal = journal;
@@ -55,6 +58,7 @@ final class RecordTurns {
     this.sealer = sealer;
     this.sender = sender;
     this.statistics = statistics;
+    this.faults = faults;
     this.clock = clock;
     // looks twice in a linger, so that lines wait at most half as long again
     this.tickNanos = Math.min(config.linger().toNanos(), config.heartbeatInterval().toNanos()) / 2;
@@ -77,6 +81,10 @@ final class RecordTurns {
    */
   long turn(boolean draining) {
     try {
+      if (isSenderBroken) {
+        isSenderBroken = false;
+        sender.startOver("after a fault");
+      }
       sender.settle();
       sealer.seal(draining);
       sender.sendBatches();
@@ -98,6 +106,11 @@ final class RecordTurns {
       if (isTimeToLog()) {
         LOG.error("journal_failed detail=\"{}\"; it is tried again", broken.getMessage(), broken);
       }
+      return FAILURE_NANOS;
+    } catch (RuntimeException | Error fault) {
+      // what was under way may never be answered: it is given up, and sent again
+      isSenderBroken = true;
+      faults.take("the record loop", fault);
       return FAILURE_NANOS;
     }
   }

@@ -62,19 +62,25 @@ public final class RecordingEngine {
     this.watermark = new LowWatermark(decisionClock::nowEpochMillis);
     int partitions = journal.identity().partitions();
     this.statistics = new RecordStatistics(partitions);
+    EngineThreads.FaultHandler faults =
+        (part, fault) -> {
+          statistics.fault();
+          threads.faults().take(part, fault);
+        };
     BatchCutter cutter = new BatchCutter(config.maxBatchLines(), config.maxBatchBytes());
     Opening.begin(journal, cutter, clock);
     List<Lane> lanes = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
       lanes.add(lane(journal, partition, statistics, clock));
     }
-    this.connector = new OutletConnector(outlets, threads.opener(), threads.wake(), clock);
+    this.connector = new OutletConnector(outlets, threads.opener(), threads.wake(), faults, clock);
     Sealer sealer =
         new Sealer(journal, lanes, watermark, cutter, config.linger().toNanos(), statistics, clock);
     RecordSender sender =
         new RecordSender(journal, lanes, sealer, statistics, connector, threads.wake(), clock);
     this.turns =
-        new RecordTurns(journal, lanes, watermark, sealer, sender, statistics, config, clock);
+        new RecordTurns(
+            journal, lanes, watermark, sealer, sender, statistics, faults, config, clock);
     this.commit =
         new GroupCommit(
             journal,
@@ -84,6 +90,7 @@ public final class RecordingEngine {
             config.durability() == Durability.ACKED,
             statistics,
             threads,
+            faults,
             clock);
   }
 

@@ -8,6 +8,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class FailingJournal extends ForwardingJournal {
   volatile boolean failsToAppend;
   volatile boolean failsToSeal;
+
+  /** So many of the next writes of lines end in an exception that nothing expects. */
+  final AtomicInteger failsInAppend = new AtomicInteger();
+
+  /** The same of the writes of seals. */
+  final AtomicInteger failsInSeal = new AtomicInteger();
+
   private final AtomicInteger refusedSeals = new AtomicInteger();
 
   FailingJournal(Journal journal) {
@@ -19,6 +26,7 @@ final class FailingJournal extends ForwardingJournal {
     if (failsToAppend) {
       throw new JournalException("the journal cannot be written: no space left on device");
     }
+    mayFail(failsInAppend);
     super.append(chunks);
   }
 
@@ -28,7 +36,14 @@ final class FailingJournal extends ForwardingJournal {
       refusedSeals.incrementAndGet();
       throw new JournalException("the journal cannot be written: no space left on device");
     }
+    mayFail(failsInSeal);
     super.seal(seals);
+  }
+
+  private static void mayFail(AtomicInteger faults) {
+    if (faults.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+      throw new IllegalStateException("nothing expected this");
+    }
   }
 
   /** How often it could not seal. */

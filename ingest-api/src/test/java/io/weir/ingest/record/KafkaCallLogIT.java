@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -80,6 +81,41 @@ final class KafkaCallLogIT {
 
   private static long lines(List<CallsTopicReader.Batch> batches) {
     return batches.stream().mapToLong(batch -> batch.header().count()).sum();
+  }
+
+  @Test
+  void record_journalAndClientThrowWhatNothingExpects_eachCallIsInKafka_atItsOnePlace()
+      throws Exception {
+    RecordConfig config = config().build();
+    FailingJournal journal =
+        new FailingJournal(
+            RocksJournal.open(
+                config.journalFolder(), false, () -> new JournalIdentity("n1", 1, PARTITIONS)));
+    AtomicInteger throwing = new AtomicInteger();
+    try (KafkaCallLog log =
+        new KafkaCallLog(
+            config,
+            DecisionClock.ofSystem(),
+            journal,
+            () -> new ThrowingOutlet(KafkaOutlet.open(config, PARTITIONS), throwing))) {
+      record(log, "a", 20);
+      throwing.set(3);
+      journal.failsInSeal.set(2);
+      record(log, "b", 20);
+      Await.until("Kafka has all", () -> log.statistics().ackedLines() == 40);
+      assertTrue(log.statistics().faults() >= 2);
+      assertFalse(log.check().ok());
+    }
+    Map<String, String> places = new HashMap<>();
+    for (CallsTopicReader.Batch batch : read()) {
+      long position = batch.header().linesBefore();
+      for (String line : batch.lines()) {
+        String place = batch.partition() + ":" + batch.header().nodeEpoch() + ":" + ++position;
+        String before = places.put(place, line);
+        assertTrue(before == null || before.equals(line), place);
+      }
+    }
+    assertEquals(40, places.size());
   }
 
   /** Without a failure of the producer no batch is there twice, so the numbers just count up. */
