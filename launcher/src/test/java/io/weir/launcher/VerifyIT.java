@@ -10,6 +10,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsagePosition;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;
@@ -133,6 +134,34 @@ final class VerifyIT {
     topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
+  }
+
+  /** Line 6 was refused, line 9 stands in the same record, there is no line 99. */
+  @Test
+  void settlementsThatNameALineThatWasNotCounted_areRefused() throws Exception {
+    topics.batch(settlesOwn(6), settlesOwn(9), settlesOwn(99));
+    for (int line = 1; line <= 3; line++) {
+      topics.quarantine(topics.calls.get(4), line);
+    }
+    topics.counters = new long[] {10, 4, 1, 5};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertExit(0);
+  }
+
+  @Test
+  void settlementThatNamesItsCall_andIsRefused_isFound() throws Exception {
+    topics.batch(settlesOwn(3));
+    topics.quarantine(topics.calls.get(4), 1);
+    topics.counters = new long[] {8, 4, 1, 3};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("recount says quantity");
+  }
+
+  private CallEvent settlesOwn(long line) {
+    UsagePosition named = new UsagePosition(partition, "n", topics.start, line);
+    return topics.own.settledAt(new Settlement(1, topics.now, named));
   }
 
   @Test

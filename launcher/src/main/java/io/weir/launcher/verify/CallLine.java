@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.verify;
 
+import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param idFromCaller whether the caller chose the id
  * @param withoutCache whether it was let through without Redis
  * @param actualCost of a settlement; null when the line is the call itself
+ * @param settledCall where the call stands that a settlement is of; null when it does not say so
  */
 record CallLine(
     String id,
@@ -20,7 +22,8 @@ record CallLine(
     boolean allowed,
     boolean withoutCache,
     long decidedAtEpochMillis,
-    @Nullable Long actualCost) {
+    @Nullable Long actualCost,
+    @Nullable UsagePosition settledCall) {
   /** 2^53 − 1, the greatest number in a record and of a quantity. */
   static final long MAX_NUMBER = (1L << 53) - 1;
 

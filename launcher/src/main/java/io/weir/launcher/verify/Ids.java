@@ -32,16 +32,19 @@ final class Ids {
     }
   }
 
-  /** Remembers a line's id; whether it was known. */
-  boolean isRepeated(CallLine line, long atEpochMillis) {
+  /** Whether a line's id is remembered. */
+  boolean isKnown(CallLine line, long atEpochMillis) {
+    byte[] known = scratch.get(key(line));
+    return known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= latenessMillis;
+  }
+
+  void remember(CallLine line, long atEpochMillis) {
+    scratch.put(key(line), ByteBuffer.allocate(Long.BYTES).putLong(atEpochMillis).array());
+  }
+
+  private byte[] key(CallLine line) {
     byte[] hash = line.isSettlement() ? hash(line.client(), line.id()) : callHash(line);
-    byte[] key = Scratch.key(Scratch.ID, ID_BYTES).put(hash, 0, ID_BYTES).array();
-    byte[] known = scratch.get(key);
-    if (known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= latenessMillis) {
-      return true;
-    }
-    scratch.put(key, ByteBuffer.allocate(Long.BYTES).putLong(atEpochMillis).array());
-    return false;
+    return Scratch.key(Scratch.ID, ID_BYTES).put(hash, 0, ID_BYTES).array();
   }
 
   /** 64 bits that name a call, and its settlement alike: client, id, endpoint, meter, cost. */

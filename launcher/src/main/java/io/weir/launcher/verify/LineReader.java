@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.weir.topics.model.TokenBucketLimit;
+import io.weir.topics.model.UsagePosition;
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
@@ -65,6 +66,7 @@ final class LineReader {
     long decidedAt = -1;
     Long actualCost = null;
     Long settledAt = null;
+    UsagePosition settledCall = null;
     String name;
     while ((name = json.nextFieldName()) != null) {
       json.nextToken();
@@ -83,6 +85,10 @@ final class LineReader {
         case "id_from_caller" -> idFromCaller = bool(json);
         case "actual_cost" -> actualCost = integer(json);
         case "settled_at_ms" -> settledAt = integer(json);
+        case "call_position" -> {
+          settledCall = UsagePosition.parse(text(json));
+          require(settledCall != null, "call_position names no line");
+        }
         default -> json.skipChildren();
       }
     }
@@ -95,6 +101,7 @@ final class LineReader {
     requireRange("policies_version", version, 0, CallLine.MAX_NUMBER);
     requireRange("decided_at_ms", decidedAt, 0, MAX_EPOCH_MILLIS);
     require((actualCost == null) == (settledAt == null), "half a settlement");
+    require(settledCall == null || actualCost != null, "half a settlement");
     if (actualCost != null && settledAt != null) {
       requireRange("actual_cost", actualCost, 0, CallLine.MAX_NUMBER);
       requireRange("settled_at_ms", settledAt, 0, MAX_EPOCH_MILLIS);
@@ -110,7 +117,8 @@ final class LineReader {
         allowed,
         WITHOUT_CACHE.contains(decidedBy),
         decidedAt,
-        actualCost);
+        actualCost,
+        settledCall);
   }
 
   private void charges(JsonParser json) throws IOException, UnreadableException {

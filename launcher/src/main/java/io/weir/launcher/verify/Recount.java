@@ -2,6 +2,7 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
@@ -308,14 +309,14 @@ final class Recount implements AutoCloseable {
         keep(record, batch, position, unkept);
         unkept = 0;
         if (isAnother(record, batch, position, line, checksum)) {
-          addLine(part, record, value, line, start, end - start);
+          addLine(part, record, batch, value, line, start, end - start);
         } else {
           part.duplicate++;
         }
       } else {
         lacking++;
         checksums[unkept++] = checksum;
-        addLine(part, record, value, line, start, end - start);
+        addLine(part, record, batch, value, line, start, end - start);
       }
       start = end + 1;
     }
@@ -361,6 +362,7 @@ final class Recount implements AutoCloseable {
   private boolean addLine(
       Part part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Batch batch,
       byte[] value,
       int lineNumber,
       int start,
@@ -380,15 +382,28 @@ final class Recount implements AutoCloseable {
               line.endpoint(),
               at - Math.floorMod(at, windowMillis),
               record.partition());
+      UsagePosition settledCall = line.settledCall();
+      require(
+          settledCall == null || isCounted(part, record.partition(), settledCall),
+          "the call that it settles was not counted");
       Account account = accounts.of(slot);
+      long believed = part.broker.believedEpochMillis();
+      boolean hasId = line.idFromCaller() || line.isSettlement();
+      boolean repeated = hasId && ids.isKnown(line, believed);
+      if (repeated && line.isSettlement()) {
+        part.duplicate++;
+        return true;
+      }
       long units = line.units();
       require(
           units == 0 || Math.abs(account.counted.quantity + units) <= CallLine.MAX_NUMBER,
           "the quantity would pass 2^53 − 1");
-      if ((line.idFromCaller() || line.isSettlement())
-          && ids.isRepeated(line, part.broker.believedEpochMillis())) {
+      if (repeated) {
         part.duplicate++;
         return true;
+      }
+      if (hasId) {
+        ids.remember(line, believed);
       }
       part.counted++;
       count(account.counted, line);
@@ -398,9 +413,22 @@ final class Recount implements AutoCloseable {
       part.refused++;
       replays.refused(
           record.partition(), record.offset(), lineNumber, seen.checksum(value, start, length));
+      seen.refuse(
+          new UsagePosition(
+              record.partition(), batch.node(), batch.epoch(), batch.linesBefore() + lineNumber));
       quarantine.refused(record, lineNumber, start, length, String.valueOf(refused.getMessage()));
       return false;
     }
+  }
+
+  /** Whether a line was read in an earlier record of the partition, and was not refused. */
+  private boolean isCounted(Part part, int partition, UsagePosition line) {
+    Journal journal =
+        part.journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
+    boolean mayHaveExpired = journal == null && part.beginsMidway;
+    return line.partition() == partition
+        && (mayHaveExpired || (journal != null && journal.has(line.line())))
+        && !seen.isRefused(line);
   }
 
   private static void count(Tally tally, CallLine line) {

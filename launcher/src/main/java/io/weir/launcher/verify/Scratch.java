@@ -39,6 +39,9 @@ final class Scratch implements AutoCloseable {
   /** Of the checksums of lines, by journal and position. */
   static final byte LINES = 'l';
 
+  /** Of positions whose line was refused. */
+  static final byte REFUSED = 'x';
+
   /** Of callers' ids. */
   static final byte ID = 'i';
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.verify;
 
+import io.weir.topics.model.UsagePosition;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -57,6 +58,20 @@ final class SeenLines {
     long offset = value.getLong();
     int known = value.getInt(PLACE_BYTES + Math.toIntExact(position - first) * Integer.BYTES);
     return known == checksum ? -1 : offset;
+  }
+
+  /** Remembers that a line was refused: it is no call that could be settled. */
+  void refuse(UsagePosition line) {
+    scratch.put(refusedKey(line), new byte[0]);
+  }
+
+  boolean isRefused(UsagePosition line) {
+    return scratch.get(refusedKey(line)) != null;
+  }
+
+  private static byte[] refusedKey(UsagePosition line) {
+    byte[] place = line.toString().getBytes(StandardCharsets.UTF_8);
+    return Scratch.key(Scratch.REFUSED, place.length).put(place).array();
   }
 
   private void find(int partition, Batch batch, long position) {
