@@ -209,7 +209,7 @@ final class Recount implements AutoCloseable {
       int sourceLine = replayed.firstLine() + line - 1;
       part.received++;
       if (mayBeTaken(part, record, replayed, sourceLine)) {
-        if (addLine(part, record, value, line, start, end - start)) {
+        if (addLine(part, record, batch, value, line, start, end - start)) {
           takeReplayed(record, replayed, sourceLine, seen.checksum(value, start, end - start));
         }
       } else if (!isSettlementOfLaterCall(
