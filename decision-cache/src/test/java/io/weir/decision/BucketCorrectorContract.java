@@ -13,7 +13,6 @@ import io.weir.decision.correction.BucketCorrector.Outcome;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.Correction;
-import io.weir.topics.model.LimitChange;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
@@ -152,18 +151,20 @@ public abstract class BucketCorrectorContract {
     assertTrue(reply.resetMicros() > 19 * HOUR_MICROS);
   }
 
-  /** Of 1,000 tokens 900 were used; the limit is lowered to 10, of which one is taken. */
   @Test
-  void apply_carriedOverFromALimitThatWasLowered_takesOnlyWhatWasChargedSince() throws Exception {
-    TokenBucketLimit large = new TokenBucketLimit(1_000, 1, HOUR_MICROS);
-    BucketReply before = take(large, 900);
-    assertEquals(9, take(HOURLY, 1).remainingTokens());
+  void apply_takesOnly_takesAndGivesNothing() throws Exception {
+    BucketReply stamp = take(HOURLY, 5);
 
-    Correction old = of(large, before.epoch(), 1, 900, 900);
-    LimitChange change = new LimitChange(large, HOURLY, nowEpochMicros());
-    Outcome outcome = apply(old.withLimit(HOURLY, change.fullAtMicros(old.fullAtEpochMicros())));
-    assertEquals(new Outcome(Kind.APPLIED, 0, false), outcome);
-    assertEquals(8, take(HOURLY, 1).remainingTokens());
+    Correction less = of(HOURLY, stamp.epoch(), 1, 5, 2);
+    assertEquals(new Outcome(Kind.APPLIED, 0, false), applyTakingOnly(less));
+    assertEquals(4, take(HOURLY, 1).remainingTokens());
+    Correction more = of(HOURLY, stamp.epoch(), 2, 6, 9);
+    assertEquals(-2, applyTakingOnly(more).changeTokens());
+    assertEquals(0, take(HOURLY, 1).remainingTokens());
+  }
+
+  private Outcome applyTakingOnly(Correction correction) throws CacheUnavailableException {
+    return corrector().apply(List.of(new Bounded(correction, CAPACITY_TOKENS, true))).get(0);
   }
 
   /** Found by {@code ./weir sim}, seed 2632. */

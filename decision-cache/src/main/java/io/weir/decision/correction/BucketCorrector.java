@@ -40,8 +40,15 @@ public interface BucketCorrector extends AutoCloseable {
    *
    * @param correction what to apply
    * @param debtCapTokens 0 to 2^53 − 1
+   * @param takesOnly whether it gives a bucket nothing: it was carried over from another limit, and
+   *     so is a bound only
    */
-  record Bounded(Correction correction, long debtCapTokens) {}
+  record Bounded(Correction correction, long debtCapTokens, boolean takesOnly) {
+    /** A correction that may take and give. */
+    public Bounded(Correction correction, long debtCapTokens) {
+      this(correction, debtCapTokens, false);
+    }
+  }
 
   /**
    * What became of a correction.

@@ -92,7 +92,7 @@ public final class CorrectionRule {
     long chargedUnits = product(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
     long highUnits = Math.max(0, missingUnits(correction, nowEpochMicros) + chargedUnits);
     long lowUnits = Math.max(0, highUnits - refilledUnits(correction, nowEpochMicros));
-    if (isBehind && mayMissStamps(correction)) {
+    if (bounded.takesOnly() || (isBehind && mayMissStamps(correction))) {
       highUnits = TokenBucketLimit.EXACT_BELOW;
     }
     long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);

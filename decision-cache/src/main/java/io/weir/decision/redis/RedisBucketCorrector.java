@@ -18,7 +18,7 @@ import java.util.List;
  * at most for each answer; the server's clock decides.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
-  private static final int NUMBERS_BYTES = 5 * Long.BYTES;
+  private static final int NUMBERS_BYTES = 6 * Long.BYTES;
   private static final int OUTCOME_BYTES = 1 + 1 + Long.BYTES;
   private static final Kind[] KINDS = {
     Kind.APPLIED, Kind.CREATED, Kind.STALE, Kind.FULL, Kind.CORRUPT
@@ -77,6 +77,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
         .putLong(CorrectionRule.bounded(correction.version()))
         .putLong(CorrectionRule.bounded(correction.chargedTokens()))
         .putLong(CorrectionRule.truth(correction))
+        .putLong(bounded.takesOnly() ? 1 : 0)
         .array();
   }
 

@@ -2,18 +2,18 @@
 -- Sets buckets right, each correction at most once, in order. Mirrors CorrectionRule.apply (decision
 -- record 0005). Stands behind bucket.lua.
 -- KEYS[n]  bucket of correction n.
--- ARGV[n]  correction n, little-endian, 9 i64: the bucket's limit (4), debt cap in tokens (>= 0), epoch,
+-- ARGV[n]  correction n, little-endian, 10 i64: the bucket's limit (4), debt cap in tokens (>= 0), epoch,
 --          version (>= 1), charged tokens (>= 0), truth (when the bucket is full, microseconds since 1970;
---          for a quota the tokens used), all at most 2^53 - 1.
+--          for a quota the tokens used), all at most 2^53 - 1; whether it only takes (0, 1).
 -- Reply    one string, little-endian; a correction: kind u8 (0 applied, 1 created, 2 stale, 3 full,
 --          4 corrupt), clamped u8 (0, 1), change in tokens i64, toward zero.
 -- Complexity: O(corrections). A stored value that is not ours stays as it is.
-local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8', '<BBi8'
+local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8', '<BBi8'
 local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
 
 local function product(one, other) return min(one * other, EXACT) end
 
-local function correct(view, debt_cap, epoch, version, charged, truth)
+local function correct(view, debt_cap, epoch, version, charged, truth, takes_only)
   refill(view)
   local quota, gone, younger = view.per_tick == 0, view.epoch == 0, view.epoch > epoch
   if epoch < view.corrected or epoch == view.corrected and version <= view.version
@@ -28,7 +28,7 @@ local function correct(view, debt_cap, epoch, version, charged, truth)
   -- what is lacking lies between: the charges since were made at some time after the records, until now
   local low, own = max(high - refilled, 0), view.capacity - view.units
   -- no charge of the cache is known: what looks gone back may be a life whose stamps are on their way
-  if behind and charged == 0 and not quota then high = EXACT end
+  if takes_only == 1 or behind and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
   -- a bucket that is deeper in debt already, by a limit that was lowered, is given nothing
   local most = min(max(view.capacity + debt_cap * view.per_token, own), EXACT - 1)
@@ -43,11 +43,12 @@ end
 
 local replies = {}
 for n = 1, #KEYS do
-  local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth = unpack(CORRECTION, ARGV[n])
+  local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth, takes_only =
+    unpack(CORRECTION, ARGV[n])
   local view = load(KEYS[n], 1, tick, per_tick, per_token, capacity)
   local kind, clamped, change = CORRUPT, 0, 0
   if view then
-    kind, clamped, change = correct(view, debt_cap, epoch, version, charged, truth)
+    kind, clamped, change = correct(view, debt_cap, epoch, version, charged, truth, takes_only)
   end
   replies[n] = pack(REPLY, kind, clamped, change)
 end

@@ -7,6 +7,7 @@ import io.weir.topics.model.Correction;
 import io.weir.topics.model.LimitChange;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.Stamp;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.HashMap;
 import java.util.Map;
@@ -50,34 +51,34 @@ public final class LimitsInForce {
       known = current;
     }
     Policy policy = byPart.get(part);
-    return policy == null
-        ? new Bounded(correction, correction.limit().capacityTokens())
-        : new Bounded(underLimitOf(policy, correction, nowEpochMillis), policy.debtCapTokens());
-  }
-
-  /**
-   * What is left of a bucket is carried over. Whether it was refilled at the old or at the new
-   * speed since the correction was computed is not known: the slower one is taken.
-   */
-  private static Correction underLimitOf(
-      Policy policy, Correction correction, long nowEpochMillis) {
+    if (policy == null) {
+      return new Bounded(correction, correction.limit().capacityTokens());
+    }
     if (correction.limit() instanceof TokenBucketLimit then
         && policy.limit() instanceof TokenBucketLimit now
         && !now.equals(then)) {
-      long computed = correction.asOfEpochMillis();
-      long fullAt = correction.fullAtEpochMicros();
-      return correction.withLimit(
-          now,
-          Math.max(
-              fullAt(then, now, computed, fullAt),
-              fullAt(then, now, Math.max(computed, nowEpochMillis), fullAt)));
+      Correction carriedOver = carriedOver(correction, then, now, nowEpochMillis);
+      return new Bounded(carriedOver, policy.debtCapTokens(), true);
     }
-    return correction;
+    return new Bounded(correction, policy.debtCapTokens());
   }
 
-  private static long fullAt(
-      TokenBucketLimit then, TokenBucketLimit now, long atMillis, long fullAtMicros) {
-    return new LimitChange(then, now, atMillis * MICROS_PER_MILLI).fullAtMicros(fullAtMicros);
+  /**
+   * What is missing, less what a lower capacity has cut off. Whether the bucket has been used under
+   * the new limit yet is not known: one that was full has begun full, another has what was left. So
+   * this is the least that is missing, and nothing may be given by it.
+   */
+  private static Correction carriedOver(
+      Correction correction, TokenBucketLimit then, TokenBucketLimit now, long nowEpochMillis) {
+    long fullAt = correction.fullAtEpochMicros();
+    long nowMicros = nowEpochMillis * MICROS_PER_MILLI;
+    long cutOff = Math.max(0, then.capacityTokens() - now.capacityTokens());
+    double missing = LimitChange.tokens(then, fullAt - nowMicros) - cutOff;
+    return correction.withLimit(
+        now,
+        missing <= 0
+            ? Math.min(fullAt, nowMicros)
+            : Math.min(nowMicros + LimitChange.micros(now, missing), Stamp.MAX_FULL_AT_MICROS));
   }
 
   private static Map<String, Policy> byPart(PolicySet policies) {

@@ -2,9 +2,10 @@
 package io.weir.ingest.correct;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.ColdCacheMode;
 import io.weir.topics.model.Correction;
@@ -22,6 +23,8 @@ import org.junit.jupiter.api.Test;
 /** Which debt cap a correction gets, and which limit. */
 final class LimitsInForceTest {
   private static final long HOUR_MICROS = 3_600_000_000L;
+  private static final TokenBucketLimit LARGE = new TokenBucketLimit(1_000, 1, HOUR_MICROS);
+  private static final TokenBucketLimit SMALL = new TokenBucketLimit(10, 1, HOUR_MICROS);
   private static final String LONG_NAME = "n".repeat(65);
 
   private final AtomicReference<PolicySet> policies =
@@ -60,35 +63,62 @@ final class LimitsInForceTest {
   }
 
   @Test
-  void bound_limitHasChanged_carriesOverWhatIsLeft() {
-    TokenBucketLimit large = new TokenBucketLimit(1_000, 1, HOUR_MICROS);
-    TokenBucketLimit small = new TokenBucketLimit(10, 1, HOUR_MICROS);
-    String bucket = BucketKeys.ofClient("burst", "c");
-    Correction old =
-        new Correction(bucket, large, 1, 1, 0, 900 * HOUR_MICROS, 0, 0, Correction.Cause.GAP, 0, 0);
-    policies.set(new PolicySet(3, List.of(policy("burst", 7, small))));
+  void bound_limitWasLowered_takesWhatIsMissingLessWhatWasCutOff() {
+    policies.set(new PolicySet(3, List.of(policy("burst", 7, SMALL))));
 
-    Correction lowered = limits.bound(old, 0).correction();
-    assertEquals(small, lowered.limit());
-    assertEquals(0, lowered.fullAtEpochMicros());
+    Bounded cut = limits.bound(missing(900, LARGE), 0);
+    assertEquals(SMALL, cut.correction().limit());
+    assertEquals(0, cut.correction().fullAtEpochMicros());
+    assertTrue(cut.takesOnly());
+    assertEquals(
+        5 * HOUR_MICROS, limits.bound(missing(995, LARGE), 0).correction().fullAtEpochMicros());
+  }
 
-    policies.set(new PolicySet(4, List.of(policy("burst", 7, large))));
-    assertEquals(990 * HOUR_MICROS, limits.bound(lowered, 0).correction().fullAtEpochMicros());
-    assertSame(old, limits.bound(old, 0).correction());
+  /** Found by {@code ./weir sim}, seed 14703: a full bucket has begun full under the new limit. */
+  @Test
+  void bound_limitWasRaised_takesWhatIsMissing_andGivesNothing() {
+    policies.set(new PolicySet(3, List.of(policy("burst", 7, LARGE))));
+
+    Bounded raised = limits.bound(missing(3, SMALL), 0);
+    assertEquals(LARGE, raised.correction().limit());
+    assertEquals(3 * HOUR_MICROS, raised.correction().fullAtEpochMicros());
+    assertTrue(raised.takesOnly());
   }
 
   @Test
-  void bound_limitHasChanged_refillsAtTheSlowerSpeedSinceItWasComputed() {
-    TokenBucketLimit slow = new TokenBucketLimit(10, 1, HOUR_MICROS);
-    TokenBucketLimit fast = new TokenBucketLimit(10, 2, HOUR_MICROS);
+  void bound_limitInForce_isAppliedAsItIs() {
+    policies.set(new PolicySet(3, List.of(policy("burst", 7, LARGE))));
+    Correction correction = missing(3, LARGE);
+
+    assertEquals(new Bounded(correction, 7, false), limits.bound(correction, 0));
+  }
+
+  /** Found by {@code ./weir sim}, seed 12248. */
+  @Test
+  void bound_computedByABrokersClockThatIsAhead_isFullWhenItWas() {
+    TokenBucketLimit large = new TokenBucketLimit(26, 6, 1_000_000);
+    TokenBucketLimit small = new TokenBucketLimit(20, 6, 700_000);
     String bucket = BucketKeys.ofClient("burst", "c");
     Correction old =
-        new Correction(bucket, slow, 1, 1, 0, 8 * HOUR_MICROS, 0, 0, Correction.Cause.GAP, 0, 0);
-    policies.set(new PolicySet(3, List.of(policy("burst", 7, fast))));
+        new Correction(bucket, large, 1, 1, 0, 5_000_000, 0, 0, Correction.Cause.GAP, 0, 150_000);
+    policies.set(new PolicySet(3, List.of(policy("burst", 7, small))));
 
-    // two are left, and another one after an hour: seven are missing then, which take 3.5 hours
-    Correction later = limits.bound(old, HOUR_MICROS / 1_000).correction();
-    assertEquals(9 * HOUR_MICROS / 2, later.fullAtEpochMicros());
+    assertTrue(limits.bound(old, 20_000).correction().fullAtEpochMicros() <= 20_000_000);
+  }
+
+  private static Correction missing(long tokens, TokenBucketLimit limit) {
+    return new Correction(
+        BucketKeys.ofClient("burst", "c"),
+        limit,
+        1,
+        1,
+        0,
+        tokens * HOUR_MICROS,
+        0,
+        0,
+        Correction.Cause.GAP,
+        0,
+        0);
   }
 
   private long cap(Correction correction) {

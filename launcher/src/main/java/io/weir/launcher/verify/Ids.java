@@ -19,12 +19,12 @@ final class Ids {
   private static final char DENIED = 'd';
 
   private final Scratch scratch;
-  private final long latenessMillis;
+  private final long keptMillis;
   private final MessageDigest sha256;
 
   Ids(Scratch scratch, long latenessMillis) {
     this.scratch = scratch;
-    this.latenessMillis = latenessMillis;
+    this.keptMillis = latenessMillis + BrokerTime.MAX_AHEAD_MILLIS;
     try {
       this.sha256 = MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException impossible) {
@@ -35,7 +35,7 @@ final class Ids {
   /** Whether a line's id is remembered. */
   boolean isKnown(CallLine line, long atEpochMillis) {
     byte[] known = scratch.get(key(line));
-    return known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= latenessMillis;
+    return known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= keptMillis;
   }
 
   void remember(CallLine line, long atEpochMillis) {

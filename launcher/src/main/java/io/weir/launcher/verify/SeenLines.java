@@ -49,12 +49,15 @@ final class SeenLines {
 
   /**
    * The offset of the record whose line has a position already, if that line is another one; −1
-   * when it is the same.
+   * when it is the same, or stood before the first record that the log holds.
    */
   long otherAt(int partition, Batch batch, long position, int checksum) {
     find(partition, batch, position);
     ByteBuffer value = ByteBuffer.wrap(found);
-    long first = value.getLong();
+    long first = foundKey == null ? Long.MAX_VALUE : value.getLong();
+    if (position < first) {
+      return -1;
+    }
     long offset = value.getLong();
     int known = value.getInt(PLACE_BYTES + Math.toIntExact(position - first) * Integer.BYTES);
     return known == checksum ? -1 : offset;
@@ -94,9 +97,6 @@ final class SeenLines {
           found = value;
           return false;
         });
-    if (foundKey == null) {
-      throw new IllegalStateException("no line is kept at position " + position);
-    }
   }
 
   private static byte[] key(int partition, Batch batch, long position) {

@@ -135,22 +135,22 @@ final class BucketTrack {
 
   /**
    * Follows a changed limit, if the record that has it is not older than the newest one, as the
-   * cache does ({@link LimitChange}). A bucket that was full and is made anew is full. Of a quota
-   * the tokens used are known, which no limit changes: the cache is told them.
+   * cache does ({@link LimitChange}). A call that the cache did not decide has changed nothing
+   * there, and so its limit is followed only while the cache has said nothing of the bucket. A
+   * bucket that was full and is made anew is full. Of a quota the tokens used are known, which no
+   * limit changes.
    *
    * @param stamp of the record; null when the cache did not decide
    */
   void follow(BucketLimit changed, @Nullable Stamp stamp, long atMillis) {
     long at = atMillis * MICROS_PER_MILLI;
-    long epoch = stamp == null ? line.epoch : stamp.epoch();
-    boolean isNewer = epoch == line.epoch ? at >= line.stampedAtMicros : epoch > line.epoch;
-    if (changed.equals(limit) || !isNewer) {
+    if (changed.equals(limit) || !isToBeFollowed(stamp, at)) {
       return;
     }
     BucketLimit before = limit;
     limit = changed;
     if (before instanceof TokenBucketLimit then && changed instanceof TokenBucketLimit now) {
-      boolean isMadeAnew = stamp == null || epoch > line.epoch;
+      boolean isMadeAnew = stamp == null || stamp.epoch() > line.epoch;
       LimitChange change = new LimitChange(then, now, chargedAtMicros);
       gapCheck.followHeadroom(change);
       if (!isMadeAnew || trueFullAtMicros > at) {
@@ -160,10 +160,18 @@ final class BucketTrack {
       if (!isMadeAnew || cacheFullAtMicros > at) {
         cacheFullAtMicros = change.fullAtMicros(cacheFullAtMicros);
       }
-    } else {
-      // what a debt cap has cut off under the old limit counts against the new one
+    } else if (changed.capacityTokens() > before.capacityTokens()
+        && totalTokens > before.capacityTokens()) {
+      // what a debt cap may have cut off under the old limit counts against the new one
       disturb(Cause.RESTORE, 0, atMillis);
     }
+  }
+
+  private boolean isToBeFollowed(@Nullable Stamp stamp, long at) {
+    if (stamp == null) {
+      return line.chargedTokens == 0 && line.exactTokens == 0 && at >= chargedAtMicros;
+    }
+    return stamp.epoch() == line.epoch ? at >= line.stampedAtMicros : stamp.epoch() > line.epoch;
   }
 
   /** Takes a charge that the cache does not know of. */

@@ -10,7 +10,7 @@ import java.util.Deque;
  * threads.
  */
 final class PartitionState {
-  private static final int VERSION = 2;
+  private static final int VERSION = 3;
   private static final byte[] KEY = {'p'};
 
   /** Lines by what became of them; the terms of the written equation. */

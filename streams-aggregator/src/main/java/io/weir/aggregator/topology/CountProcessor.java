@@ -95,7 +95,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     this.context = context;
     SinkOutput sinks = new SinkOutput(context, written);
     WindowStore<Bytes, byte[]> idStore = context.getStateStore(ResourceNames.CALLER_IDS_STORE);
-    StreamsSeenIds seenIds = new StreamsSeenIds(idStore, settings.latenessMillis());
+    StreamsSeenIds seenIds = new StreamsSeenIds(idStore, settings);
     ToIntFunction<String> partitionOfClient =
         client -> ClientPartitioner.partition(client, partitions);
     PartitionCounter.Stores stores =

@@ -90,7 +90,7 @@ public final class MeterTopology implements Supplier<Topology> {
   }
 
   private StoreBuilder<WindowStore<Bytes, byte[]>> callerIds() {
-    Duration retention = Duration.ofMillis(settings.latenessMillis());
+    Duration retention = Duration.ofMillis(StreamsSeenIds.retentionMillis(settings));
     return Stores.windowStoreBuilder(
         Stores.persistentWindowStore(
             ResourceNames.CALLER_IDS_STORE, retention, Duration.ofMillis(1), false),

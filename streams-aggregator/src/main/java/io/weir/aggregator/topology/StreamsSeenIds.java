@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
+import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.count.SeenIds;
 import java.nio.charset.StandardCharsets;
 import org.apache.kafka.common.utils.Bytes;
@@ -19,9 +20,17 @@ final class StreamsSeenIds implements SeenIds {
   private final WindowStore<Bytes, byte[]> store;
   private final long retentionMillis;
 
-  StreamsSeenIds(WindowStore<Bytes, byte[]> store, long retentionMillis) {
+  StreamsSeenIds(WindowStore<Bytes, byte[]> store, CountSettings settings) {
     this.store = store;
-    this.retentionMillis = retentionMillis;
+    this.retentionMillis = retentionMillis(settings);
+  }
+
+  /**
+   * How long an id is remembered after the broker took it: for as long as it may come again. A call
+   * is taken until its age is the lateness, and may have been dated ahead when it first came.
+   */
+  static long retentionMillis(CountSettings settings) {
+    return settings.latenessMillis() + CountSettings.MAX_AHEAD_MILLIS;
   }
 
   /**

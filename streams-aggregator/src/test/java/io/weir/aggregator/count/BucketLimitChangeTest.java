@@ -88,11 +88,12 @@ final class BucketLimitChangeTest {
   void capacityRaised_whileACorrectionIsUnconfirmed_grantsNoCapacity() {
     take(T, stamped(SMALL, 0, 9, 9, T_MICROS + 9 * HOUR_MICROS));
     take(T + 1_000, new Charge(BUCKET, 1, SMALL, null));
-    take(T + 2_000, new Charge(BUCKET, 1, LARGE, null));
+    take(T + 2_000, stamped(LARGE, 0, 1, 10, T_MICROS + 1_000 * HOUR_MICROS));
+    take(T + 3_000, new Charge(BUCKET, 1, LARGE, null));
     promise(T + 20_000);
 
-    // nothing was left but what a second refills; 1,000 less that were missing, and then one more
-    assertEquals(T_MICROS + 1_001 * HOUR_MICROS, last().fullAtEpochMicros());
+    // nothing was left but what a second refills; 1,000 less that were missing, and then two more
+    assertEquals(T_MICROS + 1_002 * HOUR_MICROS, last().fullAtEpochMicros());
   }
 
   @Test
@@ -104,6 +105,31 @@ final class BucketLimitChangeTest {
 
     assertEquals(SMALL, last().limit());
     assertEquals(T_MICROS + 2 * HOUR_MICROS, last().fullAtEpochMicros());
+  }
+
+  /** Redis is away, and the nodes have two versions of the policies: Redis has cut nothing. */
+  @Test
+  void callsWithoutTheCache_underTwoLimits_costWhatTheyCost() {
+    take(T, stamped(LARGE, 0, 50, 50, T_MICROS + 50 * HOUR_MICROS));
+    take(T + 61_000, new Charge(BUCKET, 1, LARGE, null));
+    take(T + 1_000, new Charge(BUCKET, 1, SMALL, null));
+    take(T + 62_000, new Charge(BUCKET, 1, LARGE, null));
+    promise(T + 90_000);
+
+    assertEquals(T_MICROS + 53 * HOUR_MICROS, last().fullAtEpochMicros());
+    assertEquals(LARGE, last().limit());
+  }
+
+  /** A rollout: both versions decide, a call each. */
+  @Test
+  void quotaUnderTwoLimits_publishesNothing() {
+    long ends = T_MICROS + 24 * HOUR_MICROS;
+    for (int call = 1; call <= 100; call++) {
+      long capacity = call % 2 == 0 ? 1_000 : 2_000;
+      take(T + call * 100, stamped(new QuotaLimit(capacity, ends), 0, 1, call, ends));
+    }
+
+    assertEquals(List.of(), memory.corrections);
   }
 
   /** Of 100 tokens 150 were used, 50 of them without the cache, whose debt cap has cut them off. */

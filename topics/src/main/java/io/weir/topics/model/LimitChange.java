@@ -23,25 +23,30 @@ public record LimitChange(TokenBucketLimit before, TokenBucketLimit after, long 
   public long fullAtMicros(long fullAtBeforeMicros) {
     double left =
         (double) before.capacityTokens()
-            - tokens(Math.max(0, fullAtBeforeMicros - chargedAtMicros));
+            - tokens(before, Math.max(0, fullAtBeforeMicros - chargedAtMicros));
     if (before.scale().unitsPerToken() != after.scale().unitsPerToken()) {
       left = Math.floor(left);
     }
     double missing = Math.max(0, (double) after.capacityTokens() - left);
-    double fullAt = (double) chargedAtMicros + micros(missing);
-    return Math.round(Math.min(fullAt, (double) Stamp.MAX_FULL_AT_MICROS));
+    if (missing == 0) {
+      return Math.min(fullAtBeforeMicros, chargedAtMicros);
+    }
+    long wait = Math.min(micros(after, missing), Stamp.MAX_FULL_AT_MICROS);
+    return Math.min(chargedAtMicros + wait, Stamp.MAX_FULL_AT_MICROS);
   }
 
   /** A time in which the old limit refilled some tokens, as the time in which the new one does. */
   public long sameTokensMicros(long beforeMicros) {
-    return Math.round(micros(tokens(beforeMicros)));
+    return micros(after, tokens(before, beforeMicros));
   }
 
-  private double tokens(long beforeMicros) {
-    return (double) beforeMicros * before.refillTokens() / before.refillPeriodMicros();
+  /** Tokens that a limit refills in a time. */
+  public static double tokens(TokenBucketLimit limit, long micros) {
+    return (double) micros * limit.refillTokens() / limit.refillPeriodMicros();
   }
 
-  private double micros(double tokens) {
-    return tokens * after.refillPeriodMicros() / after.refillTokens();
+  /** The time in which a limit refills so many tokens; at most what a long holds. */
+  public static long micros(TokenBucketLimit limit, double tokens) {
+    return Math.round(tokens * limit.refillPeriodMicros() / limit.refillTokens());
   }
 }
