@@ -32,9 +32,10 @@ public interface CallFinder extends AutoCloseable {
   record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
 
   /**
-   * The client's searches have read so much of the log that it must wait for the next one.
+   * The client's searches have read so much of the log that this one was not begun, or not
+   * finished.
    *
-   * @param retryAfterSeconds when a search is begun again, at least 1
+   * @param retryAfterSeconds when a search can be made, or go further than this one; at least 1
    */
   record Exhausted(long retryAfterSeconds) implements Finding {}
 

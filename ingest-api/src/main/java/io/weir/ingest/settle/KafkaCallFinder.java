@@ -132,15 +132,23 @@ public final class KafkaCallFinder implements CallFinder {
         byId.run(hint, horizonMillis);
       }
     } catch (Spent spent) {
-      if (reader.isLate() && lines.found() == null) {
-        return new Unknown(
-            "the call was not found within "
-                + MAX_TIME.toSeconds()
-                + " s; its Usage-Position tells where to look");
+      if (lines.found() == null && !reader.hasReadItsPart()) {
+        return cutShort(reader);
       }
     }
     Found found = lines.found();
     return found == null ? new NotFound(byId.readFromEpochMillis(), nowMillis) : found;
+  }
+
+  /** What is not found by a search that could not go on may stand in the log all the same. */
+  private Finding cutShort(Reader reader) {
+    if (reader.isLate()) {
+      return new Unknown(
+          "the call was not found within "
+              + MAX_TIME.toSeconds()
+              + " s; its Usage-Position tells where to look");
+    }
+    return new Exhausted(reader.secondsToSearchFurther());
   }
 
   /** The time in an id, if it can be a call's. */
@@ -167,6 +175,16 @@ public final class KafkaCallFinder implements CallFinder {
       return System.nanoTime() - deadlineNanos > 0;
     }
 
+    boolean hasReadItsPart() {
+      return bytes >= MAX_SEARCH_BYTES;
+    }
+
+    /** Twice as far as this one has come, so that a search that is repeated comes to its end. */
+    long secondsToSearchFurther() {
+      long further = Math.min(MAX_SEARCH_BYTES, Math.max(ReadBudgets.LEAST_BYTES, 2 * bytes));
+      return Math.max(1, budgets.secondsToWait(client, further));
+    }
+
     @Override
     public long begin() throws InterruptedException {
       return consumers.begin(calls, budgets.level(client));
@@ -185,7 +203,7 @@ public final class KafkaCallFinder implements CallFinder {
 
     @Override
     public Slice read(long offset) throws Spent, InterruptedException {
-      if (bytes >= MAX_SEARCH_BYTES || budgets.isSpent(client) || isLate()) {
+      if (hasReadItsPart() || budgets.isSpent(client) || isLate()) {
         throw new Spent();
       }
       Slice slice = consumers.read(calls, offset, budgets.level(client));

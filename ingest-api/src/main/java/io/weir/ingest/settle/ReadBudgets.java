@@ -63,7 +63,16 @@ final class ReadBudgets {
 
   /** Seconds until a search may begin, rounded up; 0 when one may now. */
   long secondsToWait(String client) {
-    long excess = level(client) + LEAST_BYTES - CAPACITY_BYTES;
+    return secondsToWait(client, LEAST_BYTES);
+  }
+
+  /**
+   * Seconds until so much may be read at once, rounded up; 0 when it may be now.
+   *
+   * @param bytes up to {@link #CAPACITY_BYTES}
+   */
+  long secondsToWait(String client, long bytes) {
+    long excess = level(client) + bytes - CAPACITY_BYTES;
     return excess <= 0 ? 0 : (excess + PAID_BACK_PER_SECOND - 1) / PAID_BACK_PER_SECOND;
   }
 

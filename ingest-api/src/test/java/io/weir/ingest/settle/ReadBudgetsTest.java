@@ -29,6 +29,7 @@ final class ReadBudgetsTest {
 
     assertTrue(budgets.isSpent("a"));
     assertEquals(1, budgets.secondsToWait("a"));
+    assertEquals(16, budgets.secondsToWait("a", 32 << 20));
     assertFalse(budgets.isSpent("b"));
     assertEquals(0, budgets.secondsToWait("b"));
     nowNanos += Duration.ofMillis(500).toNanos();

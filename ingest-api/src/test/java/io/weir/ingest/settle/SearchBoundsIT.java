@@ -127,6 +127,23 @@ final class SearchBoundsIT {
     assertEquals(mine, found(find("acme", "mine", null)).position());
   }
 
+  /** Once, such a search told of a call that it had not looked for that it was not recorded. */
+  @Test
+  void searchThatIsCutShort_sinceOthersOfItsClientHaveReadTooMuch_saysSo() throws Exception {
+    log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
+    NotFound whole = assertInstanceOf(NotFound.class, find("acme", "bogus", null));
+
+    Await.until(
+        "a search to be cut short",
+        () -> {
+          List<Finding> findings = findBogus(12).stream().map(CompletableFuture::join).toList();
+          for (Finding finding : findings) {
+            assertFalse(finding instanceof NotFound && !finding.equals(whole), finding::toString);
+          }
+          return findings.stream().anyMatch(Exhausted.class::isInstance);
+        });
+  }
+
   @Test
   void positionOfAnotherCall_orOfNoJournal_isAHintThatDoesNotHelp() throws Exception {
     UsagePosition first = log.call("acme", "first", true, nowMillis - 5 * MINUTE);
