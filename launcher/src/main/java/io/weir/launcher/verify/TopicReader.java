@@ -132,6 +132,13 @@ public final class TopicReader implements AutoCloseable {
           visitor.visit(record);
         }
       }
+      for (TopicPartition partition : partitions) {
+        // what came behind its end, in the same answer, is left to follow() as well
+        if (consumer.position(partition) > end(ends, partition)
+            && begins.getOrDefault(partition.partition(), 0L) <= end(ends, partition)) {
+          consumer.seek(partition, end(ends, partition));
+        }
+      }
     }
   }
 

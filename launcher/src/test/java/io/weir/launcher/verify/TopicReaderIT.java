@@ -50,6 +50,30 @@ final class TopicReaderIT {
     assertEquals(List.of("first", "second", "third"), seen.stream().sorted().toList());
   }
 
+  @Test
+  void recordThatComesBehindTheEnd_whileItIsReadTo_isLeftToFollow() throws Exception {
+    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      topics.createMissing(2, Optional.empty());
+    }
+    List<String> seen = new ArrayList<>();
+    send(0, "first");
+    try (TopicReader reader = new TopicReader(kafka.bootstrapServers(), Topics.STATE)) {
+      Map<Integer, Long> ends = reader.ends();
+      send(0, "second"); // comes in one answer with the first
+
+      reader.read(ends, record -> seen.add(record.key()), done -> {});
+      assertEquals(List.of("first"), seen);
+
+      Await.until(
+          () -> "two records: " + seen,
+          () -> {
+            reader.follow(record -> seen.add(record.key()));
+            return seen.size() >= 2;
+          });
+    }
+    assertEquals(List.of("first", "second"), seen);
+  }
+
   private void send(int partition, String key) throws Exception {
     try (KafkaProducer<String, byte[]> producer =
         new KafkaProducer<>(
