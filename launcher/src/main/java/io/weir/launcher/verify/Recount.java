@@ -211,6 +211,7 @@ final class Recount implements AutoCloseable {
       if (mayBeTaken(part, record, replayed, sourceLine)) {
         if (addLine(part, record, batch, value, line, start, end - start)) {
           takeReplayed(record, replayed, sourceLine, seen.checksum(value, start, end - start));
+          seen.replay(position(record.partition(), batch, line));
         }
       } else if (!isSettlementOfLaterCall(
           part, record, replayed, sourceLine, line, value, start, end - start)) {
@@ -413,22 +414,27 @@ final class Recount implements AutoCloseable {
       part.refused++;
       replays.refused(
           record.partition(), record.offset(), lineNumber, seen.checksum(value, start, length));
-      seen.refuse(
-          new UsagePosition(
-              record.partition(), batch.node(), batch.epoch(), batch.linesBefore() + lineNumber));
+      seen.refuse(position(record.partition(), batch, lineNumber));
       quarantine.refused(record, lineNumber, start, length, String.valueOf(refused.getMessage()));
       return false;
     }
   }
 
-  /** Whether a line was read in an earlier record of the partition, and was not refused. */
+  /**
+   * Whether a line was read in an earlier record of the partition, and was not refused or has been
+   * replayed since.
+   */
   private boolean isCounted(Part part, int partition, UsagePosition line) {
     Journal journal =
         part.journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
     boolean mayHaveExpired = journal == null && part.beginsMidway;
+    boolean hasArrived = mayHaveExpired || (journal != null && journal.has(line.line()));
     return line.partition() == partition
-        && (mayHaveExpired || (journal != null && journal.has(line.line())))
-        && !seen.isRefused(line);
+        && (seen.isReplayed(line) || (hasArrived && !seen.isRefused(line)));
+  }
+
+  private static UsagePosition position(int partition, Batch batch, int line) {
+    return new UsagePosition(partition, batch.node(), batch.epoch(), batch.linesBefore() + line);
   }
 
   private static void count(Tally tally, CallLine line) {

@@ -39,8 +39,8 @@ final class Scratch implements AutoCloseable {
   /** Of the checksums of lines, by journal and position. */
   static final byte LINES = 'l';
 
-  /** Of positions whose line was refused. */
-  static final byte REFUSED = 'x';
+  /** Of what became of a line at last that was refused, by its position. */
+  static final byte FATE = 'x';
 
   /** Of callers' ids. */
   static final byte ID = 'i';

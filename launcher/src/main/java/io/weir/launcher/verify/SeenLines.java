@@ -18,6 +18,9 @@ final class SeenLines {
 
   private final Scratch scratch;
   private final CRC32C checksum = new CRC32C();
+  private static final byte REFUSED = 0;
+  private static final byte REPLAYED = 1;
+
   private byte @Nullable [] foundKey;
   private byte[] found = {};
 
@@ -65,16 +68,30 @@ final class SeenLines {
 
   /** Remembers that a line was refused: it is no call that could be settled. */
   void refuse(UsagePosition line) {
-    scratch.put(refusedKey(line), new byte[0]);
+    scratch.put(fateKey(line), new byte[] {REFUSED});
+  }
+
+  /** Remembers that a line which had been refused was replayed, and counted. */
+  void replay(UsagePosition line) {
+    scratch.put(fateKey(line), new byte[] {REPLAYED});
   }
 
   boolean isRefused(UsagePosition line) {
-    return scratch.get(refusedKey(line)) != null;
+    return is(line, REFUSED);
   }
 
-  private static byte[] refusedKey(UsagePosition line) {
+  boolean isReplayed(UsagePosition line) {
+    return is(line, REPLAYED);
+  }
+
+  private boolean is(UsagePosition line, byte fate) {
+    byte[] known = scratch.get(fateKey(line));
+    return known != null && known[0] == fate;
+  }
+
+  private static byte[] fateKey(UsagePosition line) {
     byte[] place = line.toString().getBytes(StandardCharsets.UTF_8);
-    return Scratch.key(Scratch.REFUSED, place.length).put(place).array();
+    return Scratch.key(Scratch.FATE, place.length).put(place).array();
   }
 
   private void find(int partition, Batch batch, long position) {
