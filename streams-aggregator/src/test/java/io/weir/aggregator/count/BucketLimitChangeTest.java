@@ -126,7 +126,7 @@ final class BucketLimitChangeTest {
     long ends = T_MICROS + 24 * HOUR_MICROS;
     for (int call = 1; call <= 100; call++) {
       long capacity = call % 2 == 0 ? 1_000 : 2_000;
-      take(T + call * 100, stamped(new QuotaLimit(capacity, ends), 0, 1, call, ends));
+      take(T + call * 100L, stamped(new QuotaLimit(capacity, ends), 0, 1, call, ends));
     }
 
     assertEquals(List.of(), memory.corrections);
