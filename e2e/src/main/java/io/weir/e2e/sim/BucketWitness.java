@@ -210,6 +210,10 @@ final class BucketWitness implements CacheWitness {
       throw broken(correction, before, after, "above its capacity");
     }
     Admissions bucket = buckets.get(correction.bucket());
+    if (bucket != null && !bucket.limit.equals(correction.limit())) {
+      // the bucket is kept under the limit in force where the correction was applied
+      bucket.follow(correction.limit(), world.redis().clock().passedMicros());
+    }
     boolean mayMiss =
         correction.cause() == Correction.Cause.GAP
             || correction.cause() == Correction.Cause.RESTORE;
