@@ -21,6 +21,12 @@ final class PositionSearch {
   /** How much is read to meet a batch of the journal. */
   private static final long PROBE_BYTES = 2L << 20;
 
+  /**
+   * How far behind a heartbeat of a newer epoch is read on for what is older: a node says hello in
+   * its new epoch just before it sends the rest of the old ones.
+   */
+  private static final long HELLO_BYTES = 512 << 10;
+
   /** So few records are read in one go. */
   private static final long NEAR_RECORDS = 32;
 
@@ -45,6 +51,8 @@ final class PositionSearch {
     BEFORE,
     HERE,
     BEHIND,
+    /** Behind the line, unless lines of older epochs follow. */
+    PERHAPS_BEHIND,
     UNKNOWN,
     /** Of two neighbours of its journal, the line is behind the one and before the other. */
     BETWEEN
@@ -117,14 +125,24 @@ final class PositionSearch {
         if (side == Side.BEFORE) {
           before = new Look(side, batch.offset() + 1);
         }
+        if (side == Side.PERHAPS_BEHIND && before.side() == Side.UNKNOWN) {
+          before = new Look(side, batch.offset() + 1);
+        }
       }
       offset = slice.next();
       bytes += slice.bytes();
-      if (bytes >= (before.side() == Side.BEFORE ? skipBytes : PROBE_BYTES)) {
+      if (bytes >= mostBytes(before.side(), skipBytes)) {
         return before;
       }
     }
     return new Look(before.side(), to);
+  }
+
+  private static long mostBytes(Side seen, long skipBytes) {
+    if (seen == Side.BEFORE) {
+      return skipBytes;
+    }
+    return seen == Side.PERHAPS_BEHIND ? HELLO_BYTES : PROBE_BYTES;
   }
 
   private Side side(Slice.Batch batch) {
@@ -141,6 +159,11 @@ final class PositionSearch {
     if (isOfJournal && header.linesBefore() < at.line()) {
       lines.take(batch, at.line() - header.linesBefore());
       return Side.HERE;
+    }
+    if (!isOfJournal && header.linesEnd() == header.linesBeforeEpoch()) {
+      // the epoch has brought no line: an older one may be on its way, unless it was lost
+      isPassed |= header.linesBeforeEpoch() < at.line();
+      return Side.PERHAPS_BEHIND;
     }
     isPassed = true;
     return Side.BEHIND;
