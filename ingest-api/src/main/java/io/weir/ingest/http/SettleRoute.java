@@ -74,6 +74,16 @@ final class SettleRoute {
               + " to "
               + Instant.ofEpochMilli(not.toEpochMillis()));
     }
+    if (outcome instanceof SettleOutcome.OnlyDeniedTry only) {
+      return Problem.of(
+          404,
+          "Not Found",
+          "only a denied try of this client and id was found from "
+              + Instant.ofEpochMilli(only.fromEpochMillis())
+              + " to "
+              + Instant.ofEpochMilli(only.toEpochMillis())
+              + "; the Usage-Position of the allowed one leads to it, if there is one");
+    }
     if (outcome instanceof SettleOutcome.SettledBefore before) {
       return Problem.of(
           409,

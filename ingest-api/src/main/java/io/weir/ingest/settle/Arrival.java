@@ -14,7 +14,11 @@ final class Arrival {
    */
   static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  private static final long PAUSE_MILLIS = 20;
+  /** The first pause between two looks; each one is twice as long as the one before. */
+  private static final long FIRST_PAUSE_MILLIS = 20;
+
+  /** How late a call may be seen at most. */
+  private static final long LONGEST_PAUSE_MILLIS = 250;
 
   private Arrival() {}
 
@@ -29,6 +33,7 @@ final class Arrival {
       throws Spent, InterruptedException {
     long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
     long offset = from;
+    long pauseMillis = FIRST_PAUSE_MILLIS;
     while (true) {
       boolean isLast = System.nanoTime() - deadlineNanos > 0;
       long end = reader.end();
@@ -42,7 +47,8 @@ final class Arrival {
       if (isLast) {
         return false;
       }
-      TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
+      TimeUnit.MILLISECONDS.sleep(pauseMillis);
+      pauseMillis = Math.min(LONGEST_PAUSE_MILLIS, 2 * pauseMillis);
     }
   }
 }

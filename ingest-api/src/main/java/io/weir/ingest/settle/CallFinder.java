@@ -18,7 +18,8 @@ public interface CallFinder extends AutoCloseable {
   /**
    * The call stands in the log.
    *
-   * @param call an allowed call of that id if one was seen, else a denied one; never a settlement
+   * @param call the call at the position that was given; else an allowed call of the id, or a
+   *     denied one when no allowed one can stand in the log; never a settlement
    * @param position its place
    */
   record Found(CallEvent call, UsagePosition position) implements Finding {}
@@ -30,6 +31,16 @@ public interface CallFinder extends AutoCloseable {
    * @param toEpochMillis the newest
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
+
+  /**
+   * A denied try of the id stands in the part of the log that was read, and no allowed one. One may
+   * stand in the rest, so that this does not say that the call was denied.
+   *
+   * @param fromEpochMillis the oldest moment from which on everything was read, by the broker's
+   *     clock
+   * @param toEpochMillis the newest
+   */
+  record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements Finding {}
 
   /**
    * The client's searches have read so much of the log that this one was not begun, or not

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
-import java.util.Comparator;
-import java.util.PriorityQueue;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A few turns that are given to the one of least weight among those who wait, and of equals to the
- * one that came first. Safe for threads.
+ * A few turns that are given to the waiting clients in rotation. A client has at most one turn at a
+ * time, and those who wait for the same client are served in the order in which they came, so that
+ * nobody waits for longer than each other client has one turn. Safe for threads.
  */
 final class FairTurns {
   private final Lock lock = new ReentrantLock();
-  private final PriorityQueue<Waiter> waiters =
-      new PriorityQueue<>(
-          Comparator.comparingLong((Waiter one) -> one.weight).thenComparingLong(one -> one.order));
+
+  /** Who waits, by client; the client that is next in the rotation first. No queue is empty. */
+  private final Map<String, Deque<Waiter>> waiting = new LinkedHashMap<>();
+
+  /** The clients that have a turn. */
+  private final Set<String> served = new HashSet<>();
+
   private int free;
-  private long arrived;
 
   private final class Waiter {
-    final long weight;
-    final long order;
     final Condition turn = lock.newCondition();
     boolean hasTurn;
-
-    Waiter(long weight) {
-      this.weight = weight;
-      this.order = arrived++;
-    }
   }
 
   FairTurns(int turns) {
@@ -36,15 +38,12 @@ final class FairTurns {
   }
 
   /** Waits for a turn, which must be released; false when none came in time. */
-  boolean acquire(long weight, long patienceNanos) throws InterruptedException {
+  boolean acquire(String client, long patienceNanos) throws InterruptedException {
     lock.lockInterruptibly();
     try {
-      if (free > 0) {
-        free--;
-        return true;
-      }
-      Waiter waiter = new Waiter(weight);
-      waiters.add(waiter);
+      Waiter waiter = new Waiter();
+      waiting.computeIfAbsent(client, first -> new ArrayDeque<>()).add(waiter);
+      handOut();
       try {
         long left = patienceNanos;
         while (!waiter.hasTurn && left > 0) {
@@ -53,33 +52,70 @@ final class FairTurns {
         return waiter.hasTurn;
       } catch (InterruptedException interrupted) {
         if (waiter.hasTurn) {
-          passOn();
+          giveBack(client);
         }
         throw interrupted;
       } finally {
-        waiters.remove(waiter);
+        if (!waiter.hasTurn) {
+          leave(client, waiter);
+        }
       }
     } finally {
       lock.unlock();
     }
   }
 
-  void release() {
+  /** Gives a client's turn back. */
+  void release(String client) {
     lock.lock();
     try {
-      passOn();
+      giveBack(client);
     } finally {
       lock.unlock();
     }
   }
 
-  private void passOn() {
-    Waiter next = waiters.poll();
-    if (next == null) {
-      free++;
-    } else {
-      next.hasTurn = true;
-      next.turn.signal();
+  private void giveBack(String client) {
+    served.remove(client);
+    free++;
+    handOut();
+  }
+
+  private void handOut() {
+    while (free > 0) {
+      String next = null;
+      for (String client : waiting.keySet()) { // passes over those that are served: a few
+        if (!served.contains(client)) {
+          next = client;
+          break;
+        }
+      }
+      if (next == null) {
+        return;
+      }
+      serve(next);
+    }
+  }
+
+  private void serve(String client) {
+    Deque<Waiter> queue = Objects.requireNonNull(waiting.remove(client));
+    Waiter waiter = queue.remove();
+    if (!queue.isEmpty()) {
+      waiting.put(client, queue); // behind all others
+    }
+    free--;
+    served.add(client);
+    waiter.hasTurn = true;
+    waiter.turn.signal();
+  }
+
+  private void leave(String client, Waiter waiter) {
+    Deque<Waiter> queue = waiting.get(client);
+    if (queue != null) {
+      queue.remove(waiter);
+      if (queue.isEmpty()) {
+        waiting.remove(client);
+      }
     }
   }
 }

@@ -38,6 +38,7 @@ final class IdSearch {
   /** From here on everything was read. */
   private long readFromMillis;
 
+  private boolean hasReadAll;
   private long oldestSeenMillis;
   private long bytesRead;
   private long backBytes;
@@ -55,6 +56,14 @@ final class IdSearch {
   }
 
   /**
+   * Whether no allowed call of the id can stand in what was not read: that from the time in the id
+   * on, or from the beginning of the log, was read.
+   */
+  boolean hasReadAll() {
+    return hasReadAll;
+  }
+
+  /**
    * Looks until an allowed call is found, or everything was read that may be.
    *
    * @param hintMillis the time in the id; −1 when there is none
@@ -66,6 +75,7 @@ final class IdSearch {
     }
     if (!lines.hasAllowed()) {
       lookBack(reader.end(), nowMillis - horizonMillis);
+      hasReadAll |= hintMillis >= 0 && readFromMillis < hintMillis - SLACK_MILLIS;
     }
   }
 
@@ -73,10 +83,10 @@ final class IdSearch {
     long near = reader.offsetAt(Math.max(0, hintMillis - NEAR_MILLIS));
     long end = reader.end();
     long read = scan(near, end, HINT_BYTES, hintMillis + BEHIND_HINT_MILLIS);
-    if (lines.found() == null && hintMillis > nowMillis - SLACK_MILLIS) {
+    if (!lines.hasAllowed() && hintMillis > nowMillis - SLACK_MILLIS) {
       await(read);
     }
-    if (lines.found() == null) {
+    if (!lines.hasAllowed()) {
       long early = reader.offsetAt(Math.max(0, hintMillis - SLACK_MILLIS));
       scan(early, near, HINT_BYTES, Long.MAX_VALUE);
     }
@@ -86,13 +96,15 @@ final class IdSearch {
     long begin = reader.begin();
     long records = NEWEST_RECORDS;
     long to = end;
+    hasReadAll = to <= begin;
     while (to > begin && readFromMillis > oldestMillis && backBytes < BACK_BYTES) {
       long from = Math.max(begin, to - records);
       boolean isWhole = lookThrough(from, to);
-      if (lines.found() != null) {
+      if (lines.hasAllowed()) {
         return;
       }
       if (isWhole) {
+        hasReadAll |= from == begin;
         readFromMillis = Math.min(readFromMillis, from == begin ? oldestMillis : oldestSeenMillis);
       }
       if (records > NEWEST_RECORDS) {
@@ -115,7 +127,7 @@ final class IdSearch {
 
   /** Waits once for a call that is on its way. */
   private void await(long from) throws Spent, InterruptedException {
-    if (!hasWaited && lines.found() == null) {
+    if (!hasWaited && !lines.hasAllowed()) {
       hasWaited = true;
       boolean unused =
           Arrival.await(
@@ -123,7 +135,7 @@ final class IdSearch {
               from,
               batch -> {
                 lines.take(batch);
-                return lines.found() != null;
+                return lines.hasAllowed();
               });
     }
   }

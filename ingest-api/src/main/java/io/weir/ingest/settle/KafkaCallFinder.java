@@ -7,17 +7,19 @@ import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Finds calls in the client's partition of the calls topic: at the position that the caller gives,
- * else by reading for the id. Searches share a few consumers, slice by slice, and the client for
- * which least was read comes first; what is read for a search and for a client is bounded. So ids
- * that do not exist cost their own client's searches, and nobody else's.
+ * else by reading for the id. Searches share a few consumers, question by question, in rotation of
+ * their clients; what is asked for a search and for a client is bounded. So ids that do not exist
+ * cost their own client's searches, and nobody else's.
  */
 public final class KafkaCallFinder implements CallFinder {
   /** How long one search may take. */
@@ -112,43 +114,60 @@ public final class KafkaCallFinder implements CallFinder {
   private Finding search(CallQuery query) throws InterruptedException {
     long nowMillis = clockEpochMillis.getAsLong();
     int partition = ClientPartitioner.partition(query.client(), partitions);
-    Reader reader = new Reader(query.client(), partition);
+    long deadlineNanos = System.nanoTime() + MAX_TIME.toNanos();
+    BooleanSupplier isLate = () -> System.nanoTime() - deadlineNanos > 0;
+    Log log = new Log(query.client(), partition);
+    MeteredReader reader =
+        new MeteredReader(log, budgets, query.client(), MAX_SEARCH_BYTES, isLate);
     CallLines lines = new CallLines(query, partition);
     IdSearch byId = new IdSearch(reader, lines, nowMillis);
     try {
       long hint = hint(query.id(), nowMillis);
       UsagePosition position = query.position();
       if (position != null && position.partition() == partition) {
-        long guess =
-            hint < 0
-                ? Math.max(reader.begin(), reader.end() - NEWEST_RECORDS)
-                : reader.offsetAt(Math.max(0, hint - NEAR_MILLIS));
-        if (new PositionSearch(reader, lines, position).run(guess)
-            == PositionSearch.Result.TO_COME) {
+        PositionSearch byPosition = new PositionSearch(reader, lines, position);
+        if (byPosition.run(guess(reader, hint)) == PositionSearch.Result.TO_COME) {
           return new Unknown("the call's node has not sent it yet");
         }
+        Found there = lines.found();
+        if (there != null) {
+          reader.hasFoundByPosition();
+          return there;
+        }
       }
-      if (lines.found() == null) {
-        byId.run(hint, horizonMillis);
-      }
+      byId.run(hint, horizonMillis);
     } catch (Spent spent) {
-      if (lines.found() == null && !reader.hasReadItsPart()) {
-        return cutShort(reader);
+      // what is not found by a search that was cut short may stand in the log all the same
+      if (!lines.hasAllowed() && !reader.hasReadItsPart()) {
+        return isLate.getAsBoolean()
+            ? new Unknown(
+                "the call was not found within "
+                    + MAX_TIME.toSeconds()
+                    + " s; its Usage-Position tells where to look")
+            : new Exhausted(reader.secondsToSearchFurther());
       }
     }
-    Found found = lines.found();
-    return found == null ? new NotFound(byId.readFromEpochMillis(), nowMillis) : found;
+    return finding(lines.found(), byId, nowMillis);
   }
 
-  /** What is not found by a search that could not go on may stand in the log all the same. */
-  private Finding cutShort(Reader reader) {
-    if (reader.isLate()) {
-      return new Unknown(
-          "the call was not found within "
-              + MAX_TIME.toSeconds()
-              + " s; its Usage-Position tells where to look");
+  private static Finding finding(@Nullable Found found, IdSearch byId, long nowMillis) {
+    if (found == null) {
+      return new NotFound(byId.readFromEpochMillis(), nowMillis);
     }
-    return new Exhausted(reader.secondsToSearchFurther());
+    return found.call().allowed() || byId.hasReadAll()
+        ? found
+        : new OnlyDeniedTry(byId.readFromEpochMillis(), nowMillis);
+  }
+
+  /**
+   * An offset at or before which a call may be expected.
+   *
+   * @param hintMillis the time in its id; −1 when there is none
+   */
+  private static long guess(PartitionReader reader, long hintMillis) throws InterruptedException {
+    return hintMillis < 0
+        ? Math.max(reader.begin(), reader.end() - NEWEST_RECORDS)
+        : reader.offsetAt(Math.max(0, hintMillis - NEAR_MILLIS));
   }
 
   /** The time in an id, if it can be a call's. */
@@ -159,57 +178,36 @@ public final class KafkaCallFinder implements CallFinder {
     return isBelieved ? time : -1;
   }
 
-  /** Reads for one search. */
-  private final class Reader implements PartitionReader {
+  /** A partition, as it is read for one client. */
+  private final class Log implements PartitionReader {
     private final String client;
     private final TopicPartition calls;
-    private final long deadlineNanos = System.nanoTime() + MAX_TIME.toNanos();
-    private long bytes;
 
-    Reader(String client, int partition) {
+    Log(String client, int partition) {
       this.client = client;
       this.calls = new TopicPartition(Topics.CALLS.name(), partition);
     }
 
-    boolean isLate() {
-      return System.nanoTime() - deadlineNanos > 0;
-    }
-
-    boolean hasReadItsPart() {
-      return bytes >= MAX_SEARCH_BYTES;
-    }
-
-    /** Twice as far as this one has come, so that a search that is repeated comes to its end. */
-    long secondsToSearchFurther() {
-      long further = Math.min(MAX_SEARCH_BYTES, Math.max(ReadBudgets.LEAST_BYTES, 2 * bytes));
-      return Math.max(1, budgets.secondsToWait(client, further));
-    }
-
     @Override
     public long begin() throws InterruptedException {
-      return consumers.begin(calls, budgets.level(client));
+      return consumers.begin(calls, client);
     }
 
     @Override
     public long end() throws InterruptedException {
-      return consumers.end(calls, budgets.level(client));
+      return consumers.end(calls, client);
     }
 
     @Override
     public long offsetAt(long epochMillis) throws InterruptedException {
-      Long offset = consumers.offsetAt(calls, epochMillis, budgets.level(client));
+      Long offset = consumers.offsetAt(calls, epochMillis, client);
       return offset == null ? end() : offset;
     }
 
     @Override
-    public Slice read(long offset) throws Spent, InterruptedException {
-      if (hasReadItsPart() || budgets.isSpent(client) || isLate()) {
-        throw new Spent();
-      }
-      Slice slice = consumers.read(calls, offset, budgets.level(client));
-      bytes += slice.bytes();
+    public Slice read(long offset) throws InterruptedException {
+      Slice slice = consumers.read(calls, offset, client);
       bytesRead.add(slice.bytes());
-      budgets.spend(client, slice.bytes());
       return slice;
     }
   }

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A few consumers that all searches share. A search has one for a single question to Kafka, some
- * milliseconds, and then waits its turn again, so that no search keeps another one waiting for
- * longer than that. They are in no group. Safe for threads.
+ * milliseconds, and then waits its turn again. A client has one question under way at a time, and
+ * those who wait are served in rotation. The consumers are in no group. Safe for threads.
  */
 final class LogConsumers implements AutoCloseable {
   /** Questions to Kafka at once. */
@@ -59,30 +59,30 @@ final class LogConsumers implements AutoCloseable {
     this.node = node;
   }
 
-  long begin(TopicPartition partition, long weight) throws InterruptedException {
+  long begin(TopicPartition partition, String client) throws InterruptedException {
     return ask(
-        weight,
+        client,
         consumer -> consumer.beginningOffsets(List.of(partition)).getOrDefault(partition, 0L));
   }
 
-  long end(TopicPartition partition, long weight) throws InterruptedException {
+  long end(TopicPartition partition, String client) throws InterruptedException {
     return ask(
-        weight, consumer -> consumer.endOffsets(List.of(partition)).getOrDefault(partition, 0L));
+        client, consumer -> consumer.endOffsets(List.of(partition)).getOrDefault(partition, 0L));
   }
 
   /** The first offset of a time, null when no record is so new. */
-  @Nullable Long offsetAt(TopicPartition partition, long epochMillis, long weight)
+  @Nullable Long offsetAt(TopicPartition partition, long epochMillis, String client)
       throws InterruptedException {
     OffsetAndTimestamp found =
         ask(
-            weight,
+            client,
             consumer -> consumer.offsetsForTimes(Map.of(partition, epochMillis)).get(partition));
     return found == null ? null : found.offset();
   }
 
   /** Reads a slice of the log, which has records at the offset or behind it. */
-  Slice read(TopicPartition partition, long offset, long weight) throws InterruptedException {
-    return ask(weight, consumer -> read(consumer, partition, offset));
+  Slice read(TopicPartition partition, long offset, String client) throws InterruptedException {
+    return ask(client, consumer -> read(consumer, partition, offset));
   }
 
   private static Slice read(
@@ -133,10 +133,10 @@ final class LogConsumers implements AutoCloseable {
   }
 
   private <T extends @Nullable Object> T ask(
-      long weight, Function<KafkaConsumer<byte[], byte[]>, T> question)
+      String client, Function<KafkaConsumer<byte[], byte[]>, T> question)
       throws InterruptedException {
-    if (!turns.acquire(weight, TimeUnit.MILLISECONDS.toNanos(API_TIMEOUT_MILLIS))) {
-      throw new TimeoutException("other searches took all turns");
+    if (!turns.acquire(client, TimeUnit.MILLISECONDS.toNanos(API_TIMEOUT_MILLIS))) {
+      throw new TimeoutException("no turn to ask Kafka came in time");
     }
     KafkaConsumer<byte[], byte[]> consumer = null;
     boolean isGood = false;
@@ -154,7 +154,7 @@ final class LogConsumers implements AutoCloseable {
       } else if (consumer != null) {
         close(consumer);
       }
-      turns.release();
+      turns.release(client);
     }
   }
 

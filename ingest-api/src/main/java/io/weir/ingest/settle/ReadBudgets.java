@@ -8,8 +8,7 @@ import java.util.function.LongSupplier;
 
 /**
  * How much of the log searches have read for each client, as a leaky bucket: what was read lately
- * is paid back at a steady rate. Who has read least goes first, and who has read too much waits.
- * Safe for threads.
+ * is paid back at a steady rate, and who has read too much waits. Safe for threads.
  *
  * <p>Example: a client that had 128 MiB read may begin its next search half a second later, when 1
  * MiB is paid back.
@@ -79,5 +78,10 @@ final class ReadBudgets {
   /** Notes what was read for a client. */
   synchronized void spend(String client, long bytes) {
     levels.put(client, new Level(level(client) + bytes, clockNanos.getAsLong()));
+  }
+
+  /** Takes back some of what was noted for a client, down to nothing. */
+  synchronized void payBack(String client, long bytes) {
+    levels.put(client, new Level(Math.max(0, level(client) - bytes), clockNanos.getAsLong()));
   }
 }

@@ -46,6 +46,15 @@ public sealed interface SettleOutcome {
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
+  /**
+   * Only a denied try of the call stands in the part of the log that was read; whether it was
+   * allowed another time is not known.
+   *
+   * @param fromEpochMillis the oldest moment that was looked at
+   * @param toEpochMillis the newest
+   */
+  record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
+
   /** The call was denied: it is not billed, so that there is nothing to settle. */
   record Denied() implements SettleOutcome {}
 

@@ -24,7 +24,7 @@ public final class SettleStatistics {
     PENDING,
     /** Stood so already. */
     UNCHANGED,
-    /** No such call. */
+    /** No such call, or only a denied try of it, in what was read. */
     NOT_FOUND,
     /** The call was denied, not billed, or settled at another cost before. */
     CONFLICT,
@@ -45,7 +45,8 @@ public final class SettleStatistics {
     if (outcome instanceof SettleOutcome.Pending) {
       return Result.PENDING;
     }
-    if (outcome instanceof SettleOutcome.NotFound) {
+    if (outcome instanceof SettleOutcome.NotFound
+        || outcome instanceof SettleOutcome.OnlyDeniedTry) {
       return Result.NOT_FOUND;
     }
     if (outcome instanceof SettleOutcome.Exhausted) {

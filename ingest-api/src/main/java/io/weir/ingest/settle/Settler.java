@@ -9,6 +9,7 @@ import io.weir.ingest.settle.CallFinder.Exhausted;
 import io.weir.ingest.settle.CallFinder.Finding;
 import io.weir.ingest.settle.CallFinder.Found;
 import io.weir.ingest.settle.CallFinder.NotFound;
+import io.weir.ingest.settle.CallFinder.OnlyDeniedTry;
 import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Settlement;
@@ -55,6 +56,9 @@ public final class Settler {
     }
     if (finding instanceof NotFound not) {
       return new SettleOutcome.NotFound(not.fromEpochMillis(), not.toEpochMillis());
+    }
+    if (finding instanceof OnlyDeniedTry only) {
+      return new SettleOutcome.OnlyDeniedTry(only.fromEpochMillis(), only.toEpochMillis());
     }
     return finding instanceof Exhausted exhausted
         ? new SettleOutcome.Exhausted(exhausted.retryAfterSeconds())

@@ -13,44 +13,56 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Who comes first. */
+/** Who comes next. */
 final class FairTurnsTest {
   private final FairTurns turns = new FairTurns(1);
-  private final BlockingQueue<Long> had = new LinkedBlockingQueue<>();
+  private final BlockingQueue<String> had = new LinkedBlockingQueue<>();
 
+  /** Once, who had read least came first, and those who read nothing kept all others waiting. */
   @Test
-  void leastWeight_comesFirst_andOfEqualsTheFirst() throws Exception {
-    assertTrue(turns.acquire(0, 0));
+  void clients_haveTheirTurnInRotation_howeverManyWaitForOneOfThem() throws Exception {
+    assertTrue(turns.acquire("stranger", 0));
     List<Thread> waiting = new ArrayList<>();
-    for (long weight : new long[] {9, 5, 7, 1}) {
-      Thread waiter = new Thread(() -> takeTurn(weight));
+    for (String client : List.of("stranger", "stranger", "stranger", "a", "b", "a")) {
+      Thread waiter = new Thread(() -> takeTurn(client));
       waiter.start();
       waiting.add(waiter);
       Await.until("a waiter", () -> waiter.getState() == Thread.State.TIMED_WAITING);
     }
-    turns.release();
+    turns.release("stranger");
     for (Thread waiter : waiting) {
       waiter.join();
     }
 
-    assertEquals(List.of(1L, 5L, 7L, 9L), List.copyOf(had));
-    assertTrue(turns.acquire(0, 0), "the turn is free again");
+    assertEquals(List.of("stranger", "a", "b", "stranger", "a", "stranger"), List.copyOf(had));
+    assertTrue(turns.acquire("a", 0), "the turn is free again");
+  }
+
+  @Test
+  void client_hasOneTurnAtATime() throws Exception {
+    FairTurns four = new FairTurns(4);
+    assertTrue(four.acquire("stranger", 0));
+
+    assertFalse(four.acquire("stranger", 1));
+    assertTrue(four.acquire("a", 0));
+    four.release("stranger");
+    assertTrue(four.acquire("stranger", 0));
   }
 
   @Test
   void waiterWhosePatienceEnds_isPassedOver() throws Exception {
-    assertTrue(turns.acquire(0, 0));
-    assertFalse(turns.acquire(0, 1));
-    turns.release();
+    assertTrue(turns.acquire("a", 0));
+    assertFalse(turns.acquire("b", 1));
+    turns.release("a");
 
-    assertTrue(turns.acquire(0, 0));
+    assertTrue(turns.acquire("a", 0));
   }
 
-  private void takeTurn(long weight) {
+  private void takeTurn(String client) {
     try {
-      assertTrue(turns.acquire(weight, TimeUnit.MINUTES.toNanos(3)));
-      had.add(weight);
-      turns.release();
+      assertTrue(turns.acquire(client, TimeUnit.MINUTES.toNanos(3)));
+      had.add(client);
+      turns.release(client);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }

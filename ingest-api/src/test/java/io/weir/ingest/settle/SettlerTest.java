@@ -98,6 +98,8 @@ final class SettlerTest {
   @Test
   void whatWasNotFound_isNotGuessed() {
     assertEquals(new SettleOutcome.NotFound(1, 2), settle(new CallFinder.NotFound(1, 2), 12));
+    assertEquals(
+        new SettleOutcome.OnlyDeniedTry(1, 2), settle(new CallFinder.OnlyDeniedTry(1, 2), 12));
     assertEquals(new Unavailable("busy"), settle(new CallFinder.Unknown("busy"), 12));
     assertEquals(new SettleOutcome.Exhausted(7), settle(new CallFinder.Exhausted(7), 12));
     assertEquals(List.of(), log.lines);
