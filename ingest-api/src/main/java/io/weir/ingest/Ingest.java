@@ -129,7 +129,8 @@ public final class Ingest implements AutoCloseable {
               config.maxCallsUnderWay(),
               config.queueDelayTarget(),
               config.maxConnections(),
-              config.keepAlive());
+              config.keepAlive(),
+              config.unknownMembers());
       CheckApi api =
           CheckApi.start(
               gate, settler, cache, log, healing::check, metrics::scrape, http, turnedAway);

@@ -6,6 +6,7 @@ import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.HttpSettings;
+import io.weir.ingest.http.UnknownMembers;
 import io.weir.ingest.record.WhenFull;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
@@ -30,6 +31,7 @@ import java.util.Map;
  *     once; zero never does
  * @param maxConnections most open connections to the check API
  * @param keepAlive how long a connection without a request is kept
+ * @param unknownMembers what becomes of a body with members that are not known
  * @param stopDelay how long a stop serves on while the node is unready
  * @param dataFolder holds the journal; of this process alone
  * @param policies the policy file
@@ -54,6 +56,7 @@ public record IngestConfig(
     Duration queueDelayTarget,
     int maxConnections,
     Duration keepAlive,
+    UnknownMembers unknownMembers,
     Duration stopDelay,
     Path dataFolder,
     Path policies,
@@ -122,6 +125,7 @@ public record IngestConfig(
             HttpSettings.DEFAULT_KEEP_ALIVE,
             HttpSettings.MIN_KEEP_ALIVE,
             HttpSettings.MAX_KEEP_ALIVE),
+        settings.choice("WEIR_UNKNOWN_MEMBERS", UnknownMembers.REFUSE),
         settings.duration(
             "WEIR_STOP_DELAY", DEFAULT_STOP_DELAY, Duration.ZERO, Duration.ofMinutes(10)),
         Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
@@ -186,6 +190,8 @@ public record IngestConfig(
         + maxConnections
         + " keep_alive="
         + keepAlive
+        + " unknown_members="
+        + unknownMembers
         + " stop_delay="
         + stopDelay
         + " data="

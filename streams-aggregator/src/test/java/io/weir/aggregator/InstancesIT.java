@@ -166,7 +166,7 @@ final class InstancesIT {
   private static void assertMissing(int partition, HttpResponse<String> response) throws Exception {
     assertEquals(503, response.statusCode(), response.body());
     JsonNode problem = Reports.MAPPER.readTree(response.body());
-    assertEquals("partition-unavailable", problem.path("type").asText(), response.body());
+    assertEquals("partition-unavailable", problem.path("reason").asText(), response.body());
     assertTrue(names(problem, partition), response.body());
   }
 

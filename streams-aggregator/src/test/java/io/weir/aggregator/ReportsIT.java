@@ -212,7 +212,11 @@ final class ReportsIT {
     assertEquals(400, response.statusCode(), path);
     assertEquals(
         "application/problem+json", response.headers().firstValue("Content-Type").orElse(""));
-    assertEquals(field, Reports.MAPPER.readTree(response.body()).path("field").asText(), path);
+    JsonNode problem = Reports.MAPPER.readTree(response.body());
+    assertEquals(field, problem.path("field").asText(), path);
+    assertEquals("invalid-parameter", problem.path("reason").asText(), path);
+    String page = Reports.get(reports.one, problem.path("type").asText()).body();
+    assertTrue(page.startsWith("## invalid-parameter"), page);
   }
 
   private static String send(int partition, String client, int allowed, int denied) {

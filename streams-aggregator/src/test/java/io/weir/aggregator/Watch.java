@@ -147,7 +147,7 @@ final class Watch implements AutoCloseable {
     JsonNode document = MAPPER.readTree(response.body());
     return switch (response.statusCode()) {
       case 200 -> !document.at("/completeness/up_to_date").asBoolean();
-      case 503 -> document.path("type").asText().equals("partition-unavailable");
+      case 503 -> document.path("reason").asText().equals("partition-unavailable");
       default -> false;
     };
   }

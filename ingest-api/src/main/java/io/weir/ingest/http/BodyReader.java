@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.util.Arrays;
 import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpHeader;
@@ -146,10 +148,10 @@ final class BodyReader implements Invocable.Task {
 
   private static Problem broken(@Nullable Throwable failure) {
     if (failure instanceof HttpException known && known.getReason() != null) {
-      return Problem.of(
-          known.getCode(), "Bad Request", "the body could not be read: " + known.getReason());
+      return Problem.malformed(known.getCode(), "the body could not be read: " + known.getReason());
     }
-    return Problem.badBody(
+    return Problem.of(
+        ProblemReason.INVALID_BODY,
         "the body ended before it was whole, or could not be read: "
             + (failure == null ? "no reason given" : failure.getMessage()));
   }

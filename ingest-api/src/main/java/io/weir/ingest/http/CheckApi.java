@@ -15,6 +15,9 @@ import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.settle.Settler;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemPages;
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
@@ -40,12 +43,14 @@ public final class CheckApi implements AutoCloseable {
   private static final String JSON = "application/json";
 
   private final CheckGate gate;
+  private final UnknownMembers unknownMembers;
   private final SettleRoute settle;
   private final DecisionCache cache;
   private final CallLog log;
   private final Supplier<Corrections.Health> corrections;
   private final Supplier<String> metrics;
   private final Admission admission;
+  private final ProblemPages pages = ProblemPages.load();
   private final Javalin javalin;
   private final SlowSenders slowSenders;
   private volatile boolean stopping;
@@ -62,7 +67,8 @@ public final class CheckApi implements AutoCloseable {
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
     this.gate = gate;
-    this.settle = new SettleRoute(settler);
+    this.unknownMembers = settings.unknownMembers();
+    this.settle = new SettleRoute(settler, settings.unknownMembers());
     this.cache = cache;
     this.log = log;
     this.corrections = corrections;
@@ -120,6 +126,7 @@ public final class CheckApi implements AutoCloseable {
   private void routes(JavalinConfig config) {
     config.routes.post("/v1/check", this::check);
     config.routes.post(SettleRoute.PATH, this::settle);
+    config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
     config.routes.get("/health/ready", this::ready);
     config.routes.get(
@@ -132,20 +139,13 @@ public final class CheckApi implements AutoCloseable {
           if (refused instanceof MethodNotAllowedResponse) {
             context.header("Allow", allowed(refused.getDetails().values()));
           }
-          answer(
-              context,
-              Problem.of(
-                  refused.getStatus(),
-                  String.valueOf(refused.getMessage()),
-                  context.method() + " " + context.path() + ": " + refused.getMessage()));
+          answer(context, refusal(context, refused));
         });
     config.routes.exception(
         Exception.class,
         (failed, context) -> {
           LOG.error("request failed path={}", context.path(), failed);
-          answer(
-              context,
-              Problem.of(500, "Internal Server Error", "a fault of the service; see its log"));
+          answer(context, Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log"));
         });
   }
 
@@ -154,10 +154,30 @@ public final class CheckApi implements AutoCloseable {
     return String.join(", ", methods).replace("GET", "GET, HEAD");
   }
 
+  private static Problem refusal(Context context, HttpResponseException refused) {
+    String detail = context.method() + " " + context.path() + ": " + refused.getMessage();
+    return switch (refused.getStatus()) {
+      case 404 -> Problem.of(ProblemReason.NO_SUCH_ROUTE, detail);
+      case 405 -> Problem.of(ProblemReason.METHOD_NOT_ALLOWED, detail);
+      default -> Problem.malformed(refused.getStatus(), detail);
+    };
+  }
+
+  private void problemPage(Context context) {
+    String page = pages.page(context.pathParam("reason"));
+    if (page == null) {
+      answer(
+          context,
+          Problem.of(ProblemReason.NO_SUCH_ROUTE, context.path() + ": there is no such problem"));
+    } else {
+      context.contentType(ProblemPages.MEDIA_TYPE).result(page);
+    }
+  }
+
   private void check(Context context) throws IOException {
     if (turningAway) {
       context.header("Connection", "close");
-      answer(context, Problem.unavailable("the node is stopping"));
+      answer(context, Problem.of(ProblemReason.STOPPING, "the node is stopping"));
       return;
     }
     Problem problem = parameterProblem(context);
@@ -167,8 +187,8 @@ public final class CheckApi implements AutoCloseable {
     }
     Call call;
     try {
-      call = CheckRequest.read(RequestBody.of(context));
-    } catch (CheckRequest.Invalid invalid) {
+      call = CheckRequest.read(RequestBody.of(context), unknownMembers);
+    } catch (JsonBody.Invalid invalid) {
       answer(context, invalid.problem());
       return;
     }
@@ -179,7 +199,8 @@ public final class CheckApi implements AutoCloseable {
     } else if (outcome instanceof CheckOutcome.Shed shed) {
       answer(
           context,
-          Problem.unavailable(
+          Problem.of(
+              ProblemReason.OVERLOADED,
               "the node is overloaded: "
                   + shed.detail()
                   + "; the call was neither let through nor recorded"));
@@ -188,7 +209,8 @@ public final class CheckApi implements AutoCloseable {
       LOG.debug("call not kept: {}", notKept.refused());
       answer(
           context,
-          Problem.unavailable(
+          Problem.of(
+              ProblemReason.NOT_RECORDED,
               "the call could not be recorded ("
                   + notKept.refused().reason()
                   + "), so it was not let through"));
@@ -197,7 +219,9 @@ public final class CheckApi implements AutoCloseable {
 
   private void settle(Context context) {
     Problem problem =
-        turningAway ? Problem.unavailable("the node is stopping") : settle.handle(context);
+        turningAway
+            ? Problem.of(ProblemReason.STOPPING, "the node is stopping")
+            : settle.handle(context);
     if (problem != null) {
       answer(context, problem);
     }
@@ -210,11 +234,14 @@ public final class CheckApi implements AutoCloseable {
     }
     for (var parameter : context.queryParamMap().entrySet()) {
       if (!parameter.getKey().equals("peek")) {
-        return Problem.badRequest(parameter.getKey(), "is not a parameter here; known is peek");
+        return Problem.ofField(
+            ProblemReason.INVALID_PARAMETER,
+            parameter.getKey(),
+            "is not a parameter here; known is peek");
       }
       for (String value : parameter.getValue()) {
         if (!value.equals("true") && !value.equals("false")) {
-          return Problem.badRequest("peek", "must be true or false");
+          return Problem.ofField(ProblemReason.INVALID_PARAMETER, "peek", "must be true or false");
         }
       }
     }
@@ -240,7 +267,7 @@ public final class CheckApi implements AutoCloseable {
     if (decided.recorded() instanceof Recorded.Durable durable) {
       context.header("Usage-Position", durable.position().toString());
     }
-    context.contentType(status == 200 ? JSON : Problem.CONTENT_TYPE);
+    context.contentType(status == 200 ? JSON : Problem.MEDIA_TYPE);
     write(context, CheckResponse.body(decided));
   }
 
@@ -252,11 +279,11 @@ public final class CheckApi implements AutoCloseable {
 
   private static void answer(Context context, Problem problem) {
     context.status(problem.status());
-    context.contentType(Problem.CONTENT_TYPE);
+    context.contentType(Problem.MEDIA_TYPE);
     if (problem.status() == 503) {
       context.header("Retry-After", RETRY_AFTER_UNAVAILABLE_SECONDS);
     }
-    context.result(CheckResponse.body(problem));
+    context.result(problem.toJson());
   }
 
   private void ready(Context context) {

@@ -10,6 +10,8 @@ import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Locale;
@@ -36,10 +38,6 @@ final class CheckResponse {
     return write(json -> writeDecided(json, decided));
   }
 
-  static byte[] body(Problem problem) {
-    return write(json -> writeProblem(json, problem));
-  }
-
   /** Writes members into an object that is opened and closed around them. */
   interface Members {
     void write(JsonGenerator json) throws IOException;
@@ -55,17 +53,6 @@ final class CheckResponse {
       return bytes.toByteArray();
     } catch (IOException impossible) {
       throw new UncheckedIOException("memory does not fail to be written", impossible);
-    }
-  }
-
-  private static void writeProblem(JsonGenerator json, Problem problem) throws IOException {
-    json.writeStringField("type", problem.type());
-    json.writeStringField("title", problem.title());
-    json.writeNumberField("status", problem.status());
-    json.writeStringField("detail", problem.detail());
-    String field = problem.field();
-    if (field != null) {
-      json.writeStringField("field", field);
     }
   }
 
@@ -103,12 +90,12 @@ final class CheckResponse {
       throws IOException {
     CheckOutcome.Denial denial = decided.denial();
     if (denial == null) {
-      writeProblem(
-          json,
-          Problem.unavailable(
+      Problem.of(
+              ProblemReason.POLICY_FAILS_CLOSED,
               "the decision cache cannot decide and policy '"
                   + decided.call().policy()
-                  + "' refuses calls then"));
+                  + "' refuses calls then")
+          .writeMembers(json);
       return;
     }
     String detail =
@@ -117,15 +104,16 @@ final class CheckResponse {
             : decided.call().decidedBy() == DecidedBy.LOCAL
                 ? "the decision cache cannot decide, and this node's share has not enough tokens"
                 : "not enough tokens";
-    writeProblem(json, new Problem(Problem.QUOTA_EXCEEDED, "Quota exceeded", 429, detail, null));
+    ProblemReason reason =
+        denial.costExceedsCapacity()
+            ? ProblemReason.COST_EXCEEDS_CAPACITY
+            : ProblemReason.NOT_ENOUGH_TOKENS;
+    Problem.of(reason, detail).writeMembers(json);
     json.writeArrayFieldStart("violated-policies");
     for (String policy : denial.violated()) {
       json.writeString(policy);
     }
     json.writeEndArray();
-    if (denial.costExceedsCapacity()) {
-      json.writeStringField("reason", "cost-exceeds-capacity");
-    }
   }
 
   private static String durability(Recorded recorded) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -107,7 +109,9 @@ final class FrontDoor extends Handler.Wrapper {
       statistics.shedOne(HttpStatistics.Shed.SCRAPES);
       response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
       ProblemWriter.write(
-          response, ending, Problem.unavailable(detail(HttpStatistics.Shed.SCRAPES)));
+          response,
+          ending,
+          Problem.of(ProblemReason.OVERLOADED, detail(HttpStatistics.Shed.SCRAPES)));
       return;
     }
     execute(response, ending, () -> route(request, response, ending));
@@ -118,7 +122,9 @@ final class FrontDoor extends Handler.Wrapper {
       threads.execute(task);
     } catch (RejectedExecutionException stopping) {
       ProblemWriter.writeAndClose(
-          response, callback, Problem.unavailable("the node is stopping" + NOTHING_DONE));
+          response,
+          callback,
+          Problem.of(ProblemReason.STOPPING, "the node is stopping" + NOTHING_DONE));
     }
   }
 
@@ -175,7 +181,8 @@ final class FrontDoor extends Handler.Wrapper {
       if (requests % REQUESTS_OF_A_CONNECTION == 0) {
         response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
       }
-      ProblemWriter.write(response, callback, Problem.unavailable(detail(reason) + NOTHING_DONE));
+      ProblemWriter.write(
+          response, callback, Problem.of(ProblemReason.OVERLOADED, detail(reason) + NOTHING_DONE));
     }
 
     @Override

@@ -17,6 +17,7 @@ import java.time.Duration;
  *     accepted
  * @param keepAlive how long a connection without a request is kept, 1 s to 1 h; longer than
  *     balancers keep theirs, which else send a call on one that ends
+ * @param unknownMembers what becomes of a body with members that are not known
  */
 public record HttpSettings(
     String host,
@@ -25,7 +26,8 @@ public record HttpSettings(
     int maxCallsUnderWay,
     Duration queueDelayTarget,
     int maxConnections,
-    Duration keepAlive) {
+    Duration keepAlive,
+    UnknownMembers unknownMembers) {
   /**
    * By Little's law N = λ·W: at 20,000 calls a second, more than was measured of a node on two
    * cores, calls that all wait their 20 ms for Redis are 400, and those of {@code acked} at 100 ms

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.eclipse.jetty.http.DateGenerator;
@@ -33,9 +35,11 @@ final class ProblemWriter implements Request.Handler {
     int status = response.getStatus();
     Object reason = request.getAttribute(ErrorHandler.ERROR_MESSAGE);
     Problem problem =
-        status == HttpStatus.INTERNAL_SERVER_ERROR_500
-            ? Problem.of(status, title(status), "a fault of the service; see its log")
-            : Problem.of(status, title(status), reason == null ? title(status) : reason.toString());
+        status == HttpStatus.NOT_FOUND_404
+            ? Problem.of(ProblemReason.NO_SUCH_ROUTE, request.getHttpURI().getPath())
+            : status == HttpStatus.INTERNAL_SERVER_ERROR_500
+                ? Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log")
+                : Problem.malformed(status, reason == null ? title(status) : reason.toString());
     write(response, callback, problem);
     return true;
   }
@@ -51,24 +55,24 @@ final class ProblemWriter implements Request.Handler {
   }
 
   static void write(Response response, Callback callback, Problem problem) {
-    byte[] body = CheckResponse.body(problem);
+    byte[] body = problem.toJson();
     response.setStatus(problem.status());
     response.getHeaders().put(NOT_STORED);
-    response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.CONTENT_TYPE);
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
     response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
     response.write(true, ByteBuffer.wrap(body), callback);
   }
 
   /** A whole HTTP/1.1 message, for a request that was never read. */
   static byte[] message(Problem problem) {
-    byte[] body = CheckResponse.body(problem);
+    byte[] body = problem.toJson();
     String head =
         String.join(
             "\r\n",
-            "HTTP/1.1 " + problem.status() + " " + problem.title(),
+            "HTTP/1.1 " + problem.status() + " " + title(problem.status()),
             "Date: " + DateGenerator.formatDate(System.currentTimeMillis()),
             NOT_STORED.toString(),
-            "Content-Type: " + Problem.CONTENT_TYPE,
+            "Content-Type: " + Problem.MEDIA_TYPE,
             "Content-Length: " + body.length,
             "Connection: close",
             "",

@@ -2,6 +2,8 @@
 package io.weir.ingest.http;
 
 import io.javalin.http.Context;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 
 /** The body of a request, which the {@link FrontDoor} has read. */
 final class RequestBody {
@@ -20,6 +22,6 @@ final class RequestBody {
 
   static Problem tooLarge() {
     return Problem.of(
-        413, "Content Too Large", "the body must have at most " + MAX_BYTES + " bytes");
+        ProblemReason.BODY_TOO_LARGE, "the body must have at most " + MAX_BYTES + " bytes");
   }
 }

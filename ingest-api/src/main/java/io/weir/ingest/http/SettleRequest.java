@@ -3,15 +3,17 @@ package io.weir.ingest.http;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
-import io.weir.ingest.http.CheckRequest.Invalid;
+import io.weir.ingest.http.JsonBody.Invalid;
 import io.weir.ingest.settle.CallQuery;
 import io.weir.topics.model.Names;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request to settle a call. Members of the body that are not known are ignored.
+ * A request to settle a call.
  *
  * @param query which call
  * @param actualCost what it turned out to cost
@@ -24,38 +26,41 @@ record SettleRequest(CallQuery query, long actualCost) {
    * @param id the id in the path
    * @param position the header Usage-Position, null when not given
    */
-  static SettleRequest read(String id, @Nullable String position, byte[] body) throws Invalid {
+  static SettleRequest read(
+      String id, @Nullable String position, byte[] body, UnknownMembers unknown) throws Invalid {
     String violation = Names.violation(id);
     if (violation != null) {
-      throw new Invalid(Problem.badRequest("id", violation));
+      throw Invalid.member("id", violation);
     }
     UsagePosition at = position == null ? null : UsagePosition.parse(position);
     if (position != null && at == null) {
       throw new Invalid(
-          Problem.badRequest(
-              "Usage-Position", "must be partition:node:epoch:line, as it was given"));
+          Problem.ofField(
+              ProblemReason.INVALID_HEADER,
+              "Usage-Position",
+              "must be partition:node:epoch:line, as it was given"));
     }
-    return CheckRequest.readObject(body, json -> readMembers(json, id, at));
+    return JsonBody.read(body, json -> readMembers(json, id, at, unknown));
   }
 
   private static SettleRequest readMembers(
-      JsonParser json, String id, @Nullable UsagePosition position) throws IOException, Invalid {
+      JsonParser json, String id, @Nullable UsagePosition position, UnknownMembers unknown)
+      throws IOException, Invalid {
     String client = null;
     long actualCost = -1;
     for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
       JsonToken value = json.nextToken();
       switch (member) {
-        case "client" -> client = CheckRequest.name(json, value, member);
-        case "actual_cost" -> actualCost = CheckRequest.units(json, value, member, 0);
-        default -> json.skipChildren();
+        case "client" -> client = JsonBody.name(json, value, member);
+        case "actual_cost" -> actualCost = JsonBody.units(json, value, member, 0);
+        default -> JsonBody.unknown(json, member, "client and actual_cost", unknown);
       }
     }
-    CheckRequest.requireWhole(json);
     if (client == null) {
-      throw new Invalid(Problem.badRequest("client", "is missing"));
+      throw Invalid.member("client", "is missing");
     }
     if (actualCost < 0) {
-      throw new Invalid(Problem.badRequest("actual_cost", "is missing"));
+      throw Invalid.member("actual_cost", "is missing");
     }
     return new SettleRequest(new CallQuery(client, id, position), actualCost);
   }

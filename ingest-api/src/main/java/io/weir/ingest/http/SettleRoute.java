@@ -9,6 +9,8 @@ import io.weir.ingest.settle.SettleOutcome.Settled;
 import io.weir.ingest.settle.Settler;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -22,23 +24,29 @@ final class SettleRoute {
   private static final String RETRY_PENDING_SECONDS = "1";
 
   private final Settler settler;
+  private final UnknownMembers unknownMembers;
 
-  SettleRoute(Settler settler) {
+  SettleRoute(Settler settler, UnknownMembers unknownMembers) {
     this.settler = settler;
+    this.unknownMembers = unknownMembers;
   }
 
   /** Answers a request; the problem when it is refused, else null. */
   @Nullable Problem handle(Context context) {
     if (context.queryString() != null && !context.queryParamMap().isEmpty()) {
       String parameter = context.queryParamMap().keySet().iterator().next();
-      return Problem.badRequest(parameter, "is not a parameter here; none is known");
+      return Problem.ofField(
+          ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
     }
     SettleRequest request;
     try {
       request =
           SettleRequest.read(
-              context.pathParam("id"), context.header(POSITION_HEADER), RequestBody.of(context));
-    } catch (CheckRequest.Invalid invalid) {
+              context.pathParam("id"),
+              context.header(POSITION_HEADER),
+              RequestBody.of(context),
+              unknownMembers);
+    } catch (JsonBody.Invalid invalid) {
       return invalid.problem();
     }
     SettleOutcome outcome = settler.settle(request.query(), request.actualCost());
@@ -67,8 +75,7 @@ final class SettleRoute {
   private static Problem problem(SettleOutcome outcome) {
     if (outcome instanceof SettleOutcome.NotFound not) {
       return Problem.of(
-          404,
-          "Not Found",
+          ProblemReason.CALL_NOT_FOUND,
           "no call of this client and id was recorded from "
               + Instant.ofEpochMilli(not.fromEpochMillis())
               + " to "
@@ -76,8 +83,7 @@ final class SettleRoute {
     }
     if (outcome instanceof SettleOutcome.OnlyDeniedTry only) {
       return Problem.of(
-          404,
-          "Not Found",
+          ProblemReason.ONLY_DENIED_TRY_FOUND,
           "only a denied try of this client and id was found from "
               + Instant.ofEpochMilli(only.fromEpochMillis())
               + " to "
@@ -86,8 +92,7 @@ final class SettleRoute {
     }
     if (outcome instanceof SettleOutcome.SettledBefore before) {
       return Problem.of(
-          409,
-          "Conflict",
+          ProblemReason.SETTLED_BEFORE,
           before.actualCost() == null
               ? "the call was settled before, which stands"
               : "the call was settled before, at actual_cost "
@@ -95,21 +100,23 @@ final class SettleRoute {
                   + ", which stands");
     }
     if (outcome instanceof SettleOutcome.Refused refused) {
-      return Problem.of(409, "Conflict", "the counting refused it: " + refused.reason());
+      return Problem.of(
+          ProblemReason.SETTLEMENT_REFUSED, "the counting refused it: " + refused.reason());
     }
     if (outcome instanceof SettleOutcome.Exhausted exhausted) {
       return Problem.of(
-          429,
-          "Too Many Requests",
+          ProblemReason.SEARCH_BUDGET_SPENT,
           "too much of the log was read for calls of this client; try again in "
               + exhausted.retryAfterSeconds()
               + " s, or give each call's Usage-Position");
     }
     if (outcome instanceof SettleOutcome.Denied) {
       return Problem.of(
-          409, "Conflict", "the call was denied, so it costs nothing and cannot be settled");
+          ProblemReason.CALL_DENIED,
+          "the call was denied, so it costs nothing and cannot be settled");
     }
-    return Problem.unavailable(((SettleOutcome.Unavailable) outcome).detail());
+    return Problem.of(
+        ProblemReason.SETTLEMENT_UNAVAILABLE, ((SettleOutcome.Unavailable) outcome).detail());
   }
 
   private static byte[] body(Settled settled) {

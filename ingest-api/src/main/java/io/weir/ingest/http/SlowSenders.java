@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
@@ -28,8 +30,7 @@ final class SlowSenders implements AutoCloseable {
 
   static final Problem TOO_SLOW =
       Problem.of(
-          408,
-          "Request Timeout",
+          ProblemReason.REQUEST_TOO_SLOW,
           "the request was not whole within "
               + READ_LIMIT.toSeconds()
               + " s; it was neither decided nor recorded");

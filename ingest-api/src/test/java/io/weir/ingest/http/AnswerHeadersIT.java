@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -103,6 +105,21 @@ final class AnswerHeadersIT {
     assertEquals(405, answer.status(), answer.toString());
     assertEquals(allowed, answer.headers().get("allow"));
     assertEquals("application/problem+json", answer.headers().get("content-type"));
+  }
+
+  @Test
+  void problem_typeLeadsToItsPage() throws Exception {
+    RawHttp.Answer refused = ask("POST", "/v1/check", "{\"client\":\"a\",\"endpont\":\"GET /x\"}");
+    JsonNode problem = new ObjectMapper().readTree(refused.body());
+
+    RawHttp.Answer page = ask("GET", problem.path("type").asText(), "");
+
+    assertEquals(400, refused.status(), refused.toString());
+    assertEquals("unknown-member", problem.path("reason").asText());
+    assertEquals("endpont", problem.path("field").asText());
+    assertEquals(200, page.status(), page.toString());
+    assertTrue(page.body().startsWith("## unknown-member"), page.body());
+    assertEquals(404, ask("GET", "/problems/none-such", "").status());
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.testing.Await;
+import io.weir.topics.problem.ProblemPages;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -28,6 +29,7 @@ final class BadInputTableIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String CHECK = "/v1/check";
   private static final String SETTLE = "/v1/calls/x/settle";
+  private static final ProblemPages PAGES = ProblemPages.load();
   private static final int HONEST_EVERY = 100;
 
   private final List<String> wrong = new ArrayList<>();
@@ -118,6 +120,9 @@ final class BadInputTableIT {
     JsonNode problem = JSON.readTree(answer.body());
     if (problem.path("status").asInt() != answer.status()) {
       return "status in the problem";
+    }
+    if (PAGES.page(problem.path("reason").asText()) == null) {
+      return "reason";
     }
     int detail = problem.path("detail").asText().length();
     return detail > 5 && detail < 500 ? "" : "detail";

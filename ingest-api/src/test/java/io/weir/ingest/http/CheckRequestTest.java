@@ -6,18 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.gate.Call;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 final class CheckRequestTest {
   @Test
-  void read_everyMember_isRead_andUnknownOnesAreIgnored() throws Exception {
+  void read_everyMember_isRead() throws Exception {
     Call call =
         read(
             "{\"client\":\"acme\",\"endpoint\":\"GET /v1/items\",\"cost\":3,\"meter\":\"tokens\","
-                + "\"ip\":\"203.0.113.9\",\"id\":\"7f1c\",\"attributes\":{\"plan\":\"free\"},"
-                + "\"new\":[{\"deep\":null}]}");
+                + "\"ip\":\"203.0.113.9\",\"id\":\"7f1c\",\"attributes\":{\"plan\":\"free\"}}");
 
     assertEquals(new Call("acme", "GET /v1/items", "tokens", 3, "7f1c", "203.0.113.0/24"), call);
   }
@@ -48,6 +49,51 @@ final class CheckRequestTest {
   }
 
   @Test
+  void read_misspeltMember_isRefused_byItsName() {
+    Problem problem =
+        assertThrows(
+                JsonBody.Invalid.class, () -> read("{\"client\":\"a\",\"endpont\":\"GET /x\"}"))
+            .problem();
+
+    assertEquals(ProblemReason.UNKNOWN_MEMBER, problem.reason());
+    assertEquals("endpont", problem.field());
+    assertEquals(
+        "endpont is not a member here; known are client, endpoint, meter, cost, id, ip and"
+            + " attributes",
+        problem.detail());
+  }
+
+  @Test
+  void read_unknownMember_isPassedOver_whereThatIsSet() throws Exception {
+    String body = "{\"client\":\"acme\",\"new\":[{\"deep\":null}],\"cost\":2}";
+
+    Call call = CheckRequest.read(body.getBytes(StandardCharsets.UTF_8), UnknownMembers.IGNORE);
+
+    assertEquals(new Call("acme", "-", "calls", 2, null, null), call);
+  }
+
+  @Test
+  void read_whatIsNotJson_isToldInOurWords() {
+    assertBody("it ends before the object does", "{\"client\":\"a\"");
+    assertBody("it ends before the object does", "{\"client\":\"a");
+    assertBody("it holds the member client twice", "{\"client\":\"a\",\"client\":\"b\"}");
+    assertBody("it is not JSON at line 2, column 3", "{\n  client: 1}");
+    assertBody("it is something else", "[]");
+    assertBody("it is empty", "");
+    assertBody("something follows the object", "{\"client\":\"a\"}{}");
+    assertBody(
+        "it is nested more than 32 deep, or holds a name or a number that is too long",
+        "{\"attributes\":" + "{\"x\":".repeat(40));
+  }
+
+  private static void assertBody(String fault, String body) {
+    Problem problem = assertThrows(JsonBody.Invalid.class, () -> read(body)).problem();
+
+    assertEquals(ProblemReason.INVALID_BODY, problem.reason());
+    assertEquals("the body must be one JSON object in UTF-8; " + fault, problem.detail());
+  }
+
+  @Test
   void read_largestCost_isAccepted() throws Exception {
     assertEquals(
         9_007_199_254_740_991L, read("{\"client\":\"a\",\"cost\":9007199254740991}").cost());
@@ -67,7 +113,7 @@ final class CheckRequestTest {
           "{client:1}",
           "[".repeat(100_000)
         }) {
-      CheckRequest.Invalid invalid = assertThrows(CheckRequest.Invalid.class, () -> read(body));
+      JsonBody.Invalid invalid = assertThrows(JsonBody.Invalid.class, () -> read(body));
       assertEquals(400, invalid.problem().status());
       assertTrue(invalid.problem().detail().startsWith("the body must"), body);
     }
@@ -84,19 +130,19 @@ final class CheckRequestTest {
         body[random.nextInt(body.length)] = (byte) random.nextInt(256);
       }
       try {
-        CheckRequest.read(body);
-      } catch (CheckRequest.Invalid expected) {
+        CheckRequest.read(body, UnknownMembers.REFUSE);
+      } catch (JsonBody.Invalid expected) {
         assertEquals(400, expected.problem().status());
       }
     }
   }
 
-  private static Call read(String body) throws CheckRequest.Invalid {
-    return CheckRequest.read(body.getBytes(StandardCharsets.UTF_8));
+  private static Call read(String body) throws JsonBody.Invalid {
+    return CheckRequest.read(body.getBytes(StandardCharsets.UTF_8), UnknownMembers.REFUSE);
   }
 
   private static void assertField(String field, String body) {
-    CheckRequest.Invalid invalid = assertThrows(CheckRequest.Invalid.class, () -> read(body));
+    JsonBody.Invalid invalid = assertThrows(JsonBody.Invalid.class, () -> read(body));
     assertEquals(field, invalid.problem().field(), body);
     assertTrue(invalid.problem().detail().startsWith(field + " "), invalid.problem().detail());
   }

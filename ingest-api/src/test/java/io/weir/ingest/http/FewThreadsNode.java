@@ -83,7 +83,8 @@ final class FewThreadsNode implements AutoCloseable {
                 HttpSettings.DEFAULT_CALLS_UNDER_WAY,
                 queueDelayTarget,
                 HttpSettings.DEFAULT_CONNECTIONS,
-                HttpSettings.DEFAULT_KEEP_ALIVE),
+                HttpSettings.DEFAULT_KEEP_ALIVE,
+                UnknownMembers.REFUSE),
             threads,
             statistics);
   }

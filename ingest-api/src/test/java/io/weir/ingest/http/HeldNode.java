@@ -52,7 +52,8 @@ final class HeldNode implements AutoCloseable {
                 maxCallsUnderWay,
                 queueDelayTarget,
                 maxConnections,
-                HttpSettings.DEFAULT_KEEP_ALIVE),
+                HttpSettings.DEFAULT_KEEP_ALIVE,
+                UnknownMembers.REFUSE),
             statistics);
   }
 

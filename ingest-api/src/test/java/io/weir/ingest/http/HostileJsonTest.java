@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.topics.problem.Problem;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -60,7 +61,7 @@ final class HostileJsonTest {
     byte[] bytes = body.append('}').toString().getBytes(StandardCharsets.UTF_8);
 
     assertTrue(bytes.length <= MOST);
-    assertEquals("a", CheckRequest.read(bytes).client());
+    assertEquals("a", CheckRequest.read(bytes, UnknownMembers.IGNORE).client());
   }
 
   @Test
@@ -72,14 +73,14 @@ final class HostileJsonTest {
   void textBeyondAscii_isReadAsItStands() throws Exception {
     byte[] body = "{\"client\":\"a\",\"meter\":\"€\ud83d\ude00\"}".getBytes(StandardCharsets.UTF_8);
 
-    assertEquals("€\ud83d\ude00", CheckRequest.read(body).meter());
+    assertEquals("€\ud83d\ude00", CheckRequest.read(body, UnknownMembers.IGNORE).meter());
   }
 
   @Test
   void byteOrderMark_isSkipped() throws Exception {
     byte[] body = "\ufeff{\"client\":\"a\"}".getBytes(StandardCharsets.UTF_8);
 
-    assertEquals("a", CheckRequest.read(body).client());
+    assertEquals("a", CheckRequest.read(body, UnknownMembers.IGNORE).client());
   }
 
   private static void assertRefused(String body) {
@@ -87,8 +88,8 @@ final class HostileJsonTest {
   }
 
   private static void assertRefused(byte[] body) {
-    CheckRequest.Invalid refused =
-        assertThrows(CheckRequest.Invalid.class, () -> CheckRequest.read(body));
+    JsonBody.Invalid refused =
+        assertThrows(JsonBody.Invalid.class, () -> CheckRequest.read(body, UnknownMembers.IGNORE));
     Problem problem = refused.problem();
     assertEquals(400, problem.status());
     assertTrue(problem.detail().length() > 10, problem.detail());

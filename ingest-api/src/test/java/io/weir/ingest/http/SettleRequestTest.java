@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.weir.ingest.settle.CallQuery;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.problem.Problem;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -14,10 +15,18 @@ final class SettleRequestTest {
   private static final String GOOD = "{\"client\":\"acme\",\"actual_cost\":12}";
 
   @Test
-  void read_everyMember_isRead_andUnknownOnesAreIgnored() throws Exception {
+  void read_everyMember_isRead() throws Exception {
     assertEquals(
         new SettleRequest(new CallQuery("acme", "id/1", new UsagePosition(2, "node-1", 17, 4)), 12),
-        SettleRequest.read("id/1", "2:node-1:17:4", utf8(GOOD.replace("{", "{\"new\":[{}],"))));
+        SettleRequest.read("id/1", "2:node-1:17:4", utf8(GOOD), UnknownMembers.REFUSE));
+  }
+
+  @Test
+  void read_unknownMember_isRefused_unlessItIsToBePassedOver() throws Exception {
+    String body = GOOD.replace("{", "{\"new\":[{}],");
+
+    assertEquals("new", invalid("a", null, body).field());
+    assertEquals(12, SettleRequest.read("a", null, utf8(body), UnknownMembers.IGNORE).actualCost());
   }
 
   @Test
@@ -55,12 +64,13 @@ final class SettleRequestTest {
 
   private static Problem invalid(String id, @Nullable String position, String body) {
     return assertThrows(
-            CheckRequest.Invalid.class, () -> SettleRequest.read(id, position, utf8(body)))
+            JsonBody.Invalid.class,
+            () -> SettleRequest.read(id, position, utf8(body), UnknownMembers.REFUSE))
         .problem();
   }
 
-  private static SettleRequest read(String body) throws CheckRequest.Invalid {
-    return SettleRequest.read("a", null, utf8(body));
+  private static SettleRequest read(String body) throws JsonBody.Invalid {
+    return SettleRequest.read("a", null, utf8(body), UnknownMembers.REFUSE);
   }
 
   private static byte[] utf8(String text) {

@@ -4,6 +4,7 @@ package io.weir.aggregator.report;
 import io.javalin.http.Context;
 import io.weir.aggregator.table.Freshness;
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.problem.Problem;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.HashMap;
@@ -152,7 +153,7 @@ final class ClientRoutes {
         ReportServer.send(ctx, local.answer());
         return;
       } catch (ProblemException notHere) {
-        if (!notHere.problem().isAboutMissingPartition() || ReportServer.isForwarded(ctx)) {
+        if (notHere.problem().missingPartitions().isEmpty() || ReportServer.isForwarded(ctx)) {
           throw notHere;
         }
       }

@@ -10,6 +10,8 @@ import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -59,7 +61,8 @@ final class EventReports {
             page == null ? -1 : page.offset(),
             query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS);
     if (!readings.tryAcquire(MAX_QUEUEING.toMillis(), TimeUnit.MILLISECONDS)) {
-      throw new ProblemException(Problem.busy("the audit log is being read for others"));
+      throw new ProblemException(
+          Problem.of(ProblemReason.BUSY, "the audit log is being read for others"));
     }
     try {
       if (log.read(partition, start, scan::take, MAX_TIME) == AuditLog.End.LOG_END) {

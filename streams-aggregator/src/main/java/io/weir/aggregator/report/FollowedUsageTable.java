@@ -8,6 +8,7 @@ import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
+import io.weir.topics.problem.Problem;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.PartitionAccuracyCodec;
 import io.weir.topics.wire.PartitionProgressCodec;

@@ -5,6 +5,7 @@ import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.Replay;
+import io.weir.topics.problem.Problem;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.ReplayCodec;

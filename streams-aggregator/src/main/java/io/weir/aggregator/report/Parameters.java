@@ -2,6 +2,8 @@
 package io.weir.aggregator.report;
 
 import io.weir.topics.model.Names;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -94,6 +96,6 @@ record Parameters(Map<String, List<String>> values) {
   }
 
   static ProblemException bad(String field, String rule) {
-    return new ProblemException(Problem.badParameter(field, rule));
+    return new ProblemException(Problem.ofField(ProblemReason.INVALID_PARAMETER, field, rule));
   }
 }

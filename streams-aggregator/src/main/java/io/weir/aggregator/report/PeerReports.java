@@ -3,6 +3,7 @@ package io.weir.aggregator.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -29,6 +31,10 @@ import org.slf4j.LoggerFactory;
 final class PeerReports {
   /** Marks a request that was passed on once, so that it is never passed on again. */
   static final String FORWARDED_HEADER = "Weir-Forwarded";
+
+  /** The reasons of one that has the partition all the same. */
+  private static final Set<String> OF_ONE_WITH_PARTITION =
+      Set.of(ProblemReason.NOT_UP_TO_DATE.word(), ProblemReason.BUSY.word());
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
@@ -118,7 +124,10 @@ final class PeerReports {
 
   private static boolean isOfOneWithPartition(byte[] problem) {
     try {
-      return Problem.isOfOneWithPartition(MAPPER.readTree(problem).path("type").asText());
+      JsonNode document = MAPPER.readTree(problem);
+      // an instance of before there were reasons said it in the type
+      String reason = document.path("reason").asText(document.path("type").asText());
+      return OF_ONE_WITH_PARTITION.contains(reason);
     } catch (IOException noProblem) {
       return false; // of a server that stops
     }

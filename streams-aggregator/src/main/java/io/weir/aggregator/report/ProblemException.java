@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
+import io.weir.topics.problem.Problem;
+
 /** Carries a problem from where it is found to the one place that answers with it. */
 final class ProblemException extends RuntimeException {
   private static final long serialVersionUID = 1L;

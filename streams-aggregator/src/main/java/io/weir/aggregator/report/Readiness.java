@@ -4,6 +4,8 @@ package io.weir.aggregator.report;
 import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -44,7 +46,8 @@ final class Readiness {
     State state = rebalances.state();
     if (hasStopped(state)) {
       throw new ProblemException(
-          Problem.notReady("the Streams application has stopped, the log says why"));
+          Problem.of(
+              ProblemReason.NOT_READY, "the Streams application has stopped, the log says why"));
     }
     List<Integer> elsewhere = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
@@ -54,7 +57,7 @@ final class Readiness {
     }
     if (!elsewhere.isEmpty() && instances.peers().isEmpty()) {
       throw new ProblemException(
-          Problem.notReady("nobody is known to have partitions " + elsewhere));
+          Problem.of(ProblemReason.NOT_READY, "nobody is known to have partitions " + elsewhere));
     }
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("status", "ready");

@@ -12,6 +12,9 @@ import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.WrittenRows;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemPages;
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -50,6 +53,7 @@ public final class ReportServer implements AutoCloseable {
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
   private final ServerSocketChannel channel;
+  private final ProblemPages pages = ProblemPages.load();
   private final Javalin javalin;
   private final Clock clock;
   private volatile @Nullable Parts parts;
@@ -149,6 +153,7 @@ public final class ReportServer implements AutoCloseable {
     // an answer is about one moment and one client: no cache may give it to anybody later
     config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
+    config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
     config.routes.get("/health/ready", this::ready);
     config.routes.get("/metrics", this::metrics);
@@ -164,19 +169,19 @@ public final class ReportServer implements AutoCloseable {
         MethodNotAllowedResponse.class,
         (refused, ctx) -> {
           ctx.header("Allow", allowed(refused.getDetails().values()));
-          send(ctx, Problem.methodNotAllowed(ctx.method() + " " + ctx.path()));
+          send(ctx, Problem.of(ProblemReason.METHOD_NOT_ALLOWED, ctx.method() + " " + ctx.path()));
         });
     config.routes.exception(
         Exception.class,
         (failed, ctx) -> {
           LOG.error("report failed path={}", ctx.path(), failed);
-          send(ctx, Problem.internal());
+          send(ctx, Problem.of(ProblemReason.INTERNAL_ERROR, "see the aggregator's log"));
         });
     config.routes.error(
         404,
         ctx -> {
           if (!Problem.MEDIA_TYPE.equals(ctx.res().getContentType())) {
-            send(ctx, Problem.notFound(ctx.path()));
+            send(ctx, Problem.of(ProblemReason.NO_SUCH_ROUTE, ctx.path()));
           }
         });
   }
@@ -197,9 +202,18 @@ public final class ReportServer implements AutoCloseable {
     }
   }
 
+  private void problemPage(Context ctx) {
+    String page = pages.page(ctx.pathParam("reason"));
+    if (page == null) {
+      throw new ProblemException(
+          Problem.of(ProblemReason.NO_SUCH_ROUTE, ctx.path() + ": there is no such problem"));
+    }
+    ctx.contentType(ProblemPages.MEDIA_TYPE).result(page);
+  }
+
   private void ready(Context ctx) {
     if (draining) {
-      throw new ProblemException(Problem.notReady("the aggregator is stopping"));
+      throw new ProblemException(Problem.of(ProblemReason.NOT_READY, "the aggregator is stopping"));
     }
     send(ctx, Answer.json(200, serving().readiness().check()));
   }
@@ -240,9 +254,7 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private static void send(Context ctx, Problem problem) {
-    ctx.status(problem.status())
-        .contentType(Problem.MEDIA_TYPE)
-        .result(ReportFormats.json(problem.members()));
+    ctx.status(problem.status()).contentType(Problem.MEDIA_TYPE).result(problem.toJson());
   }
 
   @Override

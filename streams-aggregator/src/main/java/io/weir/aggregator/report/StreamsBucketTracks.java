@@ -3,6 +3,7 @@ package io.weir.aggregator.report;
 
 import io.weir.aggregator.count.BucketStanding;
 import io.weir.topics.model.BucketKeys;
+import io.weir.topics.problem.Problem;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -4,6 +4,8 @@ package io.weir.aggregator.report;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -71,15 +73,20 @@ final class UsageReport {
     List<Instant> found = query.buckets().boundaries(query.from(), query.to(), query.zone());
     if (found == null) {
       throw new ProblemException(
-          Problem.badParameter(
-              "window", "gives more than " + Buckets.MAX_BUCKETS + " buckets between from and to"));
+          Problem.ofField(
+              ProblemReason.INVALID_PARAMETER,
+              "window",
+              "gives more than " + Buckets.MAX_BUCKETS + " buckets between from and to"));
     }
     this.boundaries = found;
     this.starts = found.stream().mapToLong(Instant::toEpochMilli).toArray();
     for (long boundary : starts) {
       if (boundary % atom.toMillis() != 0) {
         throw new ProblemException(
-            Problem.badParameter("tz", "has midnights inside a ledger window of " + atom));
+            Problem.ofField(
+                ProblemReason.INVALID_PARAMETER,
+                "tz",
+                "has midnights inside a ledger window of " + atom));
       }
     }
     for (int i = 0; i + 1 < starts.length; i++) {
@@ -113,7 +120,8 @@ final class UsageReport {
       return Math.addExact(quantity, more);
     } catch (ArithmeticException outOfRange) {
       throw new ProblemException(
-          Problem.badParameter(
+          Problem.ofField(
+              ProblemReason.INVALID_PARAMETER,
               "from",
               "gives a quantity beyond 2^63 - 1; ask for less time, or for smaller windows"));
     }
@@ -122,7 +130,8 @@ final class UsageReport {
   private Sum newSum() {
     if (++rows > MAX_ROWS) {
       throw new ProblemException(
-          Problem.badParameter("from", "gives more than " + MAX_ROWS + " rows"));
+          Problem.ofField(
+              ProblemReason.INVALID_PARAMETER, "from", "gives more than " + MAX_ROWS + " rows"));
     }
     return new Sum();
   }

@@ -6,6 +6,8 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +45,9 @@ final class UsageReports {
       Instant now)
       throws InterruptedException {
     if (freshness != Freshness.UP_TO_DATE && !mediaType.equals(Answer.JSON)) {
-      throw new ProblemException(Problem.notUpToDate());
+      throw new ProblemException(
+          Problem.of(
+              ProblemReason.NOT_UP_TO_DATE, "Kafka does not answer; ask for JSON, which says so"));
     }
     int partition = partitionOf(query);
     awaitPositions(partition, positions);
@@ -94,8 +98,15 @@ final class UsageReports {
     boolean reached =
         signal.await(() -> offset(partition) >= page.offset(), settings.positionWait());
     if (!reached) {
-      throw new ProblemException(Problem.positionNotReached(partition + ":" + page.offset()));
+      throw new ProblemException(notReached(partition + ":" + page.offset()));
     }
+  }
+
+  private static Problem notReached(String position) {
+    return Problem.ofField(
+        ProblemReason.POSITION_NOT_REACHED,
+        "Usage-Position",
+        "leads to " + position + ", which was not reached in time");
   }
 
   private long offset(int partition) {
@@ -109,7 +120,7 @@ final class UsageReports {
         continue;
       }
       if (!signal.await(() -> isReached(position), settings.positionWait())) {
-        throw new ProblemException(Problem.positionNotReached(position.toString()));
+        throw new ProblemException(notReached(position.toString()));
       }
     }
   }
@@ -138,8 +149,10 @@ final class UsageReports {
       UsagePosition position = UsagePosition.parse(text.strip());
       if (position == null) {
         throw new ProblemException(
-            Problem.badParameter(
-                "Usage-Position", "must be partition:node:epoch:line, is '" + text + "'"));
+            Problem.ofField(
+                ProblemReason.INVALID_PARAMETER,
+                "Usage-Position",
+                "must be partition:node:epoch:line, is '" + text + "'"));
       }
       positions.add(position);
     }

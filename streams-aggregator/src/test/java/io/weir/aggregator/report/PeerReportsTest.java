@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.net.httpserver.HttpServer;
 import io.weir.servers.Ports;
 import io.weir.testing.Await;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -43,8 +45,8 @@ final class PeerReportsTest {
   void whoLacksThePartition_orStarts_isPassedOver() throws Exception {
     List<Peer> asked =
         List.of(
-            answering(503, "{\"type\":\"partition-unavailable\"}"),
-            answering(503, "{\"type\":\"not-ready\"}"),
+            answering(503, problem(ProblemReason.PARTITION_UNAVAILABLE)),
+            answering(503, problem(ProblemReason.NOT_READY)),
             answering(503, "<html>stopping</html>"),
             answering(503, ""),
             answering(200, "{}"));
@@ -55,11 +57,18 @@ final class PeerReportsTest {
 
   @Test
   void whoIsBusy_saysSo() throws Exception {
-    Peer busy = answering(503, "{\"type\":\"busy\"}");
-    Peer old = answering(503, "{\"type\":\"not-up-to-date\"}");
+    assertEquals(503, status(List.of(answering(503, problem(ProblemReason.BUSY)))));
+    assertEquals(503, status(List.of(answering(503, problem(ProblemReason.NOT_UP_TO_DATE)))));
+  }
 
-    assertEquals(503, status(List.of(busy)));
-    assertEquals(503, status(List.of(old)));
+  @Test
+  void whoIsBusy_andOfBeforeThereWereReasons_isUnderstood() throws Exception {
+    assertEquals(503, status(List.of(answering(503, "{\"type\":\"busy\"}"))));
+    assertEquals(503, status(List.of(answering(503, "{\"type\":\"not-up-to-date\"}"))));
+  }
+
+  private static String problem(ProblemReason reason) {
+    return new String(Problem.of(reason, "detail").toJson(), StandardCharsets.UTF_8);
   }
 
   @Test

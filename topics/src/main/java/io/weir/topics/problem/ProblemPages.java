@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.problem;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sections of {@code docs/problems.md}, by the word of the problem's reason, so that the type
+ * of a problem leads to its page. Safe for threads.
+ */
+public final class ProblemPages {
+  /** What the pages are written in, as something that every browser shows. */
+  public static final String MEDIA_TYPE = "text/plain; charset=utf-8";
+
+  private static final Pattern SECTION = Pattern.compile("(?m)^(?=## )");
+  private static final String RESOURCE = "problems.md";
+
+  private final Map<String, String> pages;
+
+  private ProblemPages(Map<String, String> pages) {
+    this.pages = Map.copyOf(pages);
+  }
+
+  /** Reads the pages that come with the code. */
+  public static ProblemPages load() {
+    try (InputStream file =
+        Objects.requireNonNull(ProblemPages.class.getResourceAsStream(RESOURCE), RESOURCE)) {
+      return of(new String(file.readAllBytes(), StandardCharsets.UTF_8));
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(RESOURCE, unreadable);
+    }
+  }
+
+  static ProblemPages of(String markdown) {
+    Map<String, String> pages = new HashMap<>();
+    for (String section : SECTION.split(markdown)) {
+      if (section.startsWith("## ")) {
+        pages.put(section.lines().findFirst().orElse("").substring(3).strip(), section.strip());
+      }
+    }
+    return new ProblemPages(pages);
+  }
+
+  /** The page of a reason's word; null when there is no such reason. */
+  public @Nullable String page(String word) {
+    return pages.get(word);
+  }
+
+  /** The words that have a page. */
+  Set<String> words() {
+    return pages.keySet();
+  }
+}
