@@ -202,10 +202,20 @@ final class BadInputIT {
   }
 
   private String get(String url, String position) throws Exception {
-    HttpResponse<String> answer =
-        http.send(
-            HttpRequest.newBuilder(URI.create(url)).header("Usage-Position", position).build(),
-            HttpResponse.BodyHandlers.ofString());
+    List<HttpResponse<String>> answers = new ArrayList<>();
+    // the count may be further behind than a report waits
+    Await.until(
+        () -> "a report, not " + answers,
+        () -> {
+          answers.add(
+              http.send(
+                  HttpRequest.newBuilder(URI.create(url))
+                      .header("Usage-Position", position)
+                      .build(),
+                  HttpResponse.BodyHandlers.ofString()));
+          return answers.get(answers.size() - 1).statusCode() != 504;
+        });
+    HttpResponse<String> answer = answers.get(answers.size() - 1);
     assertEquals(200, answer.statusCode(), answer.body());
     return answer.body();
   }

@@ -2,6 +2,7 @@
 package io.weir.e2e;
 
 import io.weir.servers.Ports;
+import io.weir.testing.FullSuite;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,6 +25,11 @@ final class JournalPutBackIT {
   @TempDir private Path folder;
 
   @Test
+  @FullSuite(
+      reason =
+          "three starts of everything; JournalsTest and the simulation, whose mutant is the old"
+              + " behaviour, always put journals back",
+      turn = 1)
   void journalFolderCopiedAndPutBack_everyAnsweredCallIsBilledOnce() throws Exception {
     int httpPort = Ports.free();
     int reportsPort = Ports.free();

@@ -47,6 +47,11 @@ final class CacheHealing implements AutoCloseable {
     corrections.start();
   }
 
+  /** What a node that starts should still wait for; empty when nothing. */
+  String missingAtStart() {
+    return corrections.missingAtStart();
+  }
+
   Corrections.Health check() {
     return corrections.check();
   }

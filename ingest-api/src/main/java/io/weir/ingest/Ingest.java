@@ -63,6 +63,7 @@ public final class Ingest implements AutoCloseable {
   private final VerdictFollower verdicts;
   private final CacheHealing healing;
   private final CheckApi api;
+  private final StartUp startUp;
   private final Duration stopDelay;
 
   private Ingest(
@@ -72,6 +73,7 @@ public final class Ingest implements AutoCloseable {
       VerdictFollower verdicts,
       CacheHealing healing,
       CheckApi api,
+      StartUp startUp,
       Duration stopDelay) {
     this.cache = cache;
     this.log = log;
@@ -79,11 +81,12 @@ public final class Ingest implements AutoCloseable {
     this.verdicts = verdicts;
     this.healing = healing;
     this.api = api;
+    this.startUp = startUp;
     this.stopDelay = stopDelay;
   }
 
   /**
-   * Starts a node; it answers calls when this returns.
+   * Starts a node; it answers calls when this returns, and is ready a moment later.
    *
    * @throws IngestStartException when the policies, the journal, Kafka or the port are not as they
    *     must be
@@ -121,6 +124,7 @@ public final class Ingest implements AutoCloseable {
       metrics.bind(
           gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
       healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
+      StartUp startUp = new StartUp(healing::missingAtStart, config.readyWait());
       HttpSettings http =
           new HttpSettings(
               config.httpHost(),
@@ -133,11 +137,19 @@ public final class Ingest implements AutoCloseable {
               config.unknownMembers());
       CheckApi api =
           CheckApi.start(
-              gate, settler, cache, log, healing::check, metrics::scrape, http, turnedAway);
+              gate,
+              settler,
+              cache,
+              log,
+              healing::check,
+              startUp::isOver,
+              metrics::scrape,
+              http,
+              turnedAway);
       // a start that is refused must not take the group membership of the node that runs
       healing.start();
-      LOG.info("ingest ready node={} http_port={}", config.node(), api.port());
-      return new Ingest(cache, log, finder, verdicts, healing, api, config.stopDelay());
+      LOG.info("ingest started node={} http_port={}", config.node(), api.port());
+      return new Ingest(cache, log, finder, verdicts, healing, api, startUp, config.stopDelay());
     } catch (RuntimeException failed) {
       if (log != null) {
         log.close();
@@ -270,6 +282,14 @@ public final class Ingest implements AutoCloseable {
     } catch (InterruptedException interrupted) {
       return false;
     }
+  }
+
+  /**
+   * Waits until the node is ready: the cache is warm and the corrections are read, or {@code
+   * WEIR_READY_WAIT} is over.
+   */
+  public void awaitReady() throws InterruptedException {
+    startUp.await();
   }
 
   /** The port of the check API. */

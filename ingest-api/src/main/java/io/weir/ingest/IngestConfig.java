@@ -32,6 +32,7 @@ import java.util.Map;
  * @param maxConnections most open connections to the check API
  * @param keepAlive how long a connection without a request is kept
  * @param unknownMembers what becomes of a body with members that are not known
+ * @param readyWait how long a start waits for the cache and for corrections at most
  * @param stopDelay how long a stop serves on while the node is unready
  * @param dataFolder holds the journal; of this process alone
  * @param policies the policy file
@@ -57,6 +58,7 @@ public record IngestConfig(
     int maxConnections,
     Duration keepAlive,
     UnknownMembers unknownMembers,
+    Duration readyWait,
     Duration stopDelay,
     Path dataFolder,
     Path policies,
@@ -71,6 +73,9 @@ public record IngestConfig(
 
   /** Balancers look each second or two, and want two or three failures. */
   private static final Duration DEFAULT_STOP_DELAY = Duration.ofSeconds(5);
+
+  /** Some times what restoring a cache takes while an aggregator counts. */
+  private static final Duration DEFAULT_READY_WAIT = Duration.ofSeconds(10);
 
   private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
 
@@ -126,6 +131,8 @@ public record IngestConfig(
             HttpSettings.MIN_KEEP_ALIVE,
             HttpSettings.MAX_KEEP_ALIVE),
         settings.choice("WEIR_UNKNOWN_MEMBERS", UnknownMembers.REFUSE),
+        settings.duration(
+            "WEIR_READY_WAIT", DEFAULT_READY_WAIT, Duration.ZERO, Duration.ofMinutes(10)),
         settings.duration(
             "WEIR_STOP_DELAY", DEFAULT_STOP_DELAY, Duration.ZERO, Duration.ofMinutes(10)),
         Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
@@ -192,6 +199,8 @@ public record IngestConfig(
         + keepAlive
         + " unknown_members="
         + unknownMembers
+        + " ready_wait="
+        + readyWait
         + " stop_delay="
         + stopDelay
         + " data="

@@ -96,6 +96,7 @@ final class IngestHealingIT {
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
     environment.put("WEIR_SINGLE_COPY", "allow");
     environment.put("WEIR_STOP_DELAY", "PT0S");
+    environment.put("WEIR_READY_WAIT", "PT10M");
     environment.put("WEIR_REDIS", redis.uri());
     environment.put("WEIR_NODE", "node-1");
     environment.put("WEIR_HTTP_HOST", "127.0.0.1");
@@ -118,8 +119,12 @@ final class IngestHealingIT {
   @Test
   void cacheIsHealed_byACorrection_andAfterAFlush() throws Exception {
     String firstLife = awaitLoss(1);
+    HttpResponse<String> cold = get("/health/ready");
+    assertEquals(503, cold.statusCode(), cold.body());
+    assertTrue(cold.body().contains("\"starting\":true"), cold.body());
     restored(firstLife);
     awaitMetric("weir_cache_warmth 1.0");
+    Await.until("the node is ready", () -> get("/health/ready").statusCode() == 200);
     for (int call = 1; call <= 3; call++) {
       assertEquals(200, check(false).statusCode());
     }
@@ -159,7 +164,7 @@ final class IngestHealingIT {
     redis.kill();
     publish(correction(last, 1, Correction.Cause.GAP));
     Await.until("it tries again", () -> !metrics().contains("weir_corrections_retries_total 0.0"));
-    assertEquals(200, get("/health/ready").statusCode());
+    Await.until("the node is ready without Redis", () -> get("/health/ready").statusCode() == 200);
     redis.restart();
 
     Await.until("it is answered", () -> metrics().contains("weir_corrections_waiting 0.0"));

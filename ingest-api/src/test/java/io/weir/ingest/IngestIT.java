@@ -80,6 +80,8 @@ final class IngestIT {
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
     environment.put("WEIR_SINGLE_COPY", "allow");
     environment.put("WEIR_STOP_DELAY", "PT0S");
+    // no aggregator need be there to restore the cache
+    environment.put("WEIR_READY_WAIT", "PT0S");
     environment.put("WEIR_REDIS", redis.uri());
     environment.put("WEIR_NODE", "node-1");
     environment.put("WEIR_HTTP_HOST", "127.0.0.1");

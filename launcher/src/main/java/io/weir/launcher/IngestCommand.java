@@ -31,10 +31,22 @@ final class IngestCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     IngestConfig config = IngestConfig.of(weir.environment());
     Ingest ingest = Ingest.start(config);
-    PrintWriter out = spec.commandLine().getOut();
-    out.println("ingest is ready on port " + ingest.httpPort());
-    out.flush();
+    Thread announcer = new Thread(() -> announce(ingest), "weir-ready");
+    announcer.setDaemon(true);
+    announcer.start();
     return Stop.awaitAndClose(
         ingest, () -> "", Stop.LIMIT.plus(config.stopDelay()).plus(config.drainTimeout()));
+  }
+
+  /** Says that the node is ready once it is; a stop need not wait for that. */
+  private void announce(Ingest ingest) {
+    try {
+      ingest.awaitReady();
+      PrintWriter out = spec.commandLine().getOut();
+      out.println("ingest is ready on port " + ingest.httpPort());
+      out.flush();
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

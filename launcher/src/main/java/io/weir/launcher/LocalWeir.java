@@ -140,6 +140,7 @@ final class LocalWeir implements AutoCloseable {
     ingestStop = ingestConfig.stopDelay().plus(ingestConfig.drainTimeout());
     step.accept("reports");
     awaitReady(started);
+    ingest.awaitReady();
   }
 
   private void awaitReady(Aggregator aggregator) throws InterruptedException {

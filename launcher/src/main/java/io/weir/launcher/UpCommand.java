@@ -42,6 +42,7 @@ final class UpCommand implements Callable<Integer> {
     out.println("reports    " + local.reportsUrl() + "/");
     out.println("Kafka      " + local.kafka());
     out.println("Redis      " + local.redis());
+    out.println("usage page " + local.reportsUrl() + "/ (open it in a browser)");
     out.println("weir is ready");
     out.flush();
     return Stop.awaitAndClose(local, local::failure, Stop.LIMIT.plus(local.ingestStop()));

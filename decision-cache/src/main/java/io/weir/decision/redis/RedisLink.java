@@ -28,6 +28,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Keeps one connection to the server, and makes it anew when it is lost. While there is none, that
@@ -64,6 +65,10 @@ final class RedisLink implements AutoCloseable {
   private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
   private volatile String life = "";
   private volatile String refusal = "";
+
+  /** Whether a loss was logged since the last connection. */
+  private volatile boolean isWarned;
+
   private volatile boolean closed;
 
   /**
@@ -188,6 +193,7 @@ final class RedisLink implements AutoCloseable {
       reason = why;
       current = null;
       if (!closed) {
+        isWarned = true;
         LOG.warn("redis_connection_lost reason=\"{}\"", why);
       }
       LockSupport.unpark(thread);
@@ -286,7 +292,9 @@ final class RedisLink implements AutoCloseable {
       lost(connection, "the connection was closed");
       return false;
     }
-    LOG.info("redis_connected {}", config);
+    // who was told of the loss is told of its end
+    LOG.atLevel(isWarned ? Level.WARN : Level.INFO).log("redis_connected {}", config);
+    isWarned = false;
     return true;
   }
 
@@ -328,6 +336,7 @@ final class RedisLink implements AutoCloseable {
 
   private void unreachable(String why) {
     if (!why.equals(reason)) {
+      isWarned = true;
       LOG.warn("redis_unavailable reason=\"{}\" {}", why, config);
     }
     reason = why;

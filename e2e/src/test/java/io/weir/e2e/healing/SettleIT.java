@@ -21,8 +21,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -37,6 +40,7 @@ final class SettleIT {
       List.of(
           Rule.bucket("burst", "*", 100, Duration.ofHours(1)), Rule.quota("monthly", "*", 1_000));
 
+  private final Set<String> askedAgain = new HashSet<>();
   private final HttpClient http = HttpClient.newHttpClient();
   private final Instant begin = Instant.now().minusSeconds(3_600);
   private Fleet fleet;
@@ -66,7 +70,7 @@ final class SettleIT {
     assertEquals(8, body.path("cost").asLong());
     assertEquals(12, body.path("actual_cost").asLong());
     assertEquals(4, body.path("difference").asLong());
-    assertTrue(body.path("changed").asBoolean());
+    assertChanged(answer);
     assertEquals("acked", body.path("durability").asText());
     assertEquals(12, billed("up", answer));
     awaitRemaining("up", 88, 988);
@@ -144,7 +148,7 @@ final class SettleIT {
     HttpResponse<String> again = settle(1, call.client(), call.id(), 12);
 
     assertEquals(200, first.statusCode(), first::body);
-    assertTrue(changed(first));
+    assertChanged(first);
     assertEquals(409, other.statusCode(), other::body);
     assertTrue(other.body().contains("actual_cost 12"), other::body);
     assertEquals(200, again.statusCode(), again::body);
@@ -206,11 +210,7 @@ final class SettleIT {
     awaitFinal("late");
     HttpResponse<String> answer = settle(1, call.client(), call.id(), 12);
     HttpResponse<String> voiding =
-        post(
-            0,
-            "/v1/calls/" + voided.id() + "/settle",
-            "{\"client\":\"late\",\"actual_cost\":0}",
-            Optional.of(voided.position()));
+        settle(0, "late", voided.id(), 0, Optional.of(voided.position()));
 
     assertEquals(200, answer.statusCode(), answer::body);
     assertEquals(200, voiding.statusCode(), voiding::body);
@@ -249,11 +249,31 @@ final class SettleIT {
 
   private HttpResponse<String> settle(int node, String client, String id, long actualCost)
       throws Exception {
-    return post(
-        node,
-        "/v1/calls/" + id + "/settle",
-        "{\"client\":\"" + client + "\",\"actual_cost\":" + actualCost + "}",
-        Optional.empty());
+    return settle(node, client, id, actualCost, Optional.empty());
+  }
+
+  /** Settles, and asks again while the answer is that the counting has not judged it yet. */
+  private HttpResponse<String> settle(
+      int node, String client, String id, long actualCost, Optional<String> position)
+      throws Exception {
+    String body = "{\"client\":\"" + client + "\",\"actual_cost\":" + actualCost + "}";
+    List<HttpResponse<String>> answers = new ArrayList<>();
+    Await.until(
+        () -> "a verdict, not " + answers.get(answers.size() - 1).body(),
+        () -> {
+          answers.add(post(node, "/v1/calls/" + id + "/settle", body, position));
+          return answers.get(answers.size() - 1).statusCode() != 202;
+        });
+    HttpResponse<String> last = answers.get(answers.size() - 1);
+    if (answers.size() > 1) {
+      askedAgain.add(position(last));
+    }
+    return last;
+  }
+
+  /** Who asks again hears that the settlement stands; only the first who hears so changed it. */
+  private void assertChanged(HttpResponse<String> answer) throws Exception {
+    assertTrue(changed(answer) || askedAgain.contains(position(answer)), answer::body);
   }
 
   private HttpResponse<String> post(int node, String path, String body, Optional<String> position)
@@ -269,7 +289,15 @@ final class SettleIT {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(fleet.reportsUrl() + pathAndQuery));
     position.ifPresent(at -> request.header("Usage-Position", at));
-    HttpResponse<String> answer = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    List<HttpResponse<String>> answers = new ArrayList<>();
+    // the count may be further behind than a report waits
+    Await.until(
+        () -> "a report, not " + answers,
+        () -> {
+          answers.add(http.send(request.build(), HttpResponse.BodyHandlers.ofString()));
+          return answers.get(answers.size() - 1).statusCode() != 504;
+        });
+    HttpResponse<String> answer = answers.get(answers.size() - 1);
     assertEquals(200, answer.statusCode(), answer::body);
     return JSON.readTree(answer.body());
   }

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * One thread that notices when the cache has lost its state. Of all nodes the one that the cache
@@ -42,6 +43,9 @@ public final class CacheWatch implements AutoCloseable {
 
   /** When the cache was found cold; null while it is not known to be. */
   private @Nullable Long coldSinceNanos;
+
+  /** Whether the cache was warm once since the node has started; it cannot have lost more. */
+  private boolean wasWarm;
 
   /** The restoration this node announced and has not seen complete; null without one. */
   private @Nullable String announced;
@@ -107,10 +111,11 @@ public final class CacheWatch implements AutoCloseable {
   private long warm() {
     Long since = coldSinceNanos;
     if (since != null) {
-      LOG.info(
-          "cache_warm_again cold_ms={}", TimeUnit.NANOSECONDS.toMillis(clock.nowNanos() - since));
+      LOG.atLevel(wasWarm ? Level.WARN : Level.INFO)
+          .log("cache_warm cold_ms={}", TimeUnit.NANOSECONDS.toMillis(clock.nowNanos() - since));
       coldSinceNanos = null;
     }
+    wasWarm = true;
     if (announced != null) {
       statistics.restorationCompleted();
       announced = null;
@@ -121,7 +126,11 @@ public final class CacheWatch implements AutoCloseable {
   private long cold() throws CacheUnavailableException {
     if (coldSinceNanos == null) {
       coldSinceNanos = clock.nowNanos();
-      LOG.warn("cache_cold; it has lost its state, or may have; it is restored from the records");
+      // a cache that this node has not seen warm is a new one, most often
+      LOG.atLevel(wasWarm ? Level.WARN : Level.INFO)
+          .log(
+              "cache_cold; it is new, has lost its state, or may have; it is restored from the"
+                  + " records");
     }
     if (toAbandon != null) {
       abandon(toAbandon);

@@ -28,12 +28,18 @@ final class CorrectionLoop implements AutoCloseable {
   /** Longest stay in a poll. */
   private static final long MAX_POLL_MILLIS = 500;
 
+  /** The same until everything was read once. */
+  private static final long FIRST_POLL_MILLIS = 50;
+
   private static final long MIN_PAUSE_MILLIS = 250;
   private static final long MAX_PAUSE_MILLIS = 5_000;
   private static final long TOPIC_PAUSE_MILLIS = 1_000;
 
   /** How old the figure of the lag may be. */
   private static final long LAG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  /** The same while a starting node waits to hear that there is none. */
+  private static final long FIRST_LAG_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   /** Longest wait for one answer of Kafka. */
   private static final Duration PATIENCE = Duration.ofSeconds(2);
@@ -159,20 +165,22 @@ final class CorrectionLoop implements AutoCloseable {
     statistics.nowWaiting(backlog.size());
     applier.step(backlog);
     positions.commitNowAndThen();
-    lagNowAndThen(opened);
+    lagNowAndThen(opened, positions);
   }
 
   private long pollMillis() {
     if (backlog.isEmpty()) {
-      return MAX_POLL_MILLIS;
+      return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
     }
     // rounded up: a wait below a millisecond is not spent spinning
     long waitMillis = (applier.waitNanos() + 999_999) / 1_000_000;
     return Math.max(0, Math.min(MAX_POLL_MILLIS, waitMillis));
   }
 
-  private void lagNowAndThen(KafkaConsumer<byte[], byte[]> opened) {
-    if (clock.nowNanos() - lagNanos < LAG_INTERVAL_NANOS) {
+  private void lagNowAndThen(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
+    boolean isStarting = positions.isAssigned() && !statistics.wereReadToTheEnd();
+    long interval = isStarting ? FIRST_LAG_INTERVAL_NANOS : LAG_INTERVAL_NANOS;
+    if (clock.nowNanos() - lagNanos < interval) {
       return;
     }
     try {
@@ -182,6 +190,9 @@ final class CorrectionLoop implements AutoCloseable {
         behind += Math.max(0, end.getValue() - opened.position(end.getKey(), PATIENCE));
       }
       statistics.lag(behind);
+      if (isStarting && behind == 0) {
+        statistics.readToTheEnd();
+      }
       // a consumer that lived for so long is not one that fails at every start
       trouble.over(Trouble.Kind.KAFKA);
       trouble.over(Trouble.Kind.FAULT);

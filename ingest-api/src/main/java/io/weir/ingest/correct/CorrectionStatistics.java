@@ -32,7 +32,9 @@ public final class CorrectionStatistics {
   private final LongAdder restorationsCompleted = new LongAdder();
   private volatile int waiting;
   private volatile long lagRecords;
+  private volatile boolean wereReadToTheEnd;
   private volatile Warmth warmth = Warmth.UNKNOWN;
+  private volatile boolean isWarmthAsked;
 
   /** Takes the age of each correction that changed a bucket. */
   public interface Ages {
@@ -187,8 +189,23 @@ public final class CorrectionStatistics {
     lagRecords = records;
   }
 
+  /** Whether all corrections of this node's partitions were read and applied once. */
+  public boolean wereReadToTheEnd() {
+    return wereReadToTheEnd;
+  }
+
+  void readToTheEnd() {
+    wereReadToTheEnd = true;
+  }
+
+  /** Whether the cache was asked how it stands; it may not have answered. */
+  public boolean isWarmthAsked() {
+    return isWarmthAsked;
+  }
+
   void warmth(Warmth now) {
     warmth = now;
+    isWarmthAsked = true;
   }
 
   void restorationBegun() {

@@ -70,6 +70,21 @@ public final class Corrections implements AutoCloseable {
         : new Health(false, trouble.detail());
   }
 
+  /**
+   * What a node that starts should still wait for, in words; empty when nothing. A cache that does
+   * not answer is not waited for.
+   */
+  public String missingAtStart() {
+    if (!statistics.isWarmthAsked()) {
+      return "the cache was not asked yet";
+    }
+    return switch (statistics.warmth()) {
+      case COLD -> "the cache is not restored";
+      case WARM -> statistics.wereReadToTheEnd() ? "" : "corrections are not read to their end";
+      case UNKNOWN -> "";
+    };
+  }
+
   /** Stops within some seconds; what is answered is committed. Repeating it does nothing. */
   @Override
   public void close() {

@@ -36,6 +36,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
   private final Map<TopicPartition, Long> readTo = new HashMap<>();
   private final Map<TopicPartition, Long> committed = new HashMap<>();
   private long committedNanos;
+  private boolean assigned;
 
   ReadPositions(
       Consumer<byte[], byte[]> consumer,
@@ -89,8 +90,14 @@ final class ReadPositions implements ConsumerRebalanceListener {
     }
   }
 
+  /** Whether the group has told what this node is to read, which may be nothing. */
+  boolean isAssigned() {
+    return assigned;
+  }
+
   @Override
   public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+    assigned = true;
     LOG.info("corrections_assigned partitions={}", partitions);
   }
 

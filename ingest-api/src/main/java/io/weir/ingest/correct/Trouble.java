@@ -56,7 +56,8 @@ public final class Trouble {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");
       if (kind != Kind.STARTING) {
-        LOG.info("{} over", kind.event);
+        // as loud as the trouble was
+        LOG.warn("{} over", kind.event);
       }
     }
   }

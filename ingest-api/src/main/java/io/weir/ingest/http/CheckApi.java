@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -48,6 +49,7 @@ public final class CheckApi implements AutoCloseable {
   private final DecisionCache cache;
   private final CallLog log;
   private final Supplier<Corrections.Health> corrections;
+  private final BooleanSupplier isStarted;
   private final Supplier<String> metrics;
   private final Admission admission;
   private final ProblemPages pages = ProblemPages.load();
@@ -62,6 +64,7 @@ public final class CheckApi implements AutoCloseable {
       DecisionCache cache,
       CallLog log,
       Supplier<Corrections.Health> corrections,
+      BooleanSupplier isStarted,
       Supplier<String> metrics,
       HttpSettings settings,
       @Nullable Executor callThreads,
@@ -72,6 +75,7 @@ public final class CheckApi implements AutoCloseable {
     this.cache = cache;
     this.log = log;
     this.corrections = corrections;
+    this.isStarted = isStarted;
     this.metrics = metrics;
     this.admission =
         Admission.of(settings.effectiveCallsUnderWay(), settings.queueDelayTarget().toNanos());
@@ -89,6 +93,7 @@ public final class CheckApi implements AutoCloseable {
    * Starts the server.
    *
    * @param corrections tells how it stands with corrections; does not decide readiness
+   * @param isStarted whether the node's start is over; it is not ready before
    * @param metrics gives the Prometheus text
    * @param statistics counts what is turned away
    */
@@ -98,10 +103,12 @@ public final class CheckApi implements AutoCloseable {
       DecisionCache cache,
       CallLog log,
       Supplier<Corrections.Health> corrections,
+      BooleanSupplier isStarted,
       Supplier<String> metrics,
       HttpSettings settings,
       HttpStatistics statistics) {
-    return start(gate, settler, cache, log, corrections, metrics, settings, null, statistics);
+    return start(
+        gate, settler, cache, log, corrections, isStarted, metrics, settings, null, statistics);
   }
 
   /** The same with threads of one's own for the calls; null for those of the server. */
@@ -111,13 +118,23 @@ public final class CheckApi implements AutoCloseable {
       DecisionCache cache,
       CallLog log,
       Supplier<Corrections.Health> corrections,
+      BooleanSupplier isStarted,
       Supplier<String> metrics,
       HttpSettings settings,
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
     CheckApi api =
         new CheckApi(
-            gate, settler, cache, log, corrections, metrics, settings, callThreads, statistics);
+            gate,
+            settler,
+            cache,
+            log,
+            corrections,
+            isStarted,
+            metrics,
+            settings,
+            callThreads,
+            statistics);
     api.javalin.start();
     api.slowSenders.start();
     return api;
@@ -289,11 +306,13 @@ public final class CheckApi implements AutoCloseable {
   private void ready(Context context) {
     DecisionCache.Health cacheHealth = cache.check();
     CallLog.Health logHealth = log.check();
-    // calls can still be answered by policy without the cache, so only the log decides readiness
-    boolean ready = logHealth.ok() && !stopping;
+    // calls can still be answered by policy without the cache, so once started the log decides
+    boolean starting = !isStarted.getAsBoolean();
+    boolean ready = logHealth.ok() && !starting && !stopping;
     context.status(ready ? 200 : 503);
     context.contentType(JSON);
-    context.result(HealthBody.of(ready, stopping, cacheHealth, logHealth, corrections.get()));
+    context.result(
+        HealthBody.of(ready, starting, stopping, cacheHealth, logHealth, corrections.get()));
   }
 
   /** The port it listens on. */

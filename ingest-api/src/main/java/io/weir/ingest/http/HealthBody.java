@@ -16,12 +16,14 @@ final class HealthBody {
 
   static String of(
       boolean ready,
+      boolean starting,
       boolean stopping,
       DecisionCache.Health cache,
       CallLog.Health log,
       Corrections.Health corrections) {
     ObjectNode body = JSON.createObjectNode();
     body.put("ok", ready);
+    body.put("starting", starting);
     body.put("stopping", stopping);
     body.putObject("decision_cache").put("ok", cache.ok()).put("detail", cache.detail());
     body.putObject("call_log").put("ok", log.ok()).put("detail", log.detail());

@@ -8,6 +8,7 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Keeps an outlet at hand: opens one beside the record loop, since that may take seconds, and again
@@ -33,6 +34,9 @@ final class OutletConnector {
   private long loggedNanos;
   private volatile String detail = "connecting to Kafka";
   private volatile boolean refused;
+
+  /** Whether a loss was logged as a warning, and its end was not. */
+  private boolean isWarned;
 
   /**
    * A connector that has not begun to connect.
@@ -102,7 +106,7 @@ final class OutletConnector {
     try {
       outlet = attempt.join();
       detail = "";
-      LOG.info("kafka_connected");
+      LOG.atLevel(levelOfGoodNews()).log("kafka_connected");
     } catch (CompletionException failed) {
       Throwable cause = failed.getCause() == null ? failed : failed.getCause();
       notBeforeNanos = clock.nowNanos() + RETRY_NANOS;
@@ -125,6 +129,7 @@ final class OutletConnector {
     long nowNanos = clock.nowNanos();
     if (nowNanos - loggedNanos >= LOG_NANOS) {
       loggedNanos = nowNanos;
+      isWarned = true;
       LOG.warn("kafka_unavailable detail=\"{}\"; calls are held", what);
     }
   }
@@ -133,8 +138,15 @@ final class OutletConnector {
   void recovered() {
     if (!detail.isEmpty()) {
       detail = "";
-      LOG.info("kafka_available_again");
+      LOG.atLevel(levelOfGoodNews()).log("kafka_available_again");
     }
+  }
+
+  /** Who was told of the loss is told of its end. */
+  private Level levelOfGoodNews() {
+    Level level = isWarned ? Level.WARN : Level.INFO;
+    isWarned = false;
+    return level;
   }
 
   /** Gives the outlet up; a new one is opened. */
@@ -142,6 +154,7 @@ final class OutletConnector {
     Outlet broken = outlet;
     outlet = null;
     detail = why;
+    isWarned = true;
     LOG.warn("kafka_producer_replaced detail=\"{}\"", why);
     if (broken != null) {
       broken.close();

@@ -90,6 +90,10 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       } catch (KafkaException failed) {
         LOG.warn("verdicts on settlements not readable, they are answered as pending", failed);
         pause();
+      } catch (RuntimeException | Error fault) {
+        // this thread must live: without it every settlement would be answered as pending
+        LOG.error("verdicts on settlements not read, tried again", fault);
+        pause();
       }
     }
   }

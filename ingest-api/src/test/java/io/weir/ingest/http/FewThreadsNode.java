@@ -75,6 +75,7 @@ final class FewThreadsNode implements AutoCloseable {
             cache,
             log,
             () -> new Corrections.Health(true, ""),
+            () -> true,
             () -> "",
             new HttpSettings(
                 "127.0.0.1",

@@ -44,6 +44,7 @@ final class HeldNode implements AutoCloseable {
             new MemoryDecisionCache(() -> 1),
             calls,
             () -> new Corrections.Health(true, ""),
+            () -> true,
             this::scrape,
             new HttpSettings(
                 "127.0.0.1",

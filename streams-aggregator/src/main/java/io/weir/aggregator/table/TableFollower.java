@@ -144,7 +144,7 @@ public final class TableFollower implements AutoCloseable {
           Consumer<byte[], byte[]> records = StateConsumer.connect(bootstrapServers)) {
         consumer = records;
         follow(records, new PartitionEnds(ends));
-      } catch (RuntimeException failed) {
+      } catch (RuntimeException | Error failed) {
         if (!isClosing()) {
           LOG.warn("usage table is not followed, tried again in a second", failed);
         }

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +21,7 @@ public final class ProblemPages {
   /** What the pages are written in, as something that every browser shows. */
   public static final String MEDIA_TYPE = "text/plain; charset=utf-8";
 
-  private static final Pattern SECTION = Pattern.compile("(?m)^(?=## )");
+  private static final Pattern SECTION = Pattern.compile("(?ms)^## (\\S+)$.*?(?=^## |\\z)");
   private static final String RESOURCE = "problems.md";
 
   private final Map<String, String> pages;
@@ -41,10 +42,9 @@ public final class ProblemPages {
 
   static ProblemPages of(String markdown) {
     Map<String, String> pages = new HashMap<>();
-    for (String section : SECTION.split(markdown)) {
-      if (section.startsWith("## ")) {
-        pages.put(section.lines().findFirst().orElse("").substring(3).strip(), section.strip());
-      }
+    Matcher section = SECTION.matcher(markdown);
+    while (section.find()) {
+      pages.put(section.group(1), section.group().strip());
     }
     return new ProblemPages(pages);
   }

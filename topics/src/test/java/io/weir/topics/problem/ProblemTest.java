@@ -69,7 +69,7 @@ final class ProblemTest {
     assertTrue(page.startsWith("## " + reason.word()), page);
     assertTrue(
         page.contains("**" + reason.status())
-            || reason == ProblemReason.MALFORMED_REQUEST && page.contains("**4xx"),
+            || (reason == ProblemReason.MALFORMED_REQUEST && page.contains("**4xx")),
         page);
     assertTrue(page.contains("*What to do:*"), page);
   }

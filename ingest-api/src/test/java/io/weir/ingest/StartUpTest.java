@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+final class StartUpTest {
+  private final AtomicReference<String> missing = new AtomicReference<>("the cache");
+
+  @Test
+  void isOver_whenNothingIsMissing_andStaysSo() {
+    StartUp start = new StartUp(missing::get, Duration.ofDays(1));
+    assertFalse(start.isOver());
+    missing.set("");
+
+    assertTrue(start.isOver());
+    missing.set("the cache");
+    assertTrue(start.isOver(), "a later loss is no matter of the start");
+  }
+
+  @Test
+  void isOver_whenTheWaitIs_whateverIsMissing() throws Exception {
+    StartUp start = new StartUp(missing::get, Duration.ofMillis(1));
+
+    start.await();
+
+    assertTrue(start.isOver());
+  }
+
+  @Test
+  void isOver_atOnce_withoutAWait() {
+    assertTrue(new StartUp(missing::get, Duration.ZERO).isOver());
+  }
+}
