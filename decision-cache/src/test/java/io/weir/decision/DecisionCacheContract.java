@@ -135,6 +135,24 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
+  void take_capacityOfNothing_isDeniedForGood_andChargesNothingBeside() {
+    allowed(check(3, enforced("a", 10)));
+    BucketRequest deny = new BucketRequest(prefix + "a", TokenBucketLimit.DENY, true);
+
+    Decision.Denied decision = denied(check(1, enforced("b", 10), deny));
+    assertTrue(decision.costExceedsCapacity());
+    assertEquals(1, decision.decidingBucket());
+    BucketReply reply = decision.buckets().get(1);
+    assertEquals(-1, reply.retryAfterMicros());
+    assertEquals(0, reply.remainingTokens());
+    assertEquals(0, reply.resetMicros());
+    BucketRequest shadow = new BucketRequest(prefix + "s", TokenBucketLimit.DENY, false);
+    Decision.Allowed passed = allowed(check(1, enforced("b", 10), shadow));
+    assertEquals(9, passed.buckets().get(0).remainingTokens());
+    assertFalse(passed.buckets().get(1).sufficient());
+  }
+
+  @Test
   void take_oneOfTwoBucketsIsShort_chargesNeither() {
     allowed(check(2, enforced("small", 2)));
 

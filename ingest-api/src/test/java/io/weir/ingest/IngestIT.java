@@ -71,6 +71,9 @@ final class IngestIT {
             match: {endpoint: ["GET *"]}
             limit: {algorithm: token-bucket, capacity: 1, refill_tokens: 1, refill_period: PT1H}
             mode: shadow
+          - name: nobody
+            match: {endpoint: ["DELETE *"]}
+            limit: {algorithm: deny}
           - name: writes
             match: {endpoint: ["POST *"]}
             limit: {algorithm: token-bucket, capacity: 3, refill_tokens: 1, refill_period: PT1H}
@@ -187,6 +190,20 @@ final class IngestIT {
   }
 
   @Test
+  void check_policyThatDenies_isBlocked_withoutATimeToWaitFor() throws Exception {
+    HttpResponse<String> answer = check("{\"client\":\"a5\",\"endpoint\":\"DELETE /x\"}");
+
+    assertEquals(429, answer.statusCode());
+    assertEquals(Optional.empty(), answer.headers().firstValue("Retry-After"));
+    assertEquals("\"nobody\";q=0;w=1", header(answer, "RateLimit-Policy"));
+    assertEquals("\"nobody\";r=0", header(answer, "RateLimit"));
+    JsonNode body = JSON.readTree(answer.body());
+    assertEquals("blocked", body.path("reason").asText());
+    assertEquals("nobody", body.path("violated-policies").path(0).asText());
+    assertEquals(0, body.path("retry_after_ms").asLong(-1));
+  }
+
+  @Test
   void check_noPolicyMatches_isAllowedAndRecorded() throws Exception {
     HttpResponse<String> answer = check("{\"client\":\"a6\"}");
 
@@ -252,6 +269,10 @@ final class IngestIT {
       assertEquals(200, open.statusCode());
       assertEquals("fail-open", JSON.readTree(open.body()).path("decided_by").asText());
       assertNotNull(UsagePosition.parse(header(open, "Usage-Position")));
+
+      HttpResponse<String> denied = check("{\"client\":\"a8\",\"endpoint\":\"DELETE /x\"}");
+      assertEquals(429, denied.statusCode());
+      assertEquals("blocked", JSON.readTree(denied.body()).path("reason").asText());
 
       HttpResponse<String> closed = check("{\"client\":\"a8\",\"endpoint\":\"POST /x\"}");
       assertEquals(503, closed.statusCode());

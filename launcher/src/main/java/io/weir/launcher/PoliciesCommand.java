@@ -1,42 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.decision.PolicyAdvice;
 import io.weir.ingest.policy.PolicyFile;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.ColdCacheMode;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Names;
 import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyLimit;
 import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.temporal.ChronoUnit;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** Works on policy files. */
 @Command(
     name = "policies",
     mixinStandardHelpOptions = true,
-    description = "Validate a policy file before it is rolled out.")
+    description = "Look at a policy file before it is rolled out.",
+    footer = {"", "WEIR_POLICIES names the file when none is given (policies.yml)."})
 final class PoliciesCommand implements Runnable {
-  @Spec
+  @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
   private CommandSpec spec;
 
   @Command(
       name = "check",
       mixinStandardHelpOptions = true,
-      description = "Validate a policy file; exit 1 and name every problem when it is wrong.")
-  int check(@Parameters(paramLabel = "FILE", description = "the policy file (YAML)") Path file)
-      throws IOException {
+      description = {
+        "Validate a policy file: exit 1 and name every problem when it is wrong. Else print what each",
+        "policy is for and does, and what looks like a mistake."
+      })
+  int check(
+      @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
+          @Nullable Path file,
+      @Option(
+              names = "--against-usage",
+              description =
+                  "also name what no call fits that was counted in WEIR_KAFKA: misspelt meters,"
+                      + " endpoints and clients")
+          boolean againstUsage) {
     PrintWriter out = spec.commandLine().getOut();
+    Path read = fileOf(file);
+    PolicySet set = read(read, out);
+    if (set == null) {
+      return 1;
+    }
+    for (Policy policy : set.policies()) {
+      out.printf("%-20s %s%n", policy.name(), PolicyText.of(policy));
+      out.printf("%-20s for %s%n", "", PolicyText.of(policy.match()));
+    }
+    List<PolicyAdvice.Advice> advice = new ArrayList<>(PolicyAdvice.of(set));
+    if (againstUsage) {
+      advice.addAll(usageAdvice(set, out));
+    }
+    advice.forEach(one -> out.printf("look again: '%s' %s%n", one.policy(), one.text()));
+    out.printf(
+        "%s is valid: %s%s%s%n",
+        read,
+        PolicyText.count(set.policies().size(), "policy", "policies"),
+        advice.isEmpty() ? "" : ", " + advice.size() + " to look at again",
+        set.calendars().isEmpty()
+            ? ""
+            : ", clients with a calendar of their own: " + set.calendars().size());
+    out.flush();
+    return 0;
+  }
+
+  private List<PolicyAdvice.Advice> usageAdvice(PolicySet set, PrintWriter out) {
+    UsedNames used =
+        UsedNames.read(weir.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"));
+    if (used.isEmpty()) {
+      out.println("nothing was counted yet, so there is nothing to compare with");
+      return List.of();
+    }
+    return set.policies().stream()
+        .flatMap(
+            policy ->
+                used.unusedOf(policy).stream()
+                    .map(text -> new PolicyAdvice.Advice(policy.name(), text)))
+        .toList();
+  }
+
+  @Command(
+      name = "explain",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Tell which policies of a file decide a call, in which order, with which limits and buckets,",
+        "and why the others do not. Asks neither Redis nor Kafka."
+      })
+  int explain(
+      @Option(names = "--client", required = true, paramLabel = "NAME", description = "who calls")
+          String client,
+      @Option(
+              names = "--endpoint",
+              paramLabel = "NAME",
+              defaultValue = CallEvent.DEFAULT_ENDPOINT,
+              description = "what is called (${DEFAULT-VALUE})")
+          String endpoint,
+      @Option(
+              names = "--meter",
+              paramLabel = "NAME",
+              defaultValue = CallEvent.DEFAULT_METER,
+              description = "what is counted (${DEFAULT-VALUE})")
+          String meter,
+      @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
+          @Nullable Path file) {
+    requireName("--client", client);
+    requireName("--endpoint", endpoint);
+    requireName("--meter", meter);
+    PrintWriter out = spec.commandLine().getOut();
+    PolicySet set = read(fileOf(file), out);
+    if (set == null) {
+      return 1;
+    }
+    new PolicyExplanation(set, client, endpoint, meter).print(out, Instant.now());
+    out.flush();
+    return 0;
+  }
+
+  private static void requireName(String option, String name) {
+    String violation = Names.violation(name);
+    if (violation != null) {
+      throw new CommandFailedException(option + " " + violation);
+    }
+  }
+
+  private Path fileOf(@Nullable Path given) {
+    return given == null ? Path.of(weir.setting("WEIR_POLICIES", "policies.yml")) : given;
+  }
+
+  /** The policies of a file; null when it is refused, which is printed then. */
+  private static @Nullable PolicySet read(Path file, PrintWriter out) {
+    if (!Files.isRegularFile(file)) {
+      throw new CommandFailedException(
+          Files.exists(file) ? file + " is not a file" : file + " does not exist");
+    }
     PolicyFile.Content content;
     try {
       content = PolicyFile.read(file);
@@ -46,75 +159,15 @@ final class PoliciesCommand implements Runnable {
     if (content instanceof PolicyFile.Content.Invalid invalid) {
       List<String> problems = invalid.problems();
       problems.forEach(problem -> out.println(file + ": " + problem));
-      out.printf("%d problem%s%n", problems.size(), problems.size() == 1 ? "" : "s");
+      out.println(PolicyText.count(problems.size(), "problem", "problems"));
       out.flush();
-      return 1;
+      return null;
     }
-    PolicySet set = ((PolicyFile.Content.Valid) content).policies();
-    for (Policy policy : set.policies()) {
-      out.printf("%-20s %s%n", policy.name(), describe(policy));
-    }
-    out.printf(
-        "%s is valid: %d policies%s%n",
-        file,
-        set.policies().size(),
-        set.calendars().isEmpty()
-            ? ""
-            : ", clients with a calendar of their own: " + set.calendars().size());
-    out.flush();
-    return 0;
-  }
-
-  /**
-   * A policy in one line; what may be left out of a file is told only where it is not the default.
-   */
-  private static String describe(Policy policy) {
-    StringBuilder line =
-        new StringBuilder()
-            .append(lower(policy.mode()))
-            .append(", ")
-            .append(describe(policy.limit()))
-            .append(", key ")
-            .append(policy.key().stream().map(PoliciesCommand::lower).toList())
-            .append(", on cache failure ")
-            .append(lower(policy.onCacheFailure()));
-    if (policy.onColdCache() != ColdCacheMode.ALLOW) {
-      line.append(", on cold cache ").append(lower(policy.onColdCache()));
-    }
-    if (policy.debtCapTokens() != policy.limit().capacityTokens()) {
-      line.append(", debt cap ").append(policy.debtCapTokens());
-    }
-    return line.toString();
-  }
-
-  private static String describe(PolicyLimit limit) {
-    if (limit instanceof CalendarQuota quota) {
-      return String.format(
-          "quota of %d tokens a %s in %s", quota.capacityTokens(), period(quota), quota.timeZone());
-    }
-    TokenBucketLimit bucket = (TokenBucketLimit) limit;
-    return String.format(
-        "capacity %d, %d tokens per %s",
-        bucket.capacityTokens(),
-        bucket.refillTokens(),
-        Duration.of(bucket.refillPeriodMicros(), ChronoUnit.MICROS));
-  }
-
-  private static String period(CalendarQuota quota) {
-    return switch (quota.period()) {
-      case DAY -> "day";
-      case WEEK -> "week (from Monday)";
-      case MONTH -> "month";
-      case BILLING -> "billing month (anchor " + quota.billingAnchor() + ")";
-    };
-  }
-
-  private static String lower(Enum<?> word) {
-    return word.name().toLowerCase(Locale.ROOT);
+    return ((PolicyFile.Content.Valid) content).policies();
   }
 
   @Override
   public void run() {
-    spec.commandLine().usage(spec.commandLine().getOut());
+    throw new CommandLine.ParameterException(spec.commandLine(), "Missing required subcommand");
   }
 }

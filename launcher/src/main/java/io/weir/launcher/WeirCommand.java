@@ -101,6 +101,6 @@ public final class WeirCommand implements Runnable {
 
   @Override
   public void run() {
-    spec.commandLine().usage(spec.commandLine().getOut());
+    throw new CommandLine.ParameterException(spec.commandLine(), "Missing required subcommand");
   }
 }

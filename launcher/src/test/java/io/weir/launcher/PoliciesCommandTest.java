@@ -9,6 +9,11 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -21,9 +26,12 @@ final class PoliciesCommandTest {
     assertEquals(
         """
         burst                enforce, capacity 100, 100 tokens per PT1M, key [client], on cache failure local
+                             for every call
         daily                shadow, quota of 5 tokens a day in UTC, key [client, endpoint], on cache failure local
+                             for endpoint GET * or HEAD *; meter calls
         billed               enforce, quota of 10000 tokens a billing month (anchor 2026-01-17) in Europe/Paris, \
         key [client], on cache failure local, on cold cache hold, debt cap 500
+                             for every call
         FILE is valid: 3 policies, clients with a calendar of their own: 1
         """,
         check(
@@ -35,6 +43,7 @@ final class PoliciesCommandTest {
               - name: daily
                 key: [client, endpoint]
                 mode: shadow
+                match: {endpoint: ["GET *", "HEAD *"], meter: [calls]}
                 limit: {algorithm: quota, limit: 5, period: day}
                 debt_cap: 5
               - name: billed
@@ -66,6 +75,131 @@ final class PoliciesCommandTest {
               - name: a
                 limit: {algorithm: quota, limit: 5, period: day, time_zone: Mars}
             """));
+  }
+
+  @Test
+  void check_whatLooksWrong_isTold_andNotRefused() throws IOException {
+    String told =
+        check(
+            0,
+            """
+            policies:
+              - name: items
+                match: {endpoint: ["^GET /v1/items$"]}
+                limit: {algorithm: deny}
+            """);
+
+    assertTrue(
+        told.contains(
+            "look again: 'items' match.endpoint '^GET /v1/items$' looks like a regular expression"),
+        told);
+    assertTrue(told.endsWith("FILE is valid: 1 policy, 1 to look at again\n"), told);
+  }
+
+  @Test
+  void check_fileThatIsNotThere_isToldWithoutATrace() {
+    StringWriter printed = new StringWriter();
+    CommandLine command =
+        WeirCommand.commandLine(Map.of("WEIR_POLICIES", "nowhere.yml"))
+            .setErr(new PrintWriter(printed, true));
+
+    assertEquals(1, command.execute("policies", "check"));
+    assertEquals("weir: nowhere.yml does not exist\n", printed.toString());
+  }
+
+  @Test
+  void subCommandMissing_isUsage_andExits2() {
+    StringWriter printed = new StringWriter();
+    CommandLine command = WeirCommand.commandLine(Map.of()).setErr(new PrintWriter(printed, true));
+
+    for (String[] arguments : new String[][] {{}, {"policies"}, {"topics"}, {"quarantine"}}) {
+      assertEquals(2, command.execute(arguments), String.join(" ", arguments));
+    }
+    assertTrue(printed.toString().contains("Usage: weir policies"), printed.toString());
+  }
+
+  /** Fifty customers on three plans. */
+  private static String plans() {
+    String pro =
+        IntStream.rangeClosed(1, 50)
+            .filter(i -> i % 5 == 0)
+            .mapToObj(i -> "customer-" + i)
+            .collect(Collectors.joining(", "));
+    return """
+        x-limits:
+          free: &free {capacity: 10, refill_tokens: 10, refill_period: PT1M}
+          pro: &pro {capacity: 100, refill_tokens: 1000, refill_period: PT1M}
+        policies:
+          - name: blocked
+            match: {client: [customer-13]}
+            limit: {algorithm: deny}
+          - name: pro
+            match: {meter: [calls], client: [PRO]}
+            limit: *pro
+          - name: enterprise
+            match: {meter: [calls], client: ["corp-*"]}
+            limit: {algorithm: quota, limit: 1000000, period: billing}
+            on_cold_cache: hold
+          - name: writes
+            match: {endpoint: ["POST *"], meter: [calls]}
+            key: [client, endpoint]
+            limit: *free
+          - name: bytes
+            match: {meter: [bytes]}
+            limit: *pro
+        clients:
+          corp-1: {time_zone: Europe/Paris, billing_anchor: 2026-01-17}
+        """
+        .replace("PRO", pro);
+  }
+
+  @Test
+  void explain_namesWhatDecides_inOrder_andWhyNotTheRest() throws IOException {
+    String told = explain("--client", "customer-10", "--endpoint", "POST /v1/orders");
+
+    assertEquals(
+        """
+        client customer-10, endpoint POST /v1/orders, meter calls
+         1. pro                  enforce, capacity 100, 1000 tokens per PT1M, key [client], on cache failure local
+                                 bucket w1:{11:customer-10}:3:pro
+         2. writes               enforce, capacity 10, 10 tokens per PT1M, key [client, endpoint], on cache failure local
+                                 bucket w1:{11:customer-10}:6:writes:15:POST /v1/orders
+          - blocked              not asked: is for client customer-13
+          - enterprise           not asked: is for client corp-*
+          - bytes                not asked: is for meter bytes
+        """,
+        told);
+  }
+
+  @Test
+  void explain_ofAClientWithItsCalendar_tellsThePeriod() throws IOException {
+    String told = explain("--client", "corp-1");
+
+    assertTrue(
+        told.contains(
+            "the client has a calendar of its own: time zone Europe/Paris, billing anchor 2026-01-17"),
+        told);
+    assertTrue(told.contains(" period 20"), told);
+    assertTrue(told.contains("- writes               not asked: is for endpoint POST *"), told);
+  }
+
+  @Test
+  void explain_whatNobodyLimits_saysSo() throws IOException {
+    String told = explain("--client", "somebody");
+
+    assertTrue(told.contains("no policy matches: the call is allowed and counted"), told);
+  }
+
+  private String explain(String... options) throws IOException {
+    Path file = Files.writeString(folder.resolve("plans.yml"), plans());
+    StringWriter printed = new StringWriter();
+    CommandLine command =
+        WeirCommand.commandLine(Map.of("WEIR_POLICIES", file.toString()))
+            .setOut(new PrintWriter(printed, true));
+    List<String> arguments = new ArrayList<>(List.of("policies", "explain"));
+    arguments.addAll(List.of(options));
+    assertEquals(0, command.execute(arguments.toArray(new String[0])), printed.toString());
+    return printed.toString();
   }
 
   @Test

@@ -234,7 +234,8 @@ public final class CheckGate {
   }
 
   private static double partLeft(LimitStatus limit) {
-    return (double) limit.reply().remainingTokens() / limit.limit().capacityTokens();
+    long capacity = limit.limit().capacityTokens();
+    return capacity == 0 ? 0 : (double) limit.reply().remainingTokens() / capacity;
   }
 
   private CallEvent event(

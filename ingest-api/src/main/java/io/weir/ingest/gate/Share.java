@@ -24,6 +24,9 @@ final class Share {
    * @param nodes how many share it, ≥ 1
    */
   static BucketLimit of(BucketLimit limit, int nodes) {
+    if (limit.capacityTokens() == 0) {
+      return limit;
+    }
     long capacity = Math.max(1, limit.capacityTokens() / nodes);
     if (limit instanceof QuotaLimit quota) {
       return new QuotaLimit(capacity, quota.endsAtEpochMicros());

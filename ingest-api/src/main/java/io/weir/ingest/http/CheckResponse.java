@@ -98,22 +98,40 @@ final class CheckResponse {
           .writeMembers(json);
       return;
     }
-    String detail =
-        denial.costExceedsCapacity()
-            ? "the cost " + decided.call().cost() + " is above the capacity: waiting cannot help"
-            : decided.call().decidedBy() == DecidedBy.LOCAL
-                ? "the decision cache cannot decide, and this node's share has not enough tokens"
-                : "not enough tokens";
-    ProblemReason reason =
-        denial.costExceedsCapacity()
-            ? ProblemReason.COST_EXCEEDS_CAPACITY
-            : ProblemReason.NOT_ENOUGH_TOKENS;
+    String detail = detail(decided, denial);
+    ProblemReason reason = reason(decided, denial);
     Problem.of(reason, detail).writeMembers(json);
     json.writeArrayFieldStart("violated-policies");
     for (String policy : denial.violated()) {
       json.writeString(policy);
     }
     json.writeEndArray();
+  }
+
+  private static String detail(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
+    if (isBlocked(decided)) {
+      return "a policy denies all such calls: waiting cannot help";
+    }
+    if (denial.costExceedsCapacity()) {
+      return "the cost " + decided.call().cost() + " is above the capacity: waiting cannot help";
+    }
+    return decided.call().decidedBy() == DecidedBy.LOCAL
+        ? "the decision cache cannot decide, and this node's share has not enough tokens"
+        : "not enough tokens";
+  }
+
+  private static ProblemReason reason(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
+    if (isBlocked(decided)) {
+      return ProblemReason.BLOCKED;
+    }
+    return denial.costExceedsCapacity()
+        ? ProblemReason.COST_EXCEEDS_CAPACITY
+        : ProblemReason.NOT_ENOUGH_TOKENS;
+  }
+
+  private static boolean isBlocked(CheckOutcome.Decided decided) {
+    return decided.limits().stream()
+        .anyMatch(limit -> limit.enforced() && limit.limit().capacityTokens() == 0);
   }
 
   private static String durability(Recorded recorded) {

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
  * until it holds one token more, 0 when it is full. For a quota {@code w} is the length of the
  * whole running period, and {@code t} the time until it ends. Beside a {@code Retry-After} no
- * {@code t} is later than that, so that a client may wait for either.
+ * {@code t} is later than that, so that a client may wait for either. A policy that denies all has
+ * none.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -57,7 +58,9 @@ final class RateLimitFields {
       if (limit.enforced()) {
         item(field, limit.policy().name());
         parameter(field, 'r', limit.remainingTokens());
-        parameter(field, 't', Math.min(latest, ceilSeconds(moreMicros(limit))));
+        if (limit.limit().capacityTokens() > 0) {
+          parameter(field, 't', Math.min(latest, ceilSeconds(moreMicros(limit))));
+        }
       }
     }
     return field.toString();
@@ -89,7 +92,9 @@ final class RateLimitFields {
     if (period != null) {
       return period.endEpochSecond() - period.startEpochSecond();
     }
-    return limit.limit() instanceof TokenBucketLimit bucket ? ceilSeconds(fillMicros(bucket)) : 0;
+    return limit.limit() instanceof TokenBucketLimit bucket
+        ? Math.max(1, ceilSeconds(fillMicros(bucket)))
+        : 0;
   }
 
   private static long fillMicros(TokenBucketLimit limit) {

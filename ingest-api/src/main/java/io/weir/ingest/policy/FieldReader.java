@@ -37,9 +37,10 @@ final class FieldReader {
     return problems.size();
   }
 
+  /** Refuses fields that are not known; those that begin with {@code x-} are the writer's own. */
   void refuseUnknown(JsonNode node, String path, Set<String> known) {
     for (Map.Entry<String, JsonNode> field : node.properties()) {
-      if (!known.contains(field.getKey())) {
+      if (!known.contains(field.getKey()) && !field.getKey().startsWith("x-")) {
         problems.add(
             at(path, field.getKey())
                 + " is not known here; known are "

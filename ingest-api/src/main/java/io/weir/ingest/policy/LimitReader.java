@@ -13,10 +13,11 @@ import java.time.format.DateTimeParseException;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a policy's {@code limit}: a token bucket, or a quota. */
+/** Reads a policy's {@code limit}: a token bucket, a quota, or none of either. */
 final class LimitReader {
   private static final String TOKEN_BUCKET = "token-bucket";
   private static final String QUOTA = "quota";
+  private static final String DENY = "deny";
   private static final long MAX_TOKENS = TokenBucketLimit.EXACT_BELOW - 1;
 
   /** Where days begin when neither policy nor client says. */
@@ -38,13 +39,19 @@ final class LimitReader {
     return switch (algorithm) {
       case TOKEN_BUCKET -> tokenBucket(node, path);
       case QUOTA -> quota(node, path);
+      case DENY -> {
+        fields.refuseUnknown(node, path, Set.of("algorithm"));
+        yield TokenBucketLimit.DENY;
+      }
       default -> {
         fields.problem(
             path
                 + ".algorithm must be "
                 + TOKEN_BUCKET
-                + " or "
+                + ", "
                 + QUOTA
+                + " or "
+                + DENY
                 + ", is '"
                 + algorithm
                 + "'");

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.policy;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import io.weir.topics.model.PolicySet;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,10 +13,6 @@ import java.util.List;
  * that no half of an intention is ever enforced.
  */
 public final class PolicyFile {
-  private static final ObjectMapper YAML =
-      new ObjectMapper(
-          YAMLFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build());
-
   private PolicyFile() {}
 
   /** What a file holds. */
@@ -53,16 +45,9 @@ public final class PolicyFile {
   public static Content parse(String yaml) {
     JsonNode root;
     try {
-      root = YAML.readTree(yaml);
-    } catch (JsonProcessingException notYaml) {
-      return new Content.Invalid(
-          List.of(
-              "line "
-                  + notYaml.getLocation().getLineNr()
-                  + ", column "
-                  + notYaml.getLocation().getColumnNr()
-                  + ": "
-                  + notYaml.getOriginalMessage()));
+      root = YamlTree.of(yaml);
+    } catch (YamlTree.NotYamlException notYaml) {
+      return new Content.Invalid(List.of(notYaml.getMessage()));
     }
     PolicyReader reader = new PolicyReader();
     PolicySet policies = reader.read(root);

@@ -93,6 +93,11 @@ final class PolicyReader {
               + ".on_cold_cache: hold is for quotas; a lost token bucket costs one capacity at most,"
               + " and heals");
     }
+    if (failure == FailureMode.OPEN && TokenBucketLimit.DENY.equals(limit)) {
+      fields.problem(
+          path
+              + ".on_cache_failure: what is denied is not to pass while Redis is away; leave it out");
+    }
     long debtCap =
         node.has("debt_cap")
             ? fields.integer(node, path, "debt_cap", 0, TokenBucketLimit.EXACT_BELOW - 1)

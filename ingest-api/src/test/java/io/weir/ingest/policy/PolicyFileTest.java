@@ -71,6 +71,70 @@ final class PolicyFileTest {
   }
 
   @Test
+  void parse_anchorsAndMergedKeys_areResolved_andOwnKeysLeftAlone() {
+    PolicySet set =
+        valid(
+            """
+            x-limits:
+              free: &free {capacity: 10, refill_tokens: 10, refill_period: PT1M}
+              pro: &pro
+                <<: *free
+                capacity: 1000
+            policies:
+              - name: free
+                x-owner: growth
+                limit: *free
+              - name: pro
+                limit: *pro
+            """);
+
+    assertEquals(
+        List.of(
+            new TokenBucketLimit(10, 10, 60_000_000), new TokenBucketLimit(1_000, 10, 60_000_000)),
+        set.policies().stream().map(Policy::limit).toList());
+  }
+
+  @Test
+  void parse_deny_isABucketWithoutRoom_thatNeverOpens() {
+    Policy policy = valid("policies:\n  - name: a\n    limit: {algorithm: deny}").policies().get(0);
+
+    assertEquals(TokenBucketLimit.DENY, policy.limit());
+    assertEquals(0, policy.limit().capacityTokens());
+    assertEquals(
+        List.of(
+            "policies[0].limit.capacity is not known here; known are algorithm",
+            "policies[0].on_cache_failure: what is denied is not to pass while Redis is away;"
+                + " leave it out"),
+        invalid(
+            "policies:\n  - name: a\n    on_cache_failure: open\n    limit: {algorithm: deny,"
+                + " capacity: 1}"));
+  }
+
+  @Test
+  void parse_textThatIsNoYaml_isRefusedInOneLine_withItsPlace() {
+    assertEquals(
+        List.of(
+            "line 2, column 1: found character '\\t(TAB)' that cannot start any token. (Do not use \\t(TAB) for indentation)"),
+        invalid("policies:\n\t- name: a"));
+    assertEquals(
+        List.of("line 3, column 1: found duplicate key policies"),
+        invalid("policies:\n  []\npolicies: []"));
+    assertEquals(
+        List.of("line 1, column 20: found undefined alias nobody"),
+        invalid("policies: [{limit: *nobody}]"));
+  }
+
+  @Test
+  void parse_scalars_areOfTheCoreSchema() {
+    assertEquals(
+        List.of(
+            "policies[0].limit.capacity must be an integer from 1 to 9007199254740991, is \"010\""),
+        invalid(
+            "policies:\n  - name: a\n    limit: {capacity: 010, refill_tokens: 1, refill_period:"
+                + " PT1S}"));
+  }
+
+  @Test
   void parse_noPolicies_isValid() {
     assertEquals(0, valid("policies: []").policies().size());
   }
@@ -103,7 +167,7 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[1].mode must be one of enforce, shadow, off");
     assertHolds(
         problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
-    assertHolds(problems, "policies[1].limit.algorithm must be token-bucket or quota");
+    assertHolds(problems, "policies[1].limit.algorithm must be token-bucket, quota or deny");
     assertHolds(problems, "policies[2].limit is missing");
     assertHolds(problems, "policies[3] must be a mapping");
   }
@@ -253,7 +317,7 @@ final class PolicyFileTest {
     assertTrue(invalid("policies:\n  - name: [").get(0).startsWith("line "));
     assertTrue(invalid("").get(0).contains("empty"));
     assertTrue(invalid("- a").get(0).contains("mapping"));
-    assertTrue(invalid("policies: []\npolicies: []").get(0).contains("Duplicate"));
+    assertTrue(invalid("policies: []\npolicies: []").get(0).contains("duplicate"));
   }
 
   private static PolicySet valid(String yaml) {

@@ -13,7 +13,8 @@ import java.math.BigInteger;
  * unitsPerTick} = refillTokens units. A tick is the shortest of 1 µs, 1 ms and 1 s for which a full
  * bucket stays below 2^53, the largest range of integers that a Lua number holds exactly.
  *
- * @param capacityTokens most tokens the bucket holds, which is the largest burst; 1 to 2^53 − 1
+ * @param capacityTokens most tokens the bucket holds, which is the largest burst; 0 to 2^53 − 1,
+ *     where 0 denies every call
  * @param refillTokens tokens gained each period; 1 to 2^53 − 1
  * @param refillPeriodMicros length of a period in microseconds; 1 µs to 366 days
  */
@@ -25,16 +26,20 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   /** Longest refill period: 366 days. */
   public static final long MAX_PERIOD_MICROS = 366L * 86_400 * 1_000_000;
 
+  /** Denies every call: a bucket without room. */
+  public static final TokenBucketLimit DENY = new TokenBucketLimit(0, 1, 1_000_000);
+
   public TokenBucketLimit {
-    requireRange("capacity", capacityTokens, EXACT_BELOW - 1);
-    requireRange("refill_tokens", refillTokens, EXACT_BELOW - 1);
-    requireRange("refill_period (µs)", refillPeriodMicros, MAX_PERIOD_MICROS);
+    requireRange("capacity", capacityTokens, 0, EXACT_BELOW - 1);
+    requireRange("refill_tokens", refillTokens, 1, EXACT_BELOW - 1);
+    requireRange("refill_period (µs)", refillPeriodMicros, 1, MAX_PERIOD_MICROS);
     Scale.of(capacityTokens, refillTokens, refillPeriodMicros);
   }
 
-  private static void requireRange(String field, long value, long max) {
-    if (value < 1 || value > max) {
-      throw new IllegalArgumentException(field + " must be 1 to " + max + ", is " + value);
+  private static void requireRange(String field, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          field + " must be " + min + " to " + max + ", is " + value);
     }
   }
 

@@ -44,6 +44,8 @@ public enum ProblemReason {
   NOT_ENOUGH_TOKENS(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
   /** Denied: the cost is above a capacity, so that waiting cannot help. */
   COST_EXCEEDS_CAPACITY(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
+  /** Denied by a policy that denies all such calls. */
+  BLOCKED(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
   /** Too much of the log was read for settlements of the client. */
   SEARCH_BUDGET_SPENT(429, "Too much was searched for"),
   /** A fault of the service. */

@@ -39,7 +39,7 @@ final class TokenBucketLimitTest {
 
   @Test
   void limit_outOfRange_namesTheField() {
-    assertTrue(message(0, 1, 1).contains("capacity"));
+    assertTrue(message(-1, 1, 1).contains("capacity"));
     assertTrue(message(1, 0, 1).contains("refill_tokens"));
     assertTrue(message(1, 1, 0).contains("refill_period"));
     assertTrue(message(1, 1, TokenBucketLimit.MAX_PERIOD_MICROS + 1).contains("refill_period"));

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision;
+
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyLimit;
+import io.weir.topics.model.PolicyMatch;
+import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.TokenBucketLimit;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * What looks like a mistake in a set of policies that is valid. Each piece of advice may be wrong:
+ * it is for a person to read before a roll-out, and refuses nothing.
+ */
+public final class PolicyAdvice {
+  /** What people write who expect regular expressions; braces are templates' ({@code {id}}). */
+  private static final Pattern REGULAR_EXPRESSION = Pattern.compile("[\\^$\\[\\]()|\\\\]|\\.[*+]");
+
+  private final List<Policy> policies;
+  private final List<Advice> advice = new ArrayList<>();
+
+  private PolicyAdvice(PolicySet set) {
+    this.policies =
+        set.policies().stream().filter(policy -> policy.mode() != PolicyMode.OFF).toList();
+  }
+
+  /**
+   * One piece of advice.
+   *
+   * @param policy the policy that it is about
+   * @param text what looks wrong, and why
+   */
+  public record Advice(String policy, String text) {}
+
+  /** The advice on a set, in the order of its policies; empty when nothing looks wrong. */
+  public static List<Advice> of(PolicySet set) {
+    PolicyAdvice adviser = new PolicyAdvice(set);
+    adviser.policies.forEach(adviser::look);
+    return List.copyOf(adviser.advice);
+  }
+
+  private void look(Policy policy) {
+    PolicyMatch match = policy.match();
+    lookAtPatterns(policy, "client", match.client());
+    lookAtPatterns(policy, "endpoint", match.endpoint());
+    lookAtPatterns(policy, "meter", match.meter());
+    lookAtMeter(policy);
+    policies.stream()
+        .filter(other -> other != policy && leavesNothingTo(other, policy))
+        .findFirst()
+        .ifPresent(
+            other ->
+                advise(
+                    policy,
+                    "never decides: '" + other.name() + "' is for all of its calls, and no wider"));
+  }
+
+  private void lookAtPatterns(Policy policy, String field, List<String> patterns) {
+    for (String pattern : patterns) {
+      if (REGULAR_EXPRESSION.matcher(pattern).find()) {
+        advise(
+            policy,
+            "match."
+                + field
+                + " '"
+                + pattern
+                + "' looks like a regular expression; * stands for any run of characters, and"
+                + " everything else for itself");
+      }
+    }
+  }
+
+  /** Calls, bytes and tokens in one bucket are added up, which is seldom meant. */
+  private void lookAtMeter(Policy policy) {
+    boolean otherMeters =
+        policies.stream()
+            .flatMap(other -> other.match().meter().stream())
+            .anyMatch(meter -> !meter.equals(CallEvent.DEFAULT_METER));
+    if (policy.match().meter().isEmpty()
+        && otherMeters
+        && !TokenBucketLimit.DENY.equals(policy.limit())) {
+      advise(
+          policy,
+          "has no match.meter, so calls of every meter take their cost from its bucket; write"
+              + " meter: [calls] if calls are meant");
+    }
+  }
+
+  private void advise(Policy policy, String text) {
+    advice.add(new Advice(policy.name(), text));
+  }
+
+  /**
+   * Whether a policy denies whatever another would deny: it is enforced, is for all calls of the
+   * other, gives out the same buckets, or wider ones, and its limit is never wider. Of two that
+   * leave each other nothing the first counts.
+   */
+  private boolean leavesNothingTo(Policy tight, Policy policy) {
+    if (tight.mode() != PolicyMode.ENFORCE
+        || !covers(tight.match(), policy.match())
+        || !policy.key().containsAll(tight.key())
+        || !isNoWider(tight.limit(), policy.limit())) {
+      return false;
+    }
+    boolean both =
+        policy.mode() == PolicyMode.ENFORCE
+            && covers(policy.match(), tight.match())
+            && tight.key().containsAll(policy.key())
+            && isNoWider(policy.limit(), tight.limit());
+    return !both || policies.indexOf(tight) < policies.indexOf(policy);
+  }
+
+  private static boolean covers(PolicyMatch wide, PolicyMatch narrow) {
+    return covers(wide.client(), narrow.client())
+        && covers(wide.endpoint(), narrow.endpoint())
+        && covers(wide.meter(), narrow.meter());
+  }
+
+  /** A pattern fits all that another fits when it fits the other's text, its stars included. */
+  private static boolean covers(List<String> wide, List<String> narrow) {
+    List<NamePattern> patterns = wide.stream().map(NamePattern::of).toList();
+    List<String> texts = narrow.isEmpty() ? List.of("*") : narrow;
+    return wide.isEmpty()
+        || texts.stream()
+            .allMatch(text -> patterns.stream().anyMatch(pattern -> pattern.matches(text)));
+  }
+
+  private static boolean isNoWider(PolicyLimit tight, PolicyLimit limit) {
+    if (tight.capacityTokens() == 0) {
+      return true;
+    }
+    if (tight.capacityTokens() > limit.capacityTokens()) {
+      return false;
+    }
+    if (tight instanceof TokenBucketLimit one && limit instanceof TokenBucketLimit other) {
+      // refill / period of the one is at most that of the other
+      return BigInteger.valueOf(one.refillTokens())
+              .multiply(BigInteger.valueOf(other.refillPeriodMicros()))
+              .compareTo(
+                  BigInteger.valueOf(other.refillTokens())
+                      .multiply(BigInteger.valueOf(one.refillPeriodMicros())))
+          <= 0;
+    }
+    return tight instanceof CalendarQuota one
+        && limit instanceof CalendarQuota other
+        && one.period() == other.period()
+        && one.timeZone().equals(other.timeZone())
+        && one.billingAnchor().equals(other.billingAnchor());
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.MatchedPolicies;
+import io.weir.decision.PolicyMatcher;
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.ClientCalendar;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyMatch;
+import io.weir.topics.model.PolicyMode;
+import io.weir.topics.model.PolicySet;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.List;
+
+/** Tells which policies decide a call, in which order, and why the others do not. */
+final class PolicyExplanation {
+  private final PolicySet set;
+  private final String client;
+  private final String endpoint;
+  private final String meter;
+
+  PolicyExplanation(PolicySet set, String client, String endpoint, String meter) {
+    this.set = set;
+    this.client = client;
+    this.endpoint = endpoint;
+    this.meter = meter;
+  }
+
+  void print(PrintWriter out, Instant now) {
+    PolicyMatcher matcher = PolicyMatcher.of(set);
+    MatchedPolicies matched = matcher.match(client, endpoint, meter, now.toEpochMilli());
+    out.printf("client %s, endpoint %s, meter %s%n", client, endpoint, meter);
+    ClientCalendar calendar = set.calendars().get(client);
+    if (calendar != null) {
+      out.printf("the client has a calendar of its own: %s%n", describe(calendar));
+    }
+    if (matched.isEmpty()) {
+      out.println("no policy matches: the call is allowed and counted (decided_by none)");
+    }
+    for (int i = 0; i < matched.policies().size(); i++) {
+      Policy policy = matched.policies().get(i);
+      BucketRequest bucket = matched.buckets().get(i);
+      out.printf("%2d. %-20s %s%n", i + 1, policy.name(), PolicyText.of(policy));
+      out.printf("%24s bucket %s%n", "", bucket.bucket());
+      if (policy.limit() instanceof CalendarQuota quota) {
+        CalendarQuota.Span period = matcher.period(quota, client, now.toEpochMilli());
+        out.printf(
+            "%24s period %s to %s%n",
+            "",
+            Instant.ofEpochSecond(period.startEpochSecond()),
+            Instant.ofEpochSecond(period.endEpochSecond()));
+      }
+    }
+    for (Policy policy : set.policies()) {
+      if (!matched.policies().contains(policy)) {
+        out.printf("  - %-20s %s%n", policy.name(), whyNot(policy, matched.leftOut()));
+      }
+    }
+  }
+
+  private static String describe(ClientCalendar calendar) {
+    StringBuilder words = new StringBuilder();
+    if (calendar.timeZone() != null) {
+      words.append("time zone ").append(calendar.timeZone());
+    }
+    if (calendar.billingAnchor() != null) {
+      words
+          .append(words.length() == 0 ? "" : ", ")
+          .append("billing anchor ")
+          .append(calendar.billingAnchor());
+    }
+    return words.toString();
+  }
+
+  private String whyNot(Policy policy, List<Policy> leftOut) {
+    if (policy.mode() == PolicyMode.OFF) {
+      return "not asked: mode off";
+    }
+    if (leftOut.contains(policy)) {
+      return "left out: it matches, but more than "
+          + Check.MAX_BUCKETS
+          + " policies do, and it is one of the last";
+    }
+    PolicyMatch match = policy.match();
+    if (!fits(new PolicyMatch(match.client(), List.of(), List.of()))) {
+      return "not asked: is for client " + String.join(" or ", match.client());
+    }
+    if (!fits(new PolicyMatch(List.of(), match.endpoint(), List.of()))) {
+      return "not asked: is for endpoint " + String.join(" or ", match.endpoint());
+    }
+    return "not asked: is for meter " + String.join(" or ", match.meter());
+  }
+
+  private boolean fits(PolicyMatch match) {
+    return UsedNames.matcher(match).fits(new UsedNames.Used(client, endpoint, meter));
+  }
+}

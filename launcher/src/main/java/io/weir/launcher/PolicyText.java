@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.topics.model.CalendarQuota;
+import io.weir.topics.model.ColdCacheMode;
+import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyLimit;
+import io.weir.topics.model.PolicyMatch;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** Policies in words, for people. */
+final class PolicyText {
+  private PolicyText() {}
+
+  /**
+   * A policy in one line; what may be left out of a file is told only where it is not the default.
+   */
+  static String of(Policy policy) {
+    StringBuilder line =
+        new StringBuilder()
+            .append(lower(policy.mode()))
+            .append(", ")
+            .append(of(policy.limit()))
+            .append(", key ")
+            .append(policy.key().stream().map(PolicyText::lower).toList())
+            .append(", on cache failure ")
+            .append(lower(policy.onCacheFailure()));
+    if (policy.onColdCache() != ColdCacheMode.ALLOW) {
+      line.append(", on cold cache ").append(lower(policy.onColdCache()));
+    }
+    if (policy.debtCapTokens() != policy.limit().capacityTokens()) {
+      line.append(", debt cap ").append(policy.debtCapTokens());
+    }
+    return line.toString();
+  }
+
+  /** Which calls a policy is for: {@code every call}, or the patterns of what is told. */
+  static String of(PolicyMatch match) {
+    List<String> parts = new ArrayList<>();
+    add(parts, "client", match.client());
+    add(parts, "endpoint", match.endpoint());
+    add(parts, "meter", match.meter());
+    return parts.isEmpty() ? "every call" : String.join("; ", parts);
+  }
+
+  private static void add(List<String> parts, String field, List<String> patterns) {
+    if (!patterns.isEmpty()) {
+      parts.add(field + " " + String.join(" or ", patterns));
+    }
+  }
+
+  private static String of(PolicyLimit limit) {
+    if (limit instanceof CalendarQuota quota) {
+      return String.format(
+          "quota of %d tokens a %s in %s", quota.capacityTokens(), period(quota), quota.timeZone());
+    }
+    TokenBucketLimit bucket = (TokenBucketLimit) limit;
+    if (bucket.capacityTokens() == 0) {
+      return "denies every call";
+    }
+    return String.format(
+        "capacity %d, %d tokens per %s",
+        bucket.capacityTokens(),
+        bucket.refillTokens(),
+        Duration.of(bucket.refillPeriodMicros(), ChronoUnit.MICROS));
+  }
+
+  private static String period(CalendarQuota quota) {
+    return switch (quota.period()) {
+      case DAY -> "day";
+      case WEEK -> "week (from Monday)";
+      case MONTH -> "month";
+      case BILLING -> "billing month (anchor " + quota.billingAnchor() + ")";
+    };
+  }
+
+  /** An enum's constant as a policy file writes it. */
+  static String lower(Enum<?> word) {
+    return word.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** A number with the singular or the plural of what it counts. */
+  static String count(long number, String singular, String plural) {
+    return number + " " + (number == 1 ? singular : plural);
+  }
+}
