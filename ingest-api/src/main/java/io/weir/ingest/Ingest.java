@@ -25,6 +25,7 @@ import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;
 import java.net.BindException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -190,6 +191,13 @@ public final class Ingest implements AutoCloseable {
   }
 
   private static PolicySet policies(Path file) {
+    if (!Files.isRegularFile(file)) {
+      throw new IngestStartException(
+          "policy file "
+              + file.toAbsolutePath()
+              + " (WEIR_POLICIES) "
+              + (Files.exists(file) ? "is not a file" : "does not exist"));
+    }
     PolicyFile.Content content;
     try {
       content = PolicyFile.read(file);

@@ -77,6 +77,9 @@ public record IngestConfig(
   /** Some times what restoring a cache takes while an aggregator counts. */
   private static final Duration DEFAULT_READY_WAIT = Duration.ofSeconds(10);
 
+  private static final String KAFKA_MEANING = "Kafka's bootstrap servers, host:port";
+  private static final String REDIS_MEANING = "Redis' URI, redis://host:port";
+
   private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
 
   private static final long DEFAULT_JOURNAL_BYTES = 4L << 30;
@@ -96,6 +99,7 @@ public record IngestConfig(
    */
   public static IngestConfig of(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
+    settings.requireAll(Map.of("WEIR_KAFKA", KAFKA_MEANING, "WEIR_REDIS", REDIS_MEANING));
     String node = settings.text("WEIR_NODE", settings.text("HOSTNAME", "ingest-1"));
     if (!BatchHeader.isNodeName(node)) {
       throw new Settings.InvalidSettingException(
@@ -104,7 +108,7 @@ public record IngestConfig(
     return new IngestConfig(
         node,
         (int) settings.integer("WEIR_NODES", 1, 1, LocalDecider.MAX_NODES),
-        settings.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"),
+        settings.required("WEIR_KAFKA", KAFKA_MEANING),
         redis(settings),
         settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
         settings.port("WEIR_HTTP_PORT", DEFAULT_HTTP_PORT),
@@ -156,7 +160,7 @@ public record IngestConfig(
   }
 
   private static RedisCacheConfig redis(Settings settings) {
-    String uri = settings.required("WEIR_REDIS", "Redis' URI, redis://host:port");
+    String uri = settings.required("WEIR_REDIS", REDIS_MEANING);
     RedisCacheConfig config;
     try {
       config = RedisCacheConfig.of(uri);

@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Run one aggregator against WEIR_KAFKA until SIGTERM.",
-      "It counts, closes windows, writes the ledger and answers reports on WEIR_REPORTS_PORT (8081)."
+      "It counts, closes windows, writes the ledger and answers reports on "
+          + "WEIR_REPORTS_PORT (8081)."
     })
 final class AggregateCommand implements Callable<Integer> {
   @ParentCommand

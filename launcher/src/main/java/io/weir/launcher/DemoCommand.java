@@ -41,9 +41,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Show the whole pipeline on throw-away data.",
-      "Starts everything on free ports over fresh data (WEIR_DATA/demo), sends real HTTP calls of",
-      "several clients, shows a denied call, a usage report and ledger rows, then verifies.",
-      "Exit 0 only if every figure agrees."
+      "Starts everything on free ports over fresh data (WEIR_DATA/demo), sends real HTTP "
+          + "calls of several clients, shows a denied call, a usage report and ledger rows, then "
+          + "verifies. Exit 0 only if every figure agrees."
     })
 final class DemoCommand implements Callable<Integer> {
   private static final Duration DECISION_DEADLINE = Duration.ofSeconds(2);

@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Run one ingest node against WEIR_KAFKA and WEIR_REDIS until SIGTERM.",
-      "The journal lies in WEIR_DATA/ingest and must be the node's own, as its name WEIR_NODE."
+      "The journal lies in WEIR_DATA/ingest and must be the node's own, as its name " + "WEIR_NODE."
     })
 final class IngestCommand implements Callable<Integer> {
   @ParentCommand

@@ -42,8 +42,8 @@ final class PoliciesCommand implements Runnable {
       name = "check",
       mixinStandardHelpOptions = true,
       description = {
-        "Validate a policy file: exit 1 and name every problem when it is wrong. Else print what each",
-        "policy is for and does, and what looks like a mistake."
+        "Validate a policy file: exit 1 and name every problem when it is wrong.",
+        "Else print what each policy is for and does, and what looks like a mistake."
       })
   int check(
       @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
@@ -100,8 +100,9 @@ final class PoliciesCommand implements Runnable {
       name = "explain",
       mixinStandardHelpOptions = true,
       description = {
-        "Tell which policies of a file decide a call, in which order, with which limits and buckets,",
-        "and why the others do not. Asks neither Redis nor Kafka."
+        "Tell which policies of a file decide a call, in which order, with which limits and "
+            + "buckets, and why the others do not.",
+        "Asks neither Redis nor Kafka."
       })
   int explain(
       @Option(names = "--client", required = true, paramLabel = "NAME", description = "who calls")

@@ -38,8 +38,8 @@ import picocli.CommandLine.Spec;
     name = "quarantine",
     mixinStandardHelpOptions = true,
     description = {
-      "List what could not be counted, or bring it to the count again. Needs WEIR_KAFKA, and",
-      "WEIR_LATENESS as the aggregators have it."
+      "List what could not be counted, or bring it to the count again.",
+      "Needs WEIR_KAFKA, and WEIR_LATENESS as the aggregators have it."
     })
 final class QuarantineCommand implements Runnable {
   private static final int LEFT = 1;
@@ -89,9 +89,10 @@ final class QuarantineCommand implements Runnable {
       mixinStandardHelpOptions = true,
       sortOptions = false,
       description = {
-        "List what was refused, each line once: where, why, how often, and whether it 'waits' (can",
-        "be replayed), 'stays' (cannot, or not yet; the last column says why) or is 'counted' (was",
-        "replayed). A line that is older than WEIR_LATENESS would be refused again, and stays."
+        "List what was refused, each line once: where, why, how often, and whether it 'waits' "
+            + "(can be replayed), 'stays' (cannot, or not yet; the last column says why) or is "
+            + "'counted' (was replayed).",
+        "A line that is older than WEIR_LATENESS would be refused again, and stays."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {"0:listed", "1:Kafka failed", "2:an option or a variable is wrong"},
@@ -121,11 +122,13 @@ final class QuarantineCommand implements Runnable {
       mixinStandardHelpOptions = true,
       sortOptions = false,
       description = {
-        "Send what waits in the quarantine to the calls topic again, and wait until it is counted,",
-        "in the windows in which it was decided: as adjustments where these are closed. Each line",
-        "is counted once, however often it is sent, so a run that was interrupted is made again.",
-        "Nothing is taken out of the quarantine. 'weir verify' then counts replayed lines as they",
-        "are in the ledger. Update every aggregator first: older ones do not know replays."
+        "Send what waits in the quarantine to the calls topic again, and wait until it is "
+            + "counted, in the windows in which it was decided: as adjustments where these are "
+            + "closed.",
+        "Each line is counted once, however often it is sent, so a run that was interrupted "
+            + "is made again. Nothing is taken out of the quarantine. 'weir verify' then counts "
+            + "replayed lines as they are in the ledger. Update every aggregator first: older ones "
+            + "do not know replays."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {

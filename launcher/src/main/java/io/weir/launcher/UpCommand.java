@@ -14,10 +14,10 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Run everything in this process until Ctrl-C.",
-      "A real Kafka broker, a real redis-server, the aggregator and one ingest node; data are",
-      "kept in WEIR_DATA (./.weir). WEIR_KAFKA or WEIR_REDIS, when set, replaces the embedded one.",
-      "Ports: WEIR_HTTP_PORT 8080, WEIR_REPORTS_PORT 8081, WEIR_KAFKA_PORT 9092,",
-      "WEIR_REDIS_PORT 6379; 0 takes any free one."
+      "A real Kafka broker, a real redis-server, the aggregator and one ingest node; data "
+          + "are kept in WEIR_DATA (.weir). WEIR_KAFKA or WEIR_REDIS, when set, replaces the "
+          + "embedded one. Ports: WEIR_HTTP_PORT 8080, WEIR_REPORTS_PORT 8081, WEIR_KAFKA_PORT "
+          + "9092, WEIR_REDIS_PORT 6379; 0 takes any free one."
     })
 final class UpCommand implements Callable<Integer> {
   @ParentCommand

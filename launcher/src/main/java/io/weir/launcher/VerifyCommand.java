@@ -34,10 +34,11 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Recount the calls and compare them with the ledger, the state topic and the quarantine.",
-      "Reads and judges the calls by rules of its own, and shares no code with those who count.",
-      "Needs WEIR_KAFKA, WEIR_WINDOW when the ledger's window is not PT15M, WEIR_LATENESS and",
-      "WEIR_QUARANTINE_RECORDS as the aggregators have them."
+      "Recount the calls and compare them with the ledger, the state topic and the "
+          + "quarantine.",
+      "Reads and judges the calls by rules of its own, and shares no code with those who "
+          + "count. Needs WEIR_KAFKA, WEIR_WINDOW when the ledger's window is not PT15M, "
+          + "WEIR_LATENESS and WEIR_QUARANTINE_RECORDS as the aggregators have them."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {

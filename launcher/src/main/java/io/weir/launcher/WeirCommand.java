@@ -31,12 +31,12 @@ import picocli.CommandLine.Spec;
       QuarantineCommand.class,
       CommandLine.HelpCommand.class
     },
-    footer = {
-      "",
-      "Four more are run by the script itself: 'weir test' (the test suite), 'weir sim' (the",
-      "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' (build",
-      "what is stale). Settings come from variables; see README.md."
-    })
+    footerHeading = "%n",
+    footer =
+        "Four more are run by the script itself: 'weir test' (the test suite), 'weir sim' (the "
+            + "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' "
+            + "(build what is stale). Settings come from variables; 'weir COMMAND --help' names those "
+            + "of a command.")
 public final class WeirCommand implements Runnable {
   private final Map<String, String> environment;
 
@@ -55,6 +55,8 @@ public final class WeirCommand implements Runnable {
 
   static CommandLine commandLine(Map<String, String> environment) {
     CommandLine commandLine = new CommandLine(new WeirCommand(environment));
+    commandLine.setUsageHelpWidth(VariablesSection.WIDTH);
+    VariablesSection.addTo(commandLine);
     commandLine.setExecutionExceptionHandler(
         (failure, command, parsed) -> {
           if (!isExplained(failure)) {

@@ -26,14 +26,13 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "chaos",
     mixinStandardHelpOptions = true,
-    description = {
-      "Injects faults into three brokers, Redis, two ingest nodes and two",
-      "aggregators, each a process of its own, and the network between them, under",
-      "load; then compares what callers were told with the audit log, the ledger,",
-      "every aggregator's reports and `weir verify`. Each fault comes once, then",
-      "random ones. Exit 0 when nothing was lost, doubled or wrongly reported, else",
-      "1 and every difference. docs/testing.md tells more."
-    })
+    description =
+        "Injects faults into three brokers, Redis, two ingest nodes and two aggregators, each "
+            + "a process of its own, and the network between them, under load; then compares what "
+            + "callers were told with the audit log, the ledger, every aggregator's reports and "
+            + "`weir verify`. Each fault comes once, then random ones. Exit 0 when nothing was "
+            + "lost, doubled or wrongly reported, else 1 and every difference. docs/testing.md "
+            + "tells more.")
 public final class ChaosCommand implements Callable<Integer> {
   private static final Duration LEAST_LONGEST = Duration.ofSeconds(3);
 

@@ -24,14 +24,13 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "sim",
     mixinStandardHelpOptions = true,
-    description = {
-      "Runs Weir's pure parts under virtual time, with every fault that can be",
-      "thought of. Each seed draws a world (nodes, partitions, policies, clients,",
-      "faults) and a history of some 25 s of calls and faults. Then all is healed,",
-      "time passes, and the reckoning comes: what callers were told against the",
-      "log, the log against the ledger, the cache against the records. The same",
-      "seed always gives the same history. docs/testing.md tells more."
-    },
+    description =
+        "Runs Weir's pure parts under virtual time, with every fault that can be thought of. "
+            + "Each seed draws a world (nodes, partitions, policies, clients, faults) and a history "
+            + "of some 25 s of calls and faults. Then all is healed, time passes, and the reckoning "
+            + "comes: what callers were told against the log, the log against the ledger, the cache "
+            + "against the records. The same seed always gives the same history. docs/testing.md "
+            + "tells more.",
     footer = {
       "",
       "Exit status: 0 all invariants held, or, with --mutants, every planted bug was",

@@ -14,6 +14,9 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What Kafka says about the calls topic. Asking never creates it. */
 final class CallsTopic {
@@ -21,6 +24,8 @@ final class CallsTopic {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private CallsTopic() {}
+
+  private static final Logger LOG = LoggerFactory.getLogger(CallsTopic.class);
 
   /** The answer. */
   sealed interface Description {}
@@ -67,6 +72,7 @@ final class CallsTopic {
   static int awaitPartitions(RecordConfig config) {
     LocalClock clock = LocalClock.ofSystem();
     long deadlineNanos = clock.nowNanos() + config.startTimeout().toNanos();
+    boolean isTold = false;
     while (true) {
       Description description = describe(config);
       if (description instanceof Known known) {
@@ -75,15 +81,31 @@ final class CallsTopic {
       if (description instanceof Unknown unknown
           && (clock.nowNanos() > deadlineNanos || Thread.currentThread().isInterrupted())) {
         throw new CallLogStartException(
-            "topic "
-                + config.topic()
-                + " cannot be described by Kafka (WEIR_KAFKA) at "
-                + config.bootstrapServers()
-                + " within "
-                + config.startTimeout()
-                + ", and there is no journal yet that knows its partitions: "
-                + unknown.detail(),
+            (unknown.cause() instanceof UnknownTopicOrPartitionException
+                    ? "Kafka (WEIR_KAFKA) at "
+                        + config.bootstrapServers()
+                        + " has no topic "
+                        + config.topic()
+                        + "; create the topics with 'weir topics create'"
+                    : "Kafka (WEIR_KAFKA) at "
+                        + config.bootstrapServers()
+                        + " did not tell of topic "
+                        + config.topic()
+                        + " within "
+                        + config.startTimeout().toSeconds()
+                        + " s")
+                + "; there is no journal yet that knows its partitions ("
+                + unknown.detail()
+                + ")",
             unknown.cause());
+      }
+      if (!isTold && description instanceof Unknown unknown) {
+        isTold = true;
+        LOG.warn(
+            "kafka_awaited servers={} at_most_s={} detail=\"{}\"",
+            config.bootstrapServers(),
+            config.startTimeout().toSeconds(),
+            unknown.detail());
       }
       LockSupport.parkNanos(100_000_000);
     }

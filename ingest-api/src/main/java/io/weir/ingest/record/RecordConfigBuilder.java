@@ -24,7 +24,7 @@ public final class RecordConfigBuilder {
   private int maxBatchBytes = 512 * 1024;
   private Duration heartbeatInterval = Duration.ofSeconds(1);
   private Duration ackTimeout = Duration.ofSeconds(5);
-  private Duration startTimeout = Duration.ofSeconds(30);
+  private Duration startTimeout = Duration.ofSeconds(15);
   private Duration drainTimeout = Duration.ofSeconds(30);
 
   RecordConfigBuilder(String node, String bootstrapServers, Path journalFolder) {

@@ -30,11 +30,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "weir test",
     mixinStandardHelpOptions = true,
-    description = {
-      "Runs every kind of test: of one class, over a real Kafka and a real Redis,",
-      "of processes that are killed, and simulated histories. What takes longer is",
-      "left out and listed at the end, with the reason; --all runs it, too."
-    },
+    description =
+        "Runs every kind of test: of one class, over a real Kafka and a real Redis, of "
+            + "processes that are killed, and simulated histories. What takes longer is left out "
+            + "and listed at the end, with the reason; --all runs it, too.",
     footer = {
       "",
       "Exit status: 0 every test passed; 1 a test failed, or the build did; 2 wrong",
@@ -71,9 +70,8 @@ public final class SuiteCommand implements Callable<Integer> {
   @Option(
       names = "--turn",
       paramLabel = "N",
-      description = {
-        "0, 1 or 2: add this third of what is left out, as CI does, another one each day"
-      })
+      description =
+          "0, 1 or 2: add this third of what is left out, as CI does, another one each day")
   private @Nullable Integer turn;
 
   @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")

@@ -48,6 +48,23 @@ public final class Settings {
     return value;
   }
 
+  /**
+   * Refuses the absence of variables that cannot be done without, of all of them together.
+   *
+   * @param meanings what each variable names
+   */
+  public void requireAll(Map<String, String> meanings) {
+    String missing =
+        meanings.entrySet().stream()
+            .filter(variable -> text(variable.getKey(), "").isEmpty())
+            .sorted(Map.Entry.comparingByKey())
+            .map(variable -> variable.getKey() + " is not set; it names " + variable.getValue())
+            .collect(Collectors.joining("\n      "));
+    if (!missing.isEmpty()) {
+      throw new InvalidSettingException(missing);
+    }
+  }
+
   /** An integer in {@code [min, max]}. */
   public long integer(String variable, long absent, long min, long max) {
     String value = text(variable, Long.toString(absent));

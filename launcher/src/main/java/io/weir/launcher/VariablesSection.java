@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import picocli.CommandLine;
+import picocli.CommandLine.Help;
+import picocli.CommandLine.Model.UsageMessageSpec;
+
+/**
+ * The variables of a command, as a section of its usage. They are those of the tables in {@code
+ * docs/reference.md}, so that both say the same.
+ */
+final class VariablesSection {
+  /** Columns of a terminal that usage texts are made for. */
+  static final int WIDTH = 100;
+
+  private static final String KEY = "variables";
+  private static final String RESOURCE = "reference.md";
+  private static final int INDENT = 6;
+
+  /** Which tables a command's variables stand in. */
+  private static final Map<String, List<String>> TABLES =
+      Map.of(
+          "ingest", List.of("### Ingest "),
+          "aggregate", List.of("### Aggregator "),
+          "up", List.of("### `up`", "### Ingest ", "### Aggregator "),
+          "weir", List.of("### The script "));
+
+  /** Which variables the other commands read. */
+  private static final Map<String, Set<String>> NAMES =
+      Map.of(
+          "demo", Set.of("WEIR_DATA", "WEIR_PARTITIONS", "WEIR_KAFKA_PORT"),
+          "topics create", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY"),
+          "topics check", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY", "WEIR_APPLICATION_PREFIX"),
+          "policies check", Set.of("WEIR_POLICIES", "WEIR_KAFKA"),
+          "policies explain", Set.of("WEIR_POLICIES"),
+          "quarantine list", Set.of("WEIR_KAFKA", "WEIR_LATENESS"),
+          "quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS"),
+          "verify",
+              Set.of("WEIR_KAFKA", "WEIR_WINDOW", "WEIR_LATENESS", "WEIR_QUARANTINE_RECORDS"));
+
+  private VariablesSection() {}
+
+  /** Adds the section to a command and to those below it. */
+  static void addTo(CommandLine command) {
+    List<String> keys = new ArrayList<>(command.getHelpSectionKeys());
+    keys.add(keys.indexOf(UsageMessageSpec.SECTION_KEY_FOOTER_HEADING), KEY);
+    command.setHelpSectionKeys(keys);
+    fill(command);
+  }
+
+  private static void fill(CommandLine command) {
+    command.getHelpSectionMap().put(KEY, VariablesSection::render);
+    command.getSubcommands().values().forEach(VariablesSection::fill);
+  }
+
+  private static String render(Help help) {
+    String command = help.commandSpec().qualifiedName(" ").replaceFirst("^weir ", "");
+    StringBuilder text = new StringBuilder();
+    List<String[]> rows =
+        TABLES.containsKey(command)
+            ? tables(TABLES.get(command))
+            : named(NAMES.getOrDefault(command, Set.of()));
+    for (String[] row : rows) {
+      text.append("  ").append(row[0]).append(" (").append(row[2]).append(")\n");
+      wrap(text, row[1]);
+    }
+    return rows.isEmpty() ? "" : "\nVariables (and their defaults):\n" + text;
+  }
+
+  private static List<String[]> tables(List<String> headings) {
+    List<String[]> rows = new ArrayList<>();
+    for (String heading : headings) {
+      for (String[] row : table(heading)) {
+        if (rows.stream().noneMatch(known -> known[0].equals(row[0]))) {
+          rows.add(row);
+        }
+      }
+    }
+    return rows;
+  }
+
+  private static List<String[]> named(Set<String> names) {
+    return tables(List.of("### `up`", "### Ingest ", "### Aggregator ")).stream()
+        .filter(row -> List.of(row[0].split(", ", -1)).stream().anyMatch(names::contains))
+        .toList();
+  }
+
+  /** The rows of the table below a heading: names, meaning and default, in plain text. */
+  private static List<String[]> table(String heading) {
+    List<String[]> rows = new ArrayList<>();
+    boolean isBelow = false;
+    for (String line : reference().lines().toList()) {
+      if (line.startsWith("### ") || line.startsWith("## ")) {
+        isBelow = line.startsWith(heading);
+      } else if (isBelow && line.startsWith("| `")) {
+        String[] cells = line.split(" \\| |^\\| | \\|$", -1);
+        rows.add(new String[] {plain(cells[1]), plain(cells[2]), plain(cells[3])});
+      }
+    }
+    return rows;
+  }
+
+  private static String plain(String markdown) {
+    return markdown.replaceAll("\\[([^]]*)]\\([^)]*\\)", "$1").replace("`", "");
+  }
+
+  private static void wrap(StringBuilder text, String words) {
+    int column = 0;
+    for (String word : words.split(" ", -1)) {
+      if (column > 0 && column + 1 + word.length() > WIDTH) {
+        text.append('\n');
+        column = 0;
+      }
+      text.append(column == 0 ? " ".repeat(INDENT) : " ").append(word);
+      column += (column == 0 ? INDENT : 1) + word.length();
+    }
+    text.append('\n');
+  }
+
+  private static String reference() {
+    try (InputStream file =
+        Objects.requireNonNull(VariablesSection.class.getResourceAsStream(RESOURCE), RESOURCE)) {
+      return new String(file.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(RESOURCE, unreadable);
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.testing.HelpFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+
+final class HelpTest {
+  private static final Pattern VARIABLE = Pattern.compile("\"(WEIR_[A-Z_]+)\"");
+
+  private final CommandLine weir = WeirCommand.commandLine(Map.of());
+
+  private String usage(String command) {
+    return weir.getSubcommands().get(command).getUsageMessage(Ansi.OFF);
+  }
+
+  @Test
+  void helpFiles_sayWhatTheCommandsSay() throws IOException {
+    assertEquals(List.of(), HelpFiles.differences(weir));
+  }
+
+  @Test
+  void usage_tellsEveryVariableThatTheProcessReads() throws IOException {
+    assertTells("ingest", "../ingest-api/src/main/java/io/weir/ingest/IngestConfig.java");
+    assertTells(
+        "aggregate",
+        "../streams-aggregator/src/main/java/io/weir/aggregator/AggregatorConfig.java");
+    assertTells("up", "src/main/java/io/weir/launcher/LocalWeir.java");
+    assertTells("verify", "src/main/java/io/weir/launcher/VerifyCommand.java");
+  }
+
+  @Test
+  void usage_fitsATerminal() {
+    for (String command : weir.getSubcommands().keySet()) {
+      usage(command)
+          .lines()
+          .forEach(
+              line -> assertTrue(line.length() <= VariablesSection.WIDTH, command + ": " + line));
+    }
+  }
+
+  private void assertTells(String command, String source) throws IOException {
+    Set<String> read = new TreeSet<>();
+    Matcher variable = VARIABLE.matcher(Files.readString(Path.of(source)));
+    while (variable.find()) {
+      read.add(variable.group(1));
+    }
+    assertFalse(read.isEmpty(), source);
+    String usage = usage(command);
+    assertEquals(
+        List.of(),
+        read.stream()
+            .filter(name -> !usage.contains("  " + name) && !usage.contains(", " + name))
+            .toList(),
+        command);
+  }
+}
