@@ -159,6 +159,15 @@ public record IngestConfig(
         settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
   }
 
+  /**
+   * Reads the settings of the decision cache alone.
+   *
+   * @throws Settings.InvalidSettingException naming the variable that is wrong
+   */
+  public static RedisCacheConfig redis(Map<String, String> environment) {
+    return redis(Settings.of(environment));
+  }
+
   private static RedisCacheConfig redis(Settings settings) {
     String uri = settings.required("WEIR_REDIS", REDIS_MEANING);
     RedisCacheConfig config;

@@ -4,6 +4,8 @@ package io.weir.launcher;
 import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.AggregatorStartException;
+import io.weir.aggregator.report.LiveCache;
+import io.weir.ingest.IngestConfig;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -31,7 +33,19 @@ final class AggregateCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws AggregatorStartException, InterruptedException {
-    Aggregator aggregator = Aggregator.start(AggregatorConfig.of(weir.environment()));
+    AggregatorConfig config = AggregatorConfig.of(weir.environment());
+    String redis = weir.setting("WEIR_REDIS", "");
+    if (redis.isEmpty()) {
+      return run(config, LiveCache.NOT_ASKED);
+    }
+    try (RedisLiveCache cache = RedisLiveCache.start(IngestConfig.redis(weir.environment()))) {
+      return run(config, cache);
+    }
+  }
+
+  private int run(AggregatorConfig config, LiveCache cache)
+      throws AggregatorStartException, InterruptedException {
+    Aggregator aggregator = Aggregator.start(config, cache);
     PrintWriter out = spec.commandLine().getOut();
     out.println("aggregator is up, reports on port " + aggregator.reportsPort());
     out.flush();

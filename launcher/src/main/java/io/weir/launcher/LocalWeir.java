@@ -130,7 +130,9 @@ final class LocalWeir implements AutoCloseable {
     IngestConfig ingestConfig = IngestConfig.of(inner);
     redis = ingestConfig.redis().shownUri();
     step.accept("aggregator");
-    Aggregator started = Aggregator.start(aggregatorConfig);
+    RedisLiveCache cache = RedisLiveCache.start(ingestConfig.redis());
+    parts.push(new Part("reports' look at Redis", cache, () -> ""));
+    Aggregator started = Aggregator.start(aggregatorConfig, cache);
     parts.push(new Part("aggregator", started, () -> started.failed() ? "its log says why" : ""));
     reportsPort = started.reportsPort();
     step.accept("ingest");

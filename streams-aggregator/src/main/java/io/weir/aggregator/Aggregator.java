@@ -2,6 +2,7 @@
 package io.weir.aggregator;
 
 import io.weir.aggregator.report.Instances;
+import io.weir.aggregator.report.LiveCache;
 import io.weir.aggregator.report.ProgressSignal;
 import io.weir.aggregator.report.ReportServer;
 import io.weir.aggregator.report.ReportSettings;
@@ -75,9 +76,19 @@ public final class Aggregator implements AutoCloseable {
    *     be, the reports port is taken, or the folder or the name is another process'
    */
   public static Aggregator start(AggregatorConfig config) throws AggregatorStartException {
+    return start(config, LiveCache.NOT_ASKED);
+  }
+
+  /**
+   * The same with a cache that reports ask how it stands.
+   *
+   * @param cache stays the caller's to close, after this
+   */
+  public static Aggregator start(AggregatorConfig config, LiveCache cache)
+      throws AggregatorStartException {
     Deque<AutoCloseable> parts = new ArrayDeque<>();
     try {
-      return start(config, parts);
+      return start(config, cache, parts);
     } catch (TableException | StreamsException refused) {
       close(parts);
       throw new AggregatorStartException(String.valueOf(refused.getMessage()), refused);
@@ -87,7 +98,8 @@ public final class Aggregator implements AutoCloseable {
     }
   }
 
-  private static Aggregator start(AggregatorConfig config, Deque<AutoCloseable> parts)
+  private static Aggregator start(
+      AggregatorConfig config, LiveCache cache, Deque<AutoCloseable> parts)
       throws AggregatorStartException {
     TopicCheck.Found topics = TopicCheck.check(config);
     TableStore store = TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId());
@@ -146,7 +158,8 @@ public final class Aggregator implements AutoCloseable {
             config.lateness(),
             POSITION_WAIT),
         written,
-        stopped);
+        stopped,
+        cache);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     return new Aggregator(meterCore, rebalances, instances, follower, reports, parts);
   }

@@ -20,15 +20,17 @@ final class CurrentReports {
   static final int MAX_BUCKETS = 1_000;
 
   private final BucketTracks tracks;
+  private final LiveCache cache;
 
-  CurrentReports(BucketTracks tracks) {
+  CurrentReports(BucketTracks tracks, LiveCache cache) {
     this.tracks = tracks;
+    this.cache = cache;
   }
 
   /** The answer about a client whose partition is counted here, or copied to here. */
   Answer answer(int partition, String client, Instant now) {
     BucketTracks.Found found = tracks.ofClient(partition, client, MAX_BUCKETS + 1);
-    Map<String, Object> document = document(client, found.standings(), now);
+    Map<String, Object> document = document(client, found.standings(), cache, now);
     document.put("copy", found.isCopy());
     if (found.isCopy()) {
       document.put("copy_lag_records", found.lagRecords());
@@ -37,13 +39,19 @@ final class CurrentReports {
   }
 
   /** The document over a client's standings; a quota whose period is over is left out. */
-  static Map<String, Object> document(String client, List<BucketStanding> standings, Instant now) {
-    List<Object> buckets = new ArrayList<>();
+  static Map<String, Object> document(
+      String client, List<BucketStanding> standings, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
-    for (BucketStanding standing : standings.subList(0, Math.min(MAX_BUCKETS, standings.size()))) {
-      if (!isOver(standing.limit(), nowEpochMicros)) {
-        buckets.add(members(standing, nowEpochMicros));
-      }
+    List<BucketStanding> told =
+        standings.subList(0, Math.min(MAX_BUCKETS, standings.size())).stream()
+            .filter(standing -> !isOver(standing.limit(), nowEpochMicros))
+            .toList();
+    Map<String, BucketLimit> limits = new LinkedHashMap<>();
+    told.forEach(standing -> limits.put(standing.bucket(), standing.limit()));
+    Map<String, Long> live = limits.isEmpty() ? Map.of() : cache.remainingTokens(limits);
+    List<Object> buckets = new ArrayList<>();
+    for (BucketStanding standing : told) {
+      buckets.add(members(standing, live.get(standing.bucket()), nowEpochMicros));
     }
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("client", client);
@@ -58,18 +66,19 @@ final class CurrentReports {
     return limit instanceof QuotaLimit quota && quota.endsAtEpochMicros() <= nowEpochMicros;
   }
 
-  private static Map<String, Object> members(BucketStanding standing, long nowEpochMicros) {
+  private static Map<String, Object> members(
+      BucketStanding standing, @Nullable Long live, long nowEpochMicros) {
     BucketLimit limit = standing.limit();
     long exact;
-    Long cache;
+    Long stamped;
     long resetsAtEpochMicros;
     if (limit instanceof TokenBucketLimit bucket) {
       exact = BucketLevels.level(bucket, standing.trueFullAtEpochMicros(), nowEpochMicros);
-      cache = BucketLevels.level(bucket, standing.cacheFullAtEpochMicros(), nowEpochMicros);
+      stamped = BucketLevels.level(bucket, standing.cacheFullAtEpochMicros(), nowEpochMicros);
       resetsAtEpochMicros = Math.max(nowEpochMicros, standing.trueFullAtEpochMicros());
     } else {
       exact = limit.capacityTokens() - standing.totalTokens();
-      cache = quotaInCache(standing);
+      stamped = quotaInCache(standing);
       resetsAtEpochMicros = ((QuotaLimit) limit).endsAtEpochMicros();
     }
     Map<String, Object> members = new LinkedHashMap<>();
@@ -80,21 +89,28 @@ final class CurrentReports {
     members.put("used", limit.capacityTokens() - exact);
     members.put("remaining", Math.max(0, exact));
     members.put("resets_at", time(resetsAtEpochMicros));
-    members.put("cache_remaining", cache);
+    members.put("cache_remaining", live);
     members.put("exact_remaining", exact);
-    members.put("drift", cache == null ? null : cache - exact);
+    members.put("drift", drift(limit, live, exact));
     members.put("version", standing.version());
     members.put("confirmed", standing.confirmedVersion());
+    members.put("stamped_remaining", stamped);
     members.put(
         "stamped_at",
         standing.stampedAtEpochMillis() == 0 ? null : time(standing.stampedAtEpochMillis() * 1000));
     return members;
   }
 
+  /** Null when it cannot be told: how deep a quota is in debt, the cache does not say. */
+  private static @Nullable Long drift(BucketLimit limit, @Nullable Long live, long exact) {
+    boolean isUntold = limit instanceof QuotaLimit && exact < 0 && live != null && live == 0;
+    return live == null || isUntold ? null : live - exact;
+  }
+
   /**
-   * What the cache believes a quota still holds. Its counter says so until the first correction of
-   * the epoch; once the newest one is confirmed it agrees with the records; in between it is not
-   * known, which is null.
+   * What the cache's last word said a quota still holds. Its counter says so until the first
+   * correction of the epoch; once the newest one is confirmed it agrees with the records; in
+   * between it is not known, which is null.
    */
   private static @Nullable Long quotaInCache(BucketStanding standing) {
     long capacity = standing.limit().capacityTokens();

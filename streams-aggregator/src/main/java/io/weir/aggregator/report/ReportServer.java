@@ -105,7 +105,8 @@ public final class ReportServer implements AutoCloseable {
       ProgressSignal signal,
       ReportSettings settings,
       WrittenRows written,
-      StoppedPartitions stopped) {
+      StoppedPartitions stopped,
+      LiveCache cache) {
     UsageTable table = new FollowedUsageTable(store, follower);
     PeerReports peers = new PeerReports();
     int partitions = settings.partitions();
@@ -117,7 +118,8 @@ public final class ReportServer implements AutoCloseable {
                 new UsageReports(table, signal, settings),
                 new CurrentReports(
                     new StreamsBucketTracks(
-                        meterCore, MeterTopology.BUCKETS, BucketTrackBytes::standing)),
+                        meterCore, MeterTopology.BUCKETS, BucketTrackBytes::standing),
+                    cache),
                 new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
                 peers,
                 settings,

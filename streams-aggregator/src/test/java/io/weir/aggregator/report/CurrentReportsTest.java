@@ -22,8 +22,11 @@ final class CurrentReportsTest {
   private static final TokenBucketLimit BURST = new TokenBucketLimit(100, 100, 60_000_000);
   private static final String KEY = BucketKeys.ofClient("burst", "acme");
 
+  private LiveCache cache = LiveCache.NOT_ASKED;
+
   @Test
   void tokenBucket_apartFromTheCache_showsBothLevels() {
+    cache = buckets -> Map.of(KEY, 90L);
     Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
 
     assertEquals("burst", bucket.get("policy"));
@@ -33,6 +36,7 @@ final class CurrentReportsTest {
     assertEquals(60L, bucket.get("exact_remaining"));
     assertEquals(60L, bucket.get("remaining"));
     assertEquals(40L, bucket.get("used"));
+    assertEquals(90L, bucket.get("stamped_remaining"));
     assertEquals(90L, bucket.get("cache_remaining"));
     assertEquals("2026-11-21T14:00:24Z", bucket.get("resets_at"));
     assertEquals(30L, bucket.get("drift"));
@@ -64,21 +68,50 @@ final class CurrentReportsTest {
     assertEquals("quota", bucket.get("algorithm"));
     assertEquals(925L, bucket.get("remaining"));
     assertEquals(75L, bucket.get("used"));
-    assertEquals(930L, bucket.get("cache_remaining"));
-    assertEquals(5L, bucket.get("drift"));
+    assertEquals(930L, bucket.get("stamped_remaining"));
     assertEquals("2026-11-21T15:00:00Z", bucket.get("resets_at"));
   }
 
   @Test
   void quota_whenTheNewestCorrectionIsConfirmed_agrees() {
-    assertEquals(925L, only(standing(quota(3_600), 3, 3, 70, 75, 0, 0)).get("cache_remaining"));
+    assertEquals(925L, only(standing(quota(3_600), 3, 3, 70, 75, 0, 0)).get("stamped_remaining"));
   }
 
   @Test
   void quota_betweenCorrections_doesNotGuess() {
     Map<String, Object> bucket = only(standing(quota(3_600), 3, 2, 70, 75, 0, 0));
 
+    assertNull(bucket.get("stamped_remaining"));
+  }
+
+  @Test
+  void cacheThatDoesNotAnswer_isNotGuessed() {
+    Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
+
     assertNull(bucket.get("cache_remaining"));
+    assertNull(bucket.get("drift"));
+    assertEquals(90L, bucket.get("stamped_remaining"));
+  }
+
+  @Test
+  void cacheThatWasFlushed_showsItsDrift_whateverItsLastWordWas() {
+    cache =
+        buckets ->
+            Map.of(KEY, ((TokenBucketLimit) buckets.getOrDefault(KEY, BURST)).capacityTokens());
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+
+    assertEquals(60L, bucket.get("stamped_remaining"));
+    assertEquals(100L, bucket.get("cache_remaining"));
+    assertEquals(40L, bucket.get("drift"));
+  }
+
+  @Test
+  void quotaInDebt_hasNoDriftThatCanBeTold() {
+    cache = buckets -> Map.of(KEY, 0L);
+    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 1_010, 1_020, 0, 0));
+
+    assertEquals(-20L, bucket.get("exact_remaining"));
+    assertEquals(0L, bucket.get("cache_remaining"));
     assertNull(bucket.get("drift"));
   }
 
@@ -92,11 +125,12 @@ final class CurrentReportsTest {
     BucketStanding one = standing(BURST, 0, 0, 1, 1, 0, 0);
     List<BucketStanding> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
 
-    Map<String, Object> document = CurrentReports.document("acme", many, NOW);
+    Map<String, Object> document = CurrentReports.document("acme", many, cache, NOW);
     assertEquals(true, document.get("has_more"));
     assertEquals(CurrentReports.MAX_BUCKETS, buckets(many).size());
     assertEquals(
-        false, CurrentReports.document("acme", many.subList(1, many.size()), NOW).get("has_more"));
+        false,
+        CurrentReports.document("acme", many.subList(1, many.size()), cache, NOW).get("has_more"));
   }
 
   private static QuotaLimit quota(long secondsLeft) {
@@ -128,14 +162,15 @@ final class CurrentReportsTest {
     return (Map<?, ?>) bucket;
   }
 
-  private static Map<String, Object> only(BucketStanding standing) {
+  private Map<String, Object> only(BucketStanding standing) {
     Map<String, Object> members = new HashMap<>();
     bucketOf(buckets(List.of(standing)).get(0))
         .forEach((name, value) -> members.put((String) name, value));
     return members;
   }
 
-  private static List<?> buckets(List<BucketStanding> standings) {
-    return (List<?>) CurrentReports.document("acme", standings, NOW).getOrDefault("buckets", "");
+  private List<?> buckets(List<BucketStanding> standings) {
+    return (List<?>)
+        CurrentReports.document("acme", standings, cache, NOW).getOrDefault("buckets", "");
   }
 }

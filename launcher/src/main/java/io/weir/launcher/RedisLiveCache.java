@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.aggregator.report.LiveCache;
+import io.weir.decision.BucketReply;
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Asks Redis for the buckets' tokens, by a look that charges nothing. Safe for threads. */
+final class RedisLiveCache implements LiveCache, AutoCloseable {
+  private final RedisDecisionCache cache;
+
+  private RedisLiveCache(RedisDecisionCache cache) {
+    this.cache = cache;
+  }
+
+  /** Connects, if Redis is there; else as soon as it is. */
+  static RedisLiveCache start(RedisCacheConfig config) {
+    return new RedisLiveCache(RedisDecisionCache.start(config));
+  }
+
+  @Override
+  public Map<String, Long> remainingTokens(Map<String, BucketLimit> buckets) {
+    Map<String, Long> remaining = new HashMap<>();
+    // shadow buckets: a cold cache answers for them, too, by what it has
+    List<BucketRequest> requests = new ArrayList<>();
+    buckets.forEach((bucket, limit) -> requests.add(new BucketRequest(bucket, limit, false)));
+    for (int from = 0; from < requests.size(); from += Check.MAX_BUCKETS) {
+      List<BucketRequest> asked =
+          requests.subList(from, Math.min(requests.size(), from + Check.MAX_BUCKETS));
+      if (!(cache.peek(new Check(asked, 1)) instanceof Decision.Decided decided)) {
+        return remaining;
+      }
+      for (int i = 0; i < asked.size(); i++) {
+        remaining.put(
+            asked.get(i).bucket(), tokens(asked.get(i).limit(), decided.buckets().get(i)));
+      }
+    }
+    return remaining;
+  }
+
+  /** A reply tells no debt, but the time until the bucket is full does. */
+  private static long tokens(BucketLimit limit, BucketReply reply) {
+    if (reply.remainingTokens() > 0 || !(limit instanceof TokenBucketLimit bucket)) {
+      return reply.remainingTokens();
+    }
+    BigInteger[] lacking =
+        BigInteger.valueOf(reply.resetMicros())
+            .multiply(BigInteger.valueOf(bucket.refillTokens()))
+            .divideAndRemainder(BigInteger.valueOf(bucket.refillPeriodMicros()));
+    return bucket.capacityTokens() - lacking[0].longValue() - lacking[1].signum();
+  }
+
+  @Override
+  public void close() {
+    cache.close();
+  }
+}

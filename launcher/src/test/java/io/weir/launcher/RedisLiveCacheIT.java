@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import io.weir.decision.BucketRequest;
+import io.weir.decision.Check;
+import io.weir.decision.Decision;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
+import io.weir.topics.model.BucketLimit;
+import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.TokenBucketLimit;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** What a real Redis holds, as reports ask it. */
+final class RedisLiveCacheIT {
+  private static final TokenBucketLimit HOURLY =
+      new TokenBucketLimit(100, 1, Duration.ofHours(1).toNanos() / 1_000);
+
+  private static final QuotaLimit QUOTA =
+      new QuotaLimit(50, (System.currentTimeMillis() + 3_600_000) * 1_000);
+
+  private static RedisCacheConfig config(TestRedis redis) {
+    return RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(10));
+  }
+
+  private static Map<String, BucketLimit> buckets(int more) {
+    Map<String, BucketLimit> buckets = new LinkedHashMap<>();
+    buckets.put("live:burst", HOURLY);
+    buckets.put("live:quota", QUOTA);
+    for (int i = 0; i < more; i++) {
+      buckets.put("live:more" + i, HOURLY);
+    }
+    return buckets;
+  }
+
+  @Test
+  void remainingTokens_areWhatRedisHolds_alsoOfMoreBucketsThanACheckHas() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache writer = RedisDecisionCache.start(config(redis));
+        RedisLiveCache live = RedisLiveCache.start(config(redis))) {
+      assertInstanceOf(
+          Decision.Allowed.class,
+          writer.take(
+              new Check(
+                  List.of(
+                      new BucketRequest("live:burst", HOURLY, true),
+                      new BucketRequest("live:quota", QUOTA, true)),
+                  40)));
+
+      Map<String, Long> remaining = live.remainingTokens(buckets(40));
+
+      assertEquals(42, remaining.size());
+      assertEquals(60, remaining.get("live:burst"));
+      assertEquals(10, remaining.get("live:quota"));
+      assertEquals(100, remaining.get("live:more39"));
+      assertEquals(remaining, live.remainingTokens(buckets(40)), "a look changes nothing");
+      TokenBucketLimit lowered = new TokenBucketLimit(10, 1, HOURLY.refillPeriodMicros());
+      assertEquals(10, live.remainingTokens(Map.of("live:burst", lowered)).get("live:burst"));
+    }
+  }
+
+  @Test
+  void remainingTokens_ofARedisThatIsGone_areNotTold() throws Exception {
+    try (TestRedis redis = TestRedis.start();
+        RedisLiveCache live =
+            RedisLiveCache.start(
+                RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofMillis(250)))) {
+      Await.until("Redis to answer", () -> live.remainingTokens(buckets(0)).size() == 2);
+      redis.kill();
+
+      Await.until("nothing to be told", () -> live.remainingTokens(buckets(0)).isEmpty());
+    }
+  }
+}
