@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.weir.servers.Ports;
 import io.weir.testing.Await;
 import java.net.URI;
@@ -15,100 +14,193 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The alerts that the documentation offers can fire: their metrics are told, and explained. */
+/** What {@code weir up} with its defaults tells Prometheus, and what the alerts make of it. */
 final class AlertsIT {
-  private static final Path DOCS = Path.of("..", "docs");
-  private static final Pattern METRIC = Pattern.compile("\\bweir_[a-z_]+");
+  /** Behind the longest time for which an alert waits. */
+  private static final String LATER = "3h";
 
-  @TempDir private Path folder;
+  private static final Pattern SAMPLE =
+      Pattern.compile("(?m)^(weir_[a-z_]+)((?:\\{[^}]*})?) (\\S+)$");
+
+  private static final Pattern HELP = Pattern.compile("(?m)^# HELP (weir_[a-z_]+) *(.*)$");
+  private static final Pattern TYPE = Pattern.compile("(?m)^# TYPE (weir_[a-z_]+) ");
+  private static final Pattern NAMED = Pattern.compile("\\b(weir_[a-z_]*[a-z])\\b");
+
+  /**
+   * Metrics whose names end so say in what they are measured; others say it first in their help.
+   */
+  private static final Pattern UNIT_IN_NAME =
+      Pattern.compile(".*_(seconds|ms|bytes)(_total|_max)?");
+
+  private static final Pattern UNIT_IN_HELP =
+      Pattern.compile(
+          "(answers|batches|buckets|bytes|calls|checks|connections|corrections|decisions"
+              + "|exceptions|heartbeats|journals|lines|loads|nodes|partitions|policies|rebalances"
+              + "|records|requests|restorations|rows|share|tokens|writes|1 when) .*");
+
+  private static final HttpClient HTTP = HttpClient.newHttpClient();
+
+  @TempDir private static Path folder;
+
+  private static int checks;
+  private static int reports;
+
+  /** What it told before the first call. */
+  private static String atRest;
+
+  /** What it told when calls were counted, and decisions judged. */
+  private static String inUse;
+
+  @BeforeAll
+  static void useIt() throws Exception {
+    checks = Ports.free();
+    reports = Ports.free();
+    Map<String, String> environment = new HashMap<>();
+    environment.put("WEIR_DATA", folder.resolve("up").toString());
+    environment.put("WEIR_POLICIES", Path.of("..", "policies.yml").toString());
+    environment.put("WEIR_KAFKA_PORT", "0");
+    environment.put("WEIR_REDIS_PORT", "0");
+    environment.put("WEIR_HTTP_PORT", Integer.toString(checks));
+    environment.put("WEIR_REPORTS_PORT", Integer.toString(reports));
+    try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
+      up.awaitLine("weir is ready");
+      atRest =
+          scrapeUntil(
+              "weir_cache_warmth 1\\.0",
+              "weir_streams_running\\S+ 1\\.0",
+              "weir_watermark_lag_ms\\{partition=\"3\"} [0-9]",
+              "weir_corrections_lag_records 0\\.0");
+      call();
+      inUse =
+          scrapeUntil(
+              "weir_decisions_judged_total\\S+ [1-9]",
+              "weir_lines_total\\{outcome=\"counted\",partition=\"\\d\"} [1-9]");
+    }
+  }
+
+  private static void call() throws Exception {
+    HttpResponse<String> answer =
+        HTTP.send(
+            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + checks + "/v1/check"))
+                .POST(
+                    HttpRequest.BodyPublishers.ofString(
+                        "{\"client\":\"acme\",\"endpoint\":\"GET /v1/items\"}"))
+                .build(),
+            HttpResponse.BodyHandlers.ofString());
+    assertEquals(200, answer.statusCode(), answer.body());
+  }
+
+  /** What both ports tell, once it holds all of these. */
+  private static String scrapeUntil(String... wanted) throws Exception {
+    String[] told = {""};
+    Await.until(
+        () -> List.of(wanted) + " in " + told[0],
+        () -> {
+          told[0] = scrape(checks) + scrape(reports);
+          for (String one : wanted) {
+            if (!Pattern.compile("(?m)^" + one).matcher(told[0]).find()) {
+              return false;
+            }
+          }
+          return true;
+        });
+    return told[0];
+  }
+
+  private static String scrape(int port) throws Exception {
+    HttpResponse<String> answer =
+        HTTP.send(
+            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/metrics")).build(),
+            HttpResponse.BodyHandlers.ofString());
+    assertEquals(200, answer.statusCode());
+    return answer.body();
+  }
 
   @Test
-  void everyAlert_isExplained_andItsRunbookExists() throws Exception {
-    String operating = Files.readString(DOCS.resolve("operating.md"));
-    Set<String> anchors = new TreeSet<>();
-    for (String line : operating.lines().filter(line -> line.startsWith("### ")).toList()) {
-      String heading = line.substring(4).toLowerCase(Locale.ROOT);
-      anchors.add(heading.replaceAll("[^a-z0-9 _-]", "").replace(' ', '-'));
+  void everyMetric_hasAHelp_andAUnit() {
+    Map<String, String> helps = new HashMap<>();
+    Matcher help = HELP.matcher(inUse);
+    while (help.find()) {
+      helps.put(help.group(1), help.group(2).strip());
     }
-
-    List<JsonNode> rules = rules();
-    assertFalse(rules.isEmpty());
-    for (JsonNode rule : rules) {
-      String name = rule.path("alert").asText();
-      String runbook = rule.path("annotations").path("runbook").asText();
-      assertTrue(operating.contains("| `" + name + "` |"), name);
-      assertTrue(anchors.contains(runbook), name + ": " + runbook + " is none of " + anchors);
+    Set<String> told = Markdown.matches(TYPE, inUse);
+    assertFalse(told.isEmpty());
+    Map<String, String> without = new TreeMap<>();
+    for (String metric : told) {
+      String text = helps.getOrDefault(metric, "");
+      boolean hasUnit =
+          UNIT_IN_NAME.matcher(metric).matches() || UNIT_IN_HELP.matcher(text).matches();
+      if (text.isEmpty() || !hasUnit) {
+        without.put(metric, text);
+      }
     }
+    assertTrue(without.isEmpty(), () -> "no help, or none that says what is counted: " + without);
   }
 
   @Test
   void everyMetricOfAnAlert_isTold() throws Exception {
     Set<String> wanted = new TreeSet<>();
-    for (JsonNode rule : rules()) {
-      Matcher metric = METRIC.matcher(rule.path("expr").asText());
-      while (metric.find()) {
-        wanted.add(metric.group());
-      }
-    }
-    Map<String, String> environment = new HashMap<>();
-    environment.put("WEIR_DATA", folder.resolve("up").toString());
-    environment.put("WEIR_POLICIES", policies().toString());
-    for (String port : List.of("KAFKA", "REDIS")) {
-      environment.put("WEIR_" + port + "_PORT", "0");
-    }
-    int http = Ports.free();
-    int reports = Ports.free();
-    environment.put("WEIR_HTTP_PORT", Integer.toString(http));
-    environment.put("WEIR_REPORTS_PORT", Integer.toString(reports));
-    try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
-      up.awaitLine("weir is ready");
-      Set<String> told = new TreeSet<>();
-      Await.until(
-          "all of " + wanted + " to be told",
-          () -> {
-            told.addAll(metrics(http));
-            told.addAll(metrics(reports));
-            return told.containsAll(wanted);
-          });
+    for (JsonNode rule : AlertRules.all()) {
+      wanted.addAll(Markdown.matches(NAMED, rule.path("expr").asText()));
     }
     assertFalse(wanted.isEmpty());
+    wanted.removeAll(Markdown.matches(SAMPLE, inUse));
+    assertTrue(wanted.isEmpty(), () -> "not told: " + wanted);
   }
 
-  private static List<JsonNode> rules() throws Exception {
-    JsonNode groups = new YAMLMapper().readTree(DOCS.resolve("alerts.yml").toFile()).path("groups");
-    List<JsonNode> rules = new ArrayList<>();
-    groups.forEach(group -> group.path("rules").forEach(rules::add));
-    return rules;
-  }
-
-  private Path policies() throws Exception {
-    return Files.writeString(folder.resolve("policies.yml"), "policies: []\n");
-  }
-
-  private static Set<String> metrics(int port) throws Exception {
-    HttpResponse<String> answer =
-        HttpClient.newHttpClient()
-            .send(
-                HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/metrics")).build(),
-                HttpResponse.BodyHandlers.ofString());
-    assertEquals(200, answer.statusCode());
-    Set<String> names = new TreeSet<>();
-    Matcher metric = Pattern.compile("(?m)^weir_[a-z_]+").matcher(answer.body());
-    while (metric.find()) {
-      names.add(metric.group());
+  @Test
+  void everyMetricOfTheDocs_isTold_andEveryOneToldIsExplained() throws Exception {
+    Set<String> told = Markdown.matches(SAMPLE, inUse);
+    told.addAll(Markdown.matches(TYPE, inUse));
+    for (Path page : Markdown.pages()) {
+      if (page.endsWith("CHANGELOG.md")) {
+        continue; // names what was
+      }
+      Set<String> named = Markdown.matches(NAMED, Files.readString(page));
+      named.removeAll(told);
+      assertTrue(named.isEmpty(), () -> page + " names metrics that are not told: " + named);
     }
-    return names;
+    Set<String> explained = Markdown.matches(NAMED, Files.readString(Markdown.OPERATING));
+    for (String metric : Markdown.matches(TYPE, inUse)) {
+      assertTrue(
+          explained.contains(metric.replaceFirst("_max$", "")) || explained.contains(metric),
+          () -> metric + " is not explained in operating.md");
+    }
+  }
+
+  @Test
+  void upWithItsDefaults_atRest_firesNoAlert() throws Exception {
+    StringBuilder test = new StringBuilder(500);
+    test.append("rule_files: ['")
+        .append(AlertRules.RULES.toAbsolutePath().normalize())
+        .append("']\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n");
+    Matcher sample = SAMPLE.matcher(atRest);
+    while (sample.find()) {
+      if (sample.group(3).equals("NaN")) {
+        continue; // not known yet
+      }
+      test.append("      - {series: '").append(sample.group(1)).append(sample.group(2));
+      test.append("', values: '").append(sample.group(3)).append("x240'}\n");
+    }
+    test.append("    alert_rule_test:\n");
+    for (JsonNode rule : AlertRules.all()) {
+      test.append("      - {alertname: ").append(rule.path("alert").asText());
+      test.append(", eval_time: ").append(LATER).append("}\n");
+    }
+    Path file = Files.writeString(folder.resolve("at-rest.yml"), test);
+
+    Promtool.run(folder, "test", "rules", file.toString());
   }
 }

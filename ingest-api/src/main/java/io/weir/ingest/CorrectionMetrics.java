@@ -54,7 +54,7 @@ final class CorrectionMetrics {
     counter(
         registry,
         "weir.corrections.restored",
-        "words that a partition is restored",
+        "records that say that a partition is restored",
         statistics,
         CorrectionStatistics::restoredWords);
     counter(
@@ -163,7 +163,7 @@ final class CorrectionMetrics {
 
     private static Timer timer(MeterRegistry registry, String since) {
       return Timer.builder("weir.correction.age")
-          .description("age of a correction when the cache had applied it")
+          .description("age of a correction when the cache had applied it, in seconds")
           .tag("since", since)
           .publishPercentiles(QUANTILES)
           .register(registry);

@@ -124,6 +124,7 @@ public final class Ingest implements AutoCloseable {
       log.statistics().onSeal(latencies::sealed);
       metrics.bind(
           gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
+      metrics.bindBounds(recordConfig(config).maxHeldBytes(), config.redis().deadline());
       healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
       StartUp startUp = new StartUp(healing::missingAtStart, config.readyWait());
       HttpSettings http =

@@ -21,15 +21,35 @@ import io.weir.ingest.http.HttpStatistics;
 import io.weir.ingest.record.RecordStatistics;
 import io.weir.ingest.settle.SettleStatistics;
 import io.weir.topics.model.DecidedBy;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /** The node's counts as Prometheus metrics. The parts count; this only gives them names. */
 final class IngestMetrics {
+  private static final double NANOS_PER_SECOND = 1e9;
+
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final CorrectionStatistics corrections = CorrectionMetrics.register(registry);
   private final Latencies latencies = new Latencies(registry);
+
+  /**
+   * Names the bounds that the configuration sets, so that alerts need not repeat them.
+   *
+   * @param maxJournalBytes most bytes of calls that Kafka does not have yet
+   * @param decisionDeadline longest time the cache may take to answer a check
+   */
+  void bindBounds(long maxJournalBytes, Duration decisionDeadline) {
+    bound(
+        "weir.log.journal.max.bytes",
+        "bytes of calls that the journal may hold (WEIR_JOURNAL_MAX_BYTES)",
+        maxJournalBytes);
+    bound(
+        "weir.decision.deadline.seconds",
+        "seconds that the cache may take to answer a check (WEIR_DECISION_DEADLINE)",
+        decisionDeadline.toNanos() / NANOS_PER_SECOND);
+  }
 
   /** Names what the parts of a node count. */
   void bind(
@@ -82,7 +102,7 @@ final class IngestMetrics {
         .register(registry);
     counter(
         "weir.policies.left.out",
-        "policies above the most that fit into a check",
+        "policies that matched a call and were not evaluated: more than fit into a check",
         gate,
         GateStatistics::policiesLeftOut);
   }
@@ -108,16 +128,23 @@ final class IngestMetrics {
   private void bindCache(RedisDecisionCache cache, CacheStatistics statistics) {
     for (Decision.Cause cause : Decision.Cause.values()) {
       FunctionCounter.builder("weir.cache.undecided", statistics, s -> s.undecided(cause))
-          .description("calls of the cache that were not decided")
+          .description("checks and peeks that the cache did not decide")
           .tag("cause", word(cause))
           .register(registry);
     }
-    counter("weir.cache.asked", "calls of the cache", statistics, CacheStatistics::asked);
     counter(
-        "weir.cache.script.calls", "script calls sent", statistics, CacheStatistics::scriptCalls);
+        "weir.cache.asked",
+        "checks and peeks put to the cache",
+        statistics,
+        CacheStatistics::asked);
+    counter(
+        "weir.cache.script.calls",
+        "calls of the script sent to Redis",
+        statistics,
+        CacheStatistics::scriptCalls);
     counter(
         "weir.cache.script.loads",
-        "script loads after NOSCRIPT",
+        "loads of the script, since Redis had forgotten it (NOSCRIPT)",
         statistics,
         CacheStatistics::scriptLoads);
     counter(
@@ -141,19 +168,27 @@ final class IngestMetrics {
     for (int i = 0; i < sizes.length; i++) {
       int sizeClass = i;
       FunctionCounter.builder("weir.cache.batches", statistics, s -> s.batchSizes()[sizeClass][1])
-          .description("script calls by their number of checks, up to and with max_checks")
+          .description("calls of the script by their number of checks, up to and with max_checks")
           .tag("max_checks", Long.toString(sizes[i][0]))
           .register(registry);
     }
     counter(
         "weir.cache.faults",
-        "exceptions nothing expected, in the threads that ask Redis; these went on",
+        "exceptions that nothing expected, in the threads that ask Redis; these went on",
         statistics,
         CacheStatistics::faults);
-    counter("weir.cache.stalls", "connections given up", statistics, CacheStatistics::stalls);
-    counter("weir.cache.connections", "connections made", statistics, CacheStatistics::connections);
+    counter(
+        "weir.cache.stalls",
+        "connections to Redis given up, since it did not answer on them",
+        statistics,
+        CacheStatistics::stalls);
+    counter(
+        "weir.cache.connections",
+        "connections made to Redis",
+        statistics,
+        CacheStatistics::connections);
     Gauge.builder("weir.cache.up", cache, c -> c.check().ok() ? 1 : 0)
-        .description("1 when the cache answers")
+        .description("1 when the cache answers, else 0")
         .register(registry);
   }
 
@@ -170,7 +205,11 @@ final class IngestMetrics {
         "writes that brought calls to the journal",
         log,
         RecordStatistics::groupCommits);
-    counter("weir.log.sealed.batches", "batches sealed", log, RecordStatistics::sealedBatches);
+    counter(
+        "weir.log.sealed.batches",
+        "batches made ready to be sent to Kafka",
+        log,
+        RecordStatistics::sealedBatches);
     counter(
         "weir.log.acked.batches",
         "batches that Kafka confirmed",
@@ -178,7 +217,7 @@ final class IngestMetrics {
         RecordStatistics::ackedBatches);
     counter(
         "weir.log.retried.batches",
-        "batches handed to the client again",
+        "batches handed to the Kafka client again",
         log,
         RecordStatistics::retriedBatches);
     counter(
@@ -193,7 +232,7 @@ final class IngestMetrics {
         RecordStatistics::droppedCalls);
     counter(
         "weir.log.faults",
-        "exceptions nothing expected, in the threads that record; these began anew",
+        "exceptions that nothing expected, in the threads that record; these began anew",
         log,
         RecordStatistics::faults);
     counter(
@@ -208,16 +247,25 @@ final class IngestMetrics {
           .register(registry);
     }
     gauge("weir.log.held.calls", "calls Kafka does not have yet", log, RecordStatistics::heldLines);
-    gauge("weir.log.journal.bytes", "bytes of those calls", log, RecordStatistics::journalBytes);
+    gauge(
+        "weir.log.journal.bytes",
+        "bytes of the calls that Kafka does not have yet",
+        log,
+        RecordStatistics::journalBytes);
     gauge(
         "weir.log.oldest.unacked.ms",
-        "age of the oldest of those calls",
+        "age of the oldest call that Kafka does not have yet, in milliseconds",
         log,
         RecordStatistics::oldestUnackedMillis);
+    gauge(
+        "weir.topic.partitions",
+        "partitions of the topic of calls",
+        log,
+        RecordStatistics::partitions);
     for (int partition = 0; partition < log.partitions(); partition++) {
       int each = partition;
       Gauge.builder("weir.log.low.watermark.ms", log, s -> s.promiseEpochMillis(each))
-          .description("newest promise made for a partition, epoch milliseconds")
+          .description("newest promise made for a partition, in milliseconds since 1970")
           .tag("partition", Integer.toString(partition))
           .register(registry);
     }
@@ -243,20 +291,24 @@ final class IngestMetrics {
         HttpStatistics::callsUnderWay);
     gauge(
         "weir.calls.under.way.max",
-        "most calls that may be under way",
+        "calls that may be under way at most",
         http,
         HttpStatistics::maxCallsUnderWay);
     gauge(
         "weir.calls.queue.delay.seconds",
-        "least wait for a thread in the last tenth of a second",
+        "least wait of a call for a thread in the last tenth of a second, in seconds",
         http,
         HttpStatistics::queueDelaySeconds);
     gauge(
         "weir.calls.shed.share",
-        "share of the calls that is shed for queue delay",
+        "share of the calls that is shed for queue delay, 0 to 1",
         http,
         HttpStatistics::shedShare);
-    gauge("weir.http.connections", "open connections", http, HttpStatistics::connections);
+    gauge(
+        "weir.http.connections",
+        "connections that are open to the check API",
+        http,
+        HttpStatistics::connections);
     gauge(
         "weir.http.incomplete.bodies",
         "requests whose body is on its way",
@@ -264,7 +316,7 @@ final class IngestMetrics {
         HttpStatistics::incompleteBodies);
     gauge(
         "weir.http.incomplete.body.bytes",
-        "bytes kept of those bodies",
+        "bytes kept of the bodies that are on their way",
         http,
         HttpStatistics::incompleteBodyBytes);
   }
@@ -275,6 +327,10 @@ final class IngestMetrics {
 
   private <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {
     Gauge.builder(name, source, value).description(description).register(registry);
+  }
+
+  private void bound(String name, String description, double value) {
+    Gauge.builder(name, () -> value).description(description).register(registry);
   }
 
   private static String word(Enum<?> constant) {

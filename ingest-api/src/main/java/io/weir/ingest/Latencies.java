@@ -26,11 +26,19 @@ final class Latencies {
   Latencies(MeterRegistry registry) {
     decision =
         timer(
-            registry, "weir.decision", "from the question to the cache to its answer or giving up");
+            registry,
+            "weir.decision",
+            "seconds from the question to the cache to its answer or giving up");
     write =
-        timer(registry, "weir.log.write", "until a call was as durable as WEIR_DURABILITY says");
+        timer(
+            registry,
+            "weir.log.write",
+            "seconds until a call was as durable as WEIR_DURABILITY says");
     request =
-        timer(registry, "weir.request", "from the head of a request taken in to its answer's end");
+        timer(
+            registry,
+            "weir.request",
+            "seconds from the head of a request taken in to its answer's end");
     batchCalls = summary(registry, "weir.log.batch.calls", "calls in a sealed batch");
     batchBytes = summary(registry, "weir.log.batch.bytes", "bytes of a sealed batch's calls");
   }

@@ -200,7 +200,8 @@ final class ReportsIT {
               + counters.path("quarantined").asLong());
     }
     String metrics = Reports.get(reports.one, "/metrics").body();
-    assertTrue(metrics.contains("weir_lines_total{outcome=\"received\",partition=\"3\"}"), metrics);
+    String ofBoth = metrics + Reports.get(reports.two, "/metrics").body();
+    assertTrue(ofBoth.contains("weir_lines_total{outcome=\"received\",partition=\"3\"}"), ofBoth);
     assertTrue(metrics.contains("weir_streams_running{application=\"meter-core\"} 1.0"), metrics);
     assertEquals(200, Reports.get(reports.one, "/health/live").statusCode());
     assertEquals(200, Reports.get(reports.one, "/health/ready").statusCode());

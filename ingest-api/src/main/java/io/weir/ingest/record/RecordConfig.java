@@ -88,8 +88,8 @@ public record RecordConfig(
     }
   }
 
-  /** Bound on what is held, by the kind of journal. */
-  long maxHeldBytes() {
+  /** Most bytes of calls that Kafka does not have yet, by the kind of journal. */
+  public long maxHeldBytes() {
     return switch (durability) {
       case JOURNALED -> maxJournalBytes;
       case ACKED -> Math.min(maxJournalBytes, MAX_MEMORY_JOURNAL_BYTES);

@@ -38,6 +38,8 @@ final class AccuracyMetrics {
               "weir.corrections.published",
               this,
               metrics -> metrics.sum.corrections().getOrDefault(cause, 0L))
+          .description(
+              "corrections published by partitions counted here, by what the cache got wrong")
           .tag("reason", cause.wireName())
           .register(registry);
     }
@@ -58,24 +60,52 @@ final class AccuracyMetrics {
     }
     String label = registered.size() < MAX_POLICIES ? policy : OTHER;
     if (registered.add(label)) {
-      counter(label, "weir.decisions.judged", Figures::decided);
-      counter(label, "weir.wrongly.admitted", Figures::wronglyAdmitted);
-      counter(label, "weir.wrongly.denied", Figures::wronglyDenied);
-      counter(label, "weir.outage.tokens", Figures::outageTokens);
-      gauge(label, "weir.drift.tokens", Figures::driftNowTokens);
-      gauge(label, "weir.outage.open.tokens", Figures::outageOpenTokens);
+      counter(
+          label,
+          "weir.decisions.judged",
+          "decisions of the cache that the records have judged",
+          Figures::decided);
+      counter(
+          label,
+          "weir.wrongly.admitted",
+          "calls that the cache let through and the records would not",
+          Figures::wronglyAdmitted);
+      counter(
+          label,
+          "weir.wrongly.denied",
+          "calls that the cache denied and the records would not",
+          Figures::wronglyDenied);
+      counter(
+          label,
+          "weir.outage.tokens",
+          "tokens of calls let through without the cache",
+          Figures::outageTokens);
+      gauge(
+          label,
+          "weir.drift.tokens",
+          "tokens by which live buckets differ from the cache now",
+          Figures::driftNowTokens);
+      gauge(
+          label,
+          "weir.outage.open.tokens",
+          "tokens of calls let through without the cache that are not taken back yet",
+          Figures::outageOpenTokens);
     }
     return label;
   }
 
-  private void counter(String policy, String name, ToLongFunction<Figures> value) {
+  private void counter(
+      String policy, String name, String description, ToLongFunction<Figures> value) {
     FunctionCounter.builder(name, this, metrics -> metrics.figure(policy, value))
+        .description(description)
         .tag("policy", policy)
         .register(registry);
   }
 
-  private void gauge(String policy, String name, ToLongFunction<Figures> value) {
+  private void gauge(
+      String policy, String name, String description, ToLongFunction<Figures> value) {
     Gauge.builder(name, this, metrics -> metrics.figure(policy, value))
+        .description(description)
         .tag("policy", policy)
         .register(registry);
   }

@@ -13,30 +13,32 @@ import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
-import io.weir.topics.model.PartitionProgress.Counters;
 import java.time.Clock;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
-import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The figures of {@code /metrics}. Those of a partition are told by the aggregator that counts it,
- * as of its last published progress, so the terms of the equation always belong together.
+ * The figures of {@code /metrics}. Those of a partition are told by the aggregator that counts it.
+ * Safe for threads.
  */
 final class ReportMetrics {
+  private static final Logger LOG = LoggerFactory.getLogger(ReportMetrics.class);
+
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-  private final Map<Integer, PartitionProgress> newest = new ConcurrentHashMap<>();
-  private final Map<Integer, PartitionAccuracy> accuracy = new ConcurrentHashMap<>();
   private final AccuracyMetrics accuracyMetrics = new AccuracyMetrics(registry);
+  private final PartitionMetrics partitionMetrics;
   private final UsageTable table;
   private final Instances instances;
   private final int partitions;
-  private final Clock clock;
 
   ReportMetrics(
       UsageTable table,
@@ -49,133 +51,72 @@ final class ReportMetrics {
     this.table = table;
     this.instances = instances;
     this.partitions = partitions;
-    this.clock = clock;
-    for (int partition = 0; partition < partitions; partition++) {
-      registerPartition(partition);
-    }
-    FunctionCounter.builder("weir.ledger.rows", written, WrittenRows::finals)
-        .tag("type", "final")
-        .register(registry);
-    FunctionCounter.builder("weir.ledger.rows", written, WrittenRows::adjustments)
-        .tag("type", "adjustment")
-        .register(registry);
-    FunctionCounter.builder("weir.ledger.rows", written, WrittenRows::closes)
-        .tag("type", "close")
-        .register(registry);
+    this.partitionMetrics = new PartitionMetrics(registry, clock);
+    rows("final", written, WrittenRows::finals);
+    rows("adjustment", written, WrittenRows::adjustments);
+    rows("close", written, WrittenRows::closes);
     registerInstances(rebalances);
     Gauge.builder("weir.stopped.partitions", stopped, all -> all.all().size())
         .description("partitions that stand still since a record makes the counting fail")
         .register(registry);
-    Gauge.builder("weir.rocksdb.used.bytes", BoundedRocksMemory::usedBytes).register(registry);
-    Gauge.builder("weir.rocksdb.max.bytes", () -> BoundedRocksMemory.MAX_BYTES).register(registry);
+    Gauge.builder("weir.rocksdb.used.bytes", BoundedRocksMemory::usedBytes)
+        .description("bytes of memory that all stores use")
+        .register(registry);
+    Gauge.builder("weir.rocksdb.max.bytes", () -> BoundedRocksMemory.MAX_BYTES)
+        .description("bytes of memory that all stores may use")
+        .register(registry);
     new JvmMemoryMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
   }
 
+  private void rows(String type, WrittenRows written, ToDoubleFunction<WrittenRows> value) {
+    FunctionCounter.builder("weir.ledger.rows", written, value)
+        .description("rows of the ledger handed to Kafka, also of transactions aborted later")
+        .tag("type", type)
+        .register(registry);
+  }
+
   private void registerInstances(Rebalances rebalances) {
     Gauge.builder("weir.streams.running", rebalances, all -> all.isRunning() ? 1 : 0)
+        .description("1 when the application counts, 0 while it rebalances, restores or is stopped")
         .tag("application", "meter-core")
         .register(registry);
-    FunctionCounter.builder("weir.rebalances", rebalances, Rebalances::count).register(registry);
+    FunctionCounter.builder("weir.rebalances", rebalances, Rebalances::count)
+        .description("rebalances of this instance, its start included")
+        .register(registry);
     FunctionCounter.builder("weir.rebalancing.seconds", rebalances, Rebalances::totalSeconds)
+        .description("seconds that rebalances of this instance took")
         .register(registry);
     placed("counted", () -> instances.counted().size());
     placed("copied", () -> instances.here().size() - instances.counted().size());
     placed("readable", () -> (int) IntStream.range(0, partitions).filter(table::isHere).count());
+    Gauge.builder("weir.topic.partitions", () -> partitions)
+        .description("partitions of the topic of calls")
+        .register(registry);
   }
 
   private void placed(String role, Supplier<Number> count) {
-    Gauge.builder("weir.partitions", count).tag("role", role).register(registry);
-  }
-
-  private void registerPartition(int partition) {
-    lines(partition, "received", Counters::received);
-    lines(partition, "counted", Counters::counted);
-    lines(partition, "duplicate", Counters::duplicate);
-    lines(partition, "late_adjusted", Counters::lateAdjusted);
-    lines(partition, "quarantined", Counters::quarantined);
-    FunctionCounter.builder(
-            "weir.id.conflicts",
-            newest,
-            map -> {
-              PartitionProgress progress = map.get(partition);
-              return progress == null ? 0 : progress.idConflicts();
-            })
-        .description("calls under an id that names another call; they are billed")
-        .tag("partition", Integer.toString(partition))
-        .register(registry);
-    gauge(partition, "weir.watermark.lag.ms", progress -> lag(progress.watermarkEpochMillis()));
-    gauge(
-        partition,
-        "weir.closed.through.lag.ms",
-        progress -> lag(progress.closedThroughEpochMillis()));
-    gauge(
-        partition,
-        "weir.missing.lines",
-        progress ->
-            progress.nodes().stream().mapToLong(PartitionProgress.Node::missingLines).sum());
-    gauge(partition, "weir.known.journals", progress -> progress.nodes().size());
-    gauge(
-        partition,
-        "weir.lost.journals",
-        progress ->
-            progress.nodes().stream()
-                .filter(node -> node.state() == PartitionProgress.State.LOST)
-                .count());
-    gauge(
-        partition,
-        "weir.silent.nodes",
-        progress ->
-            progress.nodes().stream()
-                .filter(node -> node.state() == PartitionProgress.State.SILENT)
-                .count());
-  }
-
-  private double lag(long epochMillis) {
-    return epochMillis == 0 ? Double.NaN : Math.max(0, clock.millis() - epochMillis);
-  }
-
-  private void lines(int partition, String outcome, ToLongFunction<Counters> value) {
-    FunctionCounter.builder(
-            "weir.lines",
-            newest,
-            map -> {
-              PartitionProgress progress = map.get(partition);
-              return progress == null ? 0 : value.applyAsLong(progress.counters());
-            })
-        .description("call lines; received = counted + duplicate + late_adjusted + quarantined")
-        .tag("outcome", outcome)
-        .tag("partition", Integer.toString(partition))
-        .register(registry);
-  }
-
-  private void gauge(int partition, String name, ToDoubleFunction<PartitionProgress> value) {
-    Gauge.builder(
-            name,
-            newest,
-            map -> {
-              PartitionProgress progress = map.get(partition);
-              return progress == null ? Double.NaN : value.applyAsDouble(progress);
-            })
-        .tag("partition", Integer.toString(partition))
+    Gauge.builder("weir.partitions", count)
+        .description("partitions that are counted here, copied to here, or readable here")
+        .tag("role", role)
         .register(registry);
   }
 
   /** The text Prometheus reads. */
   String scrape() {
-    Set<Integer> counted = instances.counted();
-    newest.keySet().retainAll(counted);
-    accuracy.keySet().retainAll(counted);
-    for (int one : counted) {
+    Map<Integer, Optional<PartitionProgress>> progress = new HashMap<>();
+    List<PartitionAccuracy> accuracy = new ArrayList<>();
+    for (int one : instances.counted()) {
       try {
-        table.progress(one).ifPresent(progress -> newest.put(one, progress));
-        table.accuracy(one).ifPresent(record -> accuracy.put(one, record));
+        Optional<PartitionProgress> found = table.progress(one);
+        table.accuracy(one).ifPresent(accuracy::add);
+        progress.put(one, found);
       } catch (ProblemException elsewhere) {
-        newest.remove(one);
-        accuracy.remove(one);
+        LOG.debug("partition not readable partition={}", one, elsewhere);
       }
     }
-    accuracyMetrics.update(accuracy.values());
+    partitionMetrics.update(progress);
+    accuracyMetrics.update(accuracy);
     return registry.scrape();
   }
 }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What an operator is told to look for, to set or to ask exists under that name. */
+final class DocsTest {
+  /** Events of the log, members of answers and fields: words joined by underscores. */
+  private static final Pattern JOINED_WORDS = Pattern.compile("[a-z]+(_[a-z]+)+");
+
+  /** Events of the log that are several words. */
+  private static final Pattern SEVERAL_WORDS = Pattern.compile("[a-z]+( [a-z]+)+");
+
+  private static final Pattern VARIABLE = Pattern.compile("\\b(WEIR_[A-Z_]*[A-Z])\\b");
+  private static final Pattern ROUTE = Pattern.compile("^(/(?:v1|health|metrics)[a-z/]*)");
+
+  private static final Pattern COMMAND =
+      Pattern.compile("(?m)(?:`|^)(?:\\./)?weir\\s+([a-z]+(?:\\s+(?:create|check|list|replay))?)");
+
+  private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+
+  private static final Pattern WORD = Pattern.compile("([A-Za-z_]+)");
+
+  private static String sources;
+  private static Set<String> words;
+  private static String operating;
+
+  @BeforeAll
+  static void read() throws IOException {
+    StringBuilder all = new StringBuilder();
+    try (Stream<Path> modules = Files.list(Markdown.ROOT)) {
+      for (Path module : modules.toList()) {
+        Path main = module.resolve("src").resolve("main");
+        if (Files.isDirectory(main)) {
+          addSources(main, all);
+        }
+      }
+    }
+    for (String script : List.of("weir", ".ci/run", "docker-compose.yml", "Dockerfile")) {
+      all.append(Files.readString(Markdown.ROOT.resolve(script))).append('\n');
+    }
+    sources = all.toString();
+    words = Markdown.matches(WORD, sources);
+    operating = Files.readString(Markdown.OPERATING);
+  }
+
+  private static void addSources(Path folder, StringBuilder all) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(DocsTest::isSource).toList()) {
+        all.append(Files.readString(file)).append('\n');
+      }
+    }
+  }
+
+  private static boolean isSource(Path file) {
+    return file.toString().matches(".*\\.(java|lua|html|xml)");
+  }
+
+  /** Words joined by underscores may be those of a constant, too. */
+  private static boolean isInSources(String name) {
+    return name.contains(" ")
+        ? sources.contains(name)
+        : words.contains(name) || words.contains(name.toUpperCase(Locale.ROOT));
+  }
+
+  @Test
+  void everyEventThatARunbookNames_isLogged() {
+    Set<String> unknown = new TreeSet<>();
+    for (String span : Markdown.codeSpans(operating)) {
+      boolean isName =
+          JOINED_WORDS.matcher(span).matches()
+              || (SEVERAL_WORDS.matcher(span).matches() && !span.startsWith("weir "));
+      boolean isMetric = span.startsWith("weir_") || span.startsWith("jvm_");
+      if (isName && !isMetric && !isInSources(span)) {
+        unknown.add(span);
+      }
+    }
+    assertTrue(unknown.isEmpty(), () -> "named in operating.md, in no source: " + unknown);
+  }
+
+  @Test
+  void everyVariable_isRead() throws IOException {
+    for (Path page : Markdown.pages()) {
+      for (String variable : Markdown.matches(VARIABLE, Files.readString(page))) {
+        assertTrue(words.contains(variable), () -> page + " names " + variable);
+      }
+    }
+  }
+
+  @Test
+  void everyRoute_isAnswered() {
+    for (String span : Markdown.codeSpans(operating)) {
+      Matcher route = ROUTE.matcher(span);
+      if (route.find()) {
+        assertTrue(
+            sources.contains('"' + route.group(1)), () -> "operating.md names " + route.group(1));
+      }
+    }
+  }
+
+  @Test
+  void everyCommand_isOne() throws IOException {
+    for (Path page : Markdown.pages()) {
+      for (String command : Markdown.matches(COMMAND, Files.readString(page))) {
+        for (String word : command.split("\\s+", -1)) {
+          boolean isCommand = sources.contains("name = \"" + word + '"');
+          boolean isOfTheScript =
+              Pattern.compile("(?m)^  (\\w+ \\| )*" + word + "( \\| \\w+)*\\)$")
+                  .matcher(sources)
+                  .find();
+          assertTrue(isCommand || isOfTheScript, () -> page + " names weir " + command);
+        }
+      }
+    }
+  }
+
+  @Test
+  void everyLink_leadsToAPage_andToAHeadingOfIt() throws IOException {
+    int followed = 0;
+    for (Path page : Markdown.pages()) {
+      for (String link : Markdown.matches(LINK, Markdown.withoutBlocks(Files.readString(page)))) {
+        if (link.matches("[a-z]+:.*")) {
+          continue; // elsewhere
+        }
+        followed++;
+        String file = link.replaceFirst("#.*", "");
+        Path target = file.isEmpty() ? page : page.resolveSibling(file);
+        assertTrue(Files.exists(target), () -> page + " links to " + link);
+        if (link.contains("#") && target.toString().endsWith(".md")) {
+          String anchor = link.substring(link.indexOf('#') + 1);
+          assertTrue(
+              Markdown.anchors(Files.readString(target)).contains(anchor),
+              () -> page + " links to " + link);
+        }
+      }
+    }
+    assertFalse(followed == 0);
+  }
+}

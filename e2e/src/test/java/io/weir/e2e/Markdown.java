@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** Reads the pages of the documentation. */
+final class Markdown {
+  static final Path ROOT = Path.of("..");
+  static final Path OPERATING = ROOT.resolve("docs").resolve("operating.md");
+
+  private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
+  private static final Pattern CODE_BLOCK = Pattern.compile("(?s)```.*?```");
+  private static final Pattern CODE_SPAN = Pattern.compile("`([^`]+)`");
+
+  private Markdown() {}
+
+  /** All pages: those of the docs folder, and those that lie beside the code. */
+  static List<Path> pages() throws IOException {
+    List<Path> pages = new ArrayList<>();
+    for (Path folder : List.of(ROOT, ROOT.resolve("docs"), ROOT.resolve("docs/decisions"))) {
+      add(folder, pages);
+    }
+    try (Stream<Path> modules = Files.list(ROOT)) {
+      for (Path module : modules.filter(path -> Files.exists(path.resolve("src"))).toList()) {
+        add(module, pages);
+      }
+    }
+    return pages;
+  }
+
+  private static void add(Path folder, List<Path> pages) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
+    }
+  }
+
+  /** The page without its blocks of code. */
+  static String withoutBlocks(String page) {
+    return CODE_BLOCK.matcher(page).replaceAll("");
+  }
+
+  /** What stands between backticks on one line of the text, without blocks of code. */
+  static Set<String> codeSpans(String page) {
+    return matches(CODE_SPAN, withoutBlocks(page));
+  }
+
+  /** Every match of a pattern's first group. */
+  static Set<String> matches(Pattern pattern, String text) {
+    Set<String> found = new TreeSet<>();
+    Matcher matcher = pattern.matcher(text);
+    while (matcher.find()) {
+      found.add(matcher.group(1));
+    }
+    return found;
+  }
+
+  /** The names under which the headings of a page can be linked to. */
+  static Set<String> anchors(String page) {
+    Set<String> anchors = new TreeSet<>();
+    for (String heading : matches(HEADING, withoutBlocks(page))) {
+      String words = heading.toLowerCase(Locale.ROOT).strip();
+      anchors.add(words.replaceAll("[^\\p{L}\\p{N}_ -]", "").replace(' ', '-'));
+    }
+    return anchors;
+  }
+}

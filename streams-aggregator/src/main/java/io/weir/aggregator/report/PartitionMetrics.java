@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.Counters;
+import io.weir.topics.model.PartitionProgress.State;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
+
+/**
+ * The figures of partitions in {@code /metrics}, each as of its last published progress, so that
+ * the terms of the equation always belong together. A partition that is not counted here has none:
+ * counters that fell to 0 when it moves, and came back, would look like an increase. Safe for
+ * threads.
+ */
+final class PartitionMetrics {
+  private final MeterRegistry registry;
+  private final Clock clock;
+  private final Map<Integer, Optional<PartitionProgress>> newest = new ConcurrentHashMap<>();
+  private final Map<Integer, List<Meter>> registered = new HashMap<>();
+
+  PartitionMetrics(MeterRegistry registry, Clock clock) {
+    this.registry = registry;
+    this.clock = clock;
+  }
+
+  /**
+   * Tells these partitions from now on, and no others.
+   *
+   * @param counted the progress of each partition that is counted here; empty when nothing of it
+   *     was counted yet
+   */
+  synchronized void update(Map<Integer, Optional<PartitionProgress>> counted) {
+    newest.putAll(counted);
+    newest.keySet().retainAll(counted.keySet());
+    counted.keySet().forEach(partition -> registered.computeIfAbsent(partition, this::register));
+    registered.forEach(
+        (partition, meters) -> {
+          if (!counted.containsKey(partition)) {
+            meters.forEach(registry::remove);
+          }
+        });
+    registered.keySet().retainAll(counted.keySet());
+  }
+
+  private List<Meter> register(int partition) {
+    List<Meter> meters = new ArrayList<>();
+    meters.add(lines(partition, "received", Counters::received));
+    meters.add(lines(partition, "counted", Counters::counted));
+    meters.add(lines(partition, "duplicate", Counters::duplicate));
+    meters.add(lines(partition, "late_adjusted", Counters::lateAdjusted));
+    meters.add(lines(partition, "quarantined", Counters::quarantined));
+    meters.add(
+        FunctionCounter.builder(
+                "weir.id.conflicts",
+                newest,
+                all -> of(all, partition).map(PartitionProgress::idConflicts).orElse(0L))
+            .description("calls under an id that names another call; they are billed")
+            .tag("partition", Integer.toString(partition))
+            .register(registry));
+    meters.add(
+        gauge(
+            partition,
+            "weir.watermark.lag.ms",
+            "age of the partition's watermark, in milliseconds",
+            progress -> lag(progress.watermarkEpochMillis())));
+    meters.add(
+        gauge(
+            partition,
+            "weir.closed.through.lag.ms",
+            "age of the end of the partition's last closed window, in milliseconds",
+            progress -> lag(progress.closedThroughEpochMillis())));
+    meters.add(
+        gauge(
+            partition,
+            "weir.missing.lines",
+            "lines of calls that are missing between those that came from their journals",
+            progress ->
+                progress.nodes().stream().mapToLong(PartitionProgress.Node::missingLines).sum()));
+    meters.add(
+        gauge(
+            partition,
+            "weir.known.journals",
+            "journals of ingest nodes that are awaited, or departed within the hour",
+            progress -> progress.nodes().size()));
+    meters.add(
+        nodes(
+            partition,
+            "weir.lost.journals",
+            "journals that ended without a goodbye although their node is back",
+            State.LOST));
+    meters.add(
+        nodes(
+            partition,
+            "weir.silent.nodes",
+            "nodes whose promises lag more than WEIR_MAX_HOLD behind: windows close without them",
+            State.SILENT));
+    return meters;
+  }
+
+  private Meter lines(int partition, String outcome, ToLongFunction<Counters> value) {
+    return FunctionCounter.builder(
+            "weir.lines",
+            newest,
+            all ->
+                of(all, partition)
+                    .map(progress -> value.applyAsLong(progress.counters()))
+                    .orElse(0L))
+        .description("lines of calls; received = counted + duplicate + late_adjusted + quarantined")
+        .tag("outcome", outcome)
+        .tag("partition", Integer.toString(partition))
+        .register(registry);
+  }
+
+  private Meter nodes(int partition, String name, String description, State state) {
+    return gauge(
+        partition,
+        name,
+        description,
+        progress -> progress.nodes().stream().filter(node -> node.state() == state).count());
+  }
+
+  private Meter gauge(
+      int partition, String name, String description, ToDoubleFunction<PartitionProgress> value) {
+    return Gauge.builder(
+            name, newest, all -> of(all, partition).map(value::applyAsDouble).orElse(Double.NaN))
+        .description(description)
+        .tag("partition", Integer.toString(partition))
+        .register(registry);
+  }
+
+  private static Optional<PartitionProgress> of(
+      Map<Integer, Optional<PartitionProgress>> all, int partition) {
+    return all.getOrDefault(partition, Optional.empty());
+  }
+
+  private double lag(long epochMillis) {
+    return epochMillis == 0 ? Double.NaN : Math.max(0, clock.millis() - epochMillis);
+  }
+}
