@@ -10,10 +10,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import java.net.URLEncoder;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
@@ -165,6 +168,42 @@ final class ReportsIT {
         Reports.get(reports.one, "/v1/usage?client=a", "Usage-Position", "here");
     assertEquals(400, position.statusCode());
     assertEquals(404, Reports.get(reports.one, "/v2").statusCode());
+  }
+
+  @Test
+  void clients_areThoseOfAllPartitions_inTheirOrder_asFarAsTheyAreAskedFor() throws Exception {
+    List<String> names = new ArrayList<>();
+    for (int partition = 0; partition < CLOSING; partition++) {
+      String client = Calls.clientOf("listed/\u00e9 ", partition, PARTITIONS);
+      String position = send(partition, client, 1, 0);
+      String path = Reports.TOTAL + URLEncoder.encode(client, StandardCharsets.UTF_8);
+      Reports.document(reports.one, path, "Usage-Position", position);
+      names.add(client);
+    }
+    Collections.sort(names);
+    String listed = "/v1/clients?prefix=listed%2F%C3%A9";
+    for (Aggregator aggregator : reports.both()) {
+      JsonNode all = Reports.whole(aggregator, listed);
+      assertEquals(names, texts(all.path("clients")));
+      assertFalse(all.path("has_more").asBoolean(true));
+
+      JsonNode some = Reports.whole(aggregator, listed + "&limit=2");
+      assertEquals(names.subList(0, 2), texts(some.path("clients")));
+      assertTrue(some.path("has_more").asBoolean());
+
+      JsonNode every = Reports.whole(aggregator, "/v1/clients?limit=1000");
+      assertTrue(texts(every.path("clients")).containsAll(names), every.toString());
+      assertFalse(every.toString().contains("@"), every.toString());
+    }
+    assertProblem("limit", "/v1/clients?limit=1001");
+    assertProblem("prefix", "/v1/clients?prefix=a%00");
+    assertProblem("page", "/v1/clients?page=2");
+  }
+
+  private static List<String> texts(JsonNode array) {
+    List<String> texts = new ArrayList<>();
+    array.forEach(text -> texts.add(text.asText()));
+    return texts;
   }
 
   @Test

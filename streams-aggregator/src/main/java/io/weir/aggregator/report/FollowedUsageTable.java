@@ -116,6 +116,14 @@ final class FollowedUsageTable implements UsageTable {
     requireWasHere(partition);
   }
 
+  @Override
+  public List<String> clients(int partition, String prefix, int max) {
+    ClientScan scan = new ClientScan(prefix, max);
+    store.scan(partition, scan.from(), scan.to(), scan);
+    requireWasHere(partition);
+    return scan.clients();
+  }
+
   private static String prefixOfMeter(UsageKey key) {
     String withEndpoint = UsageStateCodec.prefix(new UsageKey(key.client(), key.meter(), "-"));
     return withEndpoint.substring(0, withEndpoint.length() - "-/".length());

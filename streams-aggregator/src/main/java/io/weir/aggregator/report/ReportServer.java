@@ -49,6 +49,8 @@ public final class ReportServer implements AutoCloseable {
 
   private static final int MAX_WAITING_CONNECTIONS = 256;
 
+  private static final int DEFAULT_CLIENTS = 100;
+
   /** How long a stop waits for the requests under way. */
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
@@ -61,6 +63,7 @@ public final class ReportServer implements AutoCloseable {
 
   private record Parts(
       ClientRoutes clients,
+      ClientReports names,
       CompletenessReports completeness,
       AccuracyReports accuracy,
       ReportMetrics metrics,
@@ -124,6 +127,7 @@ public final class ReportServer implements AutoCloseable {
                 peers,
                 settings,
                 clock),
+            new ClientReports(table, instances::peers, peers, partitions),
             new CompletenessReports(table, instances, peers, partitions),
             new AccuracyReports(table, instances, peers, partitions),
             new ReportMetrics(table, instances, partitions, clock, written, rebalances, stopped),
@@ -162,6 +166,7 @@ public final class ReportServer implements AutoCloseable {
     config.routes.get("/v1/usage", ctx -> serving().clients().usage(ctx));
     config.routes.get("/v1/usage/{client}/current", ctx -> serving().clients().current(ctx));
     config.routes.get("/v1/usage/{client}/events", ctx -> serving().clients().events(ctx));
+    config.routes.get(ClientReports.PATH, this::clients);
     config.routes.get(CompletenessReports.PATH, this::completeness);
     config.routes.get("/v1/accuracy", this::accuracy);
     config.routes.get(
@@ -223,6 +228,19 @@ public final class ReportServer implements AutoCloseable {
   private void metrics(Context ctx) {
     ctx.contentType("text/plain; version=0.0.4; charset=utf-8")
         .result(serving().metrics().scrape());
+  }
+
+  private void clients(Context ctx) throws InterruptedException {
+    Parameters parameters =
+        new Parameters(ctx.queryParamMap()).onlyKnown(Set.of("prefix", "limit"));
+    String prefix = parameters.one("prefix", "");
+    if (!prefix.isEmpty()) {
+      Parameters.checkedName("prefix", prefix);
+    }
+    int limit = parameters.count("limit", DEFAULT_CLIENTS, ClientReports.MAX_CLIENTS);
+    String query = ctx.queryString();
+    String pathAndQuery = ClientReports.PATH + (query == null ? "" : "?" + query);
+    send(ctx, serving().names().answer(prefix, limit, pathAndQuery, isForwarded(ctx)));
   }
 
   private void completeness(Context ctx) throws InterruptedException {

@@ -6,6 +6,7 @@ import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
+import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.function.Consumer;
@@ -46,6 +47,15 @@ interface UsageTable {
    * @throws ProblemException when the partition is not here (any more)
    */
   Optional<UsageState> window(int partition, UsageKey key, long startEpochMillis);
+
+  /**
+   * The names of clients of whom something was counted, in the order of their keys.
+   *
+   * @param prefix what the names begin with; empty for all
+   * @param max most names to be given
+   * @throws ProblemException when the partition is not here (any more)
+   */
+  List<String> clients(int partition, String prefix, int max);
 
   /**
    * Reads the figures of a client's windows that start in {@code [from, to)}.

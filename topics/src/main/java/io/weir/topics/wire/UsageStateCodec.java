@@ -3,6 +3,7 @@ package io.weir.topics.wire;
 
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
+import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
@@ -27,12 +28,16 @@ public final class UsageStateCodec {
 
   /** What the keys of all windows of one usage key begin with. */
   public static String prefix(UsageKey key) {
-    return prefix(key.client()) + encode(key.meter()) + '/' + encode(key.endpoint()) + '/';
+    return prefix(key.client())
+        + encodedName(key.meter())
+        + '/'
+        + encodedName(key.endpoint())
+        + '/';
   }
 
   /** What the keys of all windows of one client begin with. */
   public static String prefix(String client) {
-    return encode(client) + '/';
+    return encodedName(client) + '/';
   }
 
   /** The last part of a key: a window's start, in a form that sorts by time. */
@@ -40,8 +45,19 @@ public final class UsageStateCodec {
     return String.format(Locale.ROOT, "%015d", startEpochMillis);
   }
 
-  private static String encode(String name) {
+  /** A name as it stands in keys: percent-encoded, so of ASCII without a slash. */
+  public static String encodedName(String name) {
     return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /** Whether a key of the state topic is that of a client's figures, not of a partition. */
+  public static boolean isOfClient(String key) {
+    return !key.startsWith("@");
+  }
+
+  /** The client whose figures have this key. */
+  public static String client(String key) {
+    return URLDecoder.decode(key.substring(0, key.indexOf('/')), StandardCharsets.UTF_8);
   }
 
   /** The record's value. */

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.topics.wire.UsageStateCodec;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Says which clients have called, whoever holds their partitions. Safe for threads. */
+final class ClientReports {
+  static final String PATH = "/v1/clients";
+
+  /** Most names in an answer. */
+  static final int MAX_CLIENTS = 1_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ClientReports.class);
+
+  private final UsageTable table;
+  private final Supplier<List<Peer>> others;
+  private final PeerReports peers;
+  private final int partitions;
+
+  /**
+   * @param others the other aggregators, as they are now
+   */
+  ClientReports(UsageTable table, Supplier<List<Peer>> others, PeerReports peers, int partitions) {
+    this.table = table;
+    this.others = others;
+    this.peers = peers;
+    this.partitions = partitions;
+  }
+
+  /** Names as they are found, and the partitions that were looked through for them. */
+  private static final class Found {
+    /** In the order in which each partition gives its first names, so that a cut is the same. */
+    final SortedSet<String> clients =
+        new TreeSet<>(Comparator.comparing((String name) -> UsageStateCodec.prefix(name)));
+
+    final SortedSet<Integer> partitions = new TreeSet<>();
+    boolean hasMore;
+  }
+
+  /**
+   * The first names that begin so.
+   *
+   * @param pathAndQuery the request as it came, for other aggregators
+   * @param hereOnly whether others are not asked, because one of them asks
+   */
+  Answer answer(String prefix, int limit, String pathAndQuery, boolean hereOnly)
+      throws InterruptedException {
+    Found found = here(prefix, limit);
+    if (!hereOnly && found.partitions.size() < partitions) {
+      for (JsonNode other : peers.askAll(others.get(), pathAndQuery)) {
+        other.path("clients").forEach(name -> found.clients.add(name.asText()));
+        other.path("partitions").forEach(partition -> found.partitions.add(partition.asInt()));
+        found.hasMore |= other.path("has_more").asBoolean();
+      }
+    }
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put("clients", found.clients.stream().limit(limit).sorted().toList());
+    document.put("has_more", found.hasMore || found.clients.size() > limit);
+    if (hereOnly) {
+      document.put("partitions", found.partitions);
+    } else {
+      document.put("missing_partitions", missing(found.partitions));
+    }
+    return Answer.json(200, document);
+  }
+
+  private List<Integer> missing(Set<Integer> lookedThrough) {
+    return IntStream.range(0, partitions)
+        .filter(partition -> !lookedThrough.contains(partition))
+        .boxed()
+        .toList();
+  }
+
+  private Found here(String prefix, int limit) throws InterruptedException {
+    Found found = new Found();
+    for (int partition : table.refreshAll(partitions).keySet()) {
+      try {
+        found.clients.addAll(table.clients(partition, prefix, limit + 1));
+        found.partitions.add(partition);
+      } catch (ProblemException unavailable) {
+        LOG.debug("partition not readable partition={}", partition, unavailable);
+      }
+    }
+    return found;
+  }
+}

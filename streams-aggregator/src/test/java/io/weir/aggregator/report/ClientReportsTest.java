@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
+import io.weir.aggregator.table.Freshness;
+import io.weir.testing.Await;
+import io.weir.topics.model.PartitionAccuracy;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** An aggregator that has two of four partitions, and another one that has the third. */
+final class ClientReportsTest {
+  private static final String OTHER =
+      "{\"clients\":[\"acme\",\"bell\",\"zoe\"],\"has_more\":false,\"partitions\":[1,2]}";
+
+  private final ObjectMapper mapper = new ObjectMapper();
+  private HttpServer other;
+  private ClientReports reports;
+  private volatile String asked = "nothing";
+
+  @BeforeEach
+  void start() throws Exception {
+    other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    other.createContext(
+        "/",
+        exchange -> {
+          asked = exchange.getRequestURI().toString();
+          byte[] body = OTHER.getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(200, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    other.start();
+    Peer peer = new Peer("127.0.0.1", other.getAddress().getPort());
+    reports =
+        new ClientReports(
+            new Table(Map.of(0, List.of("acme", "cobb"), 1, List.of("bell"))),
+            () -> List.of(peer),
+            new PeerReports(),
+            4);
+  }
+
+  @AfterEach
+  void stop() {
+    other.stop(0);
+  }
+
+  @Test
+  void others_areAskedOnce_andNamesAreMerged_inOrder() throws Exception {
+    JsonNode all = answered(10);
+
+    assertEquals("[\"acme\",\"bell\",\"cobb\",\"zoe\"]", all.path("clients").toString());
+    assertEquals("false", all.path("has_more").toString());
+    assertEquals("/v1/clients?limit=10", asked);
+  }
+
+  @Test
+  void namesAboveTheLimit_areCut_andToldOf() throws Exception {
+    JsonNode some = answered(2);
+
+    assertEquals("[\"acme\",\"bell\"]", some.path("clients").toString());
+    assertEquals("true", some.path("has_more").toString());
+  }
+
+  @Test
+  void askedByAnotherOne_tellsItsOwn_andAsksNobody() throws Exception {
+    JsonNode own = mapper.readTree(reports.answer("", 10, "/v1/clients", true).body());
+
+    assertEquals("[\"acme\",\"bell\",\"cobb\"]", own.path("clients").toString());
+    assertEquals("[0,1]", own.path("partitions").toString());
+    assertEquals("nothing", asked);
+  }
+
+  /** The answer, once the other one was in time. */
+  private JsonNode answered(int limit) throws Exception {
+    JsonNode[] last = new JsonNode[1];
+    Await.until(
+        () -> "the other one's part, was told " + last[0],
+        () -> {
+          String path = "/v1/clients?limit=" + limit;
+          last[0] = mapper.readTree(reports.answer("", limit, path, false).body());
+          return last[0].path("missing_partitions").toString().equals("[3]");
+        });
+    return last[0];
+  }
+
+  private record Table(Map<Integer, List<String>> here) implements UsageTable {
+    @Override
+    public boolean isHere(int partition) {
+      return here.containsKey(partition);
+    }
+
+    @Override
+    public Freshness refresh(int partition) {
+      return Freshness.UP_TO_DATE;
+    }
+
+    @Override
+    public SortedMap<Integer, Freshness> refreshAll(int partitions) {
+      SortedMap<Integer, Freshness> all = new TreeMap<>();
+      here.keySet().forEach(partition -> all.put(partition, Freshness.UP_TO_DATE));
+      return all;
+    }
+
+    @Override
+    public Optional<PartitionProgress> progress(int partition) {
+      return Optional.empty();
+    }
+
+    @Override
+    public Optional<PartitionAccuracy> accuracy(int partition) {
+      return Optional.empty();
+    }
+
+    @Override
+    public Optional<UsageState> window(int partition, UsageKey key, long startEpochMillis) {
+      return Optional.empty();
+    }
+
+    @Override
+    public List<String> clients(int partition, String prefix, int max) {
+      return here.getOrDefault(partition, List.of());
+    }
+
+    @Override
+    public void read(
+        int partition, UsageKey anyEndpoint, long from, long to, Consumer<UsageState> into) {
+      throw new UnsupportedOperationException("no figures are asked for");
+    }
+  }
+}
