@@ -52,7 +52,7 @@ public final class PolicyAdvice {
     lookAtPatterns(policy, "meter", match.meter());
     lookAtMeter(policy);
     policies.stream()
-        .filter(other -> other != policy && leavesNothingTo(other, policy))
+        .filter(other -> !other.name().equals(policy.name()) && leavesNothingTo(other, policy))
         .findFirst()
         .ifPresent(
             other ->

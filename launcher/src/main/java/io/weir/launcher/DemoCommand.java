@@ -27,8 +27,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
-import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -205,13 +203,7 @@ final class DemoCommand implements Callable<Integer> {
   }
 
   private static ProgressBar bar(String task, long max) {
-    return new ProgressBarBuilder()
-        .setTaskName(task)
-        .setInitialMax(max)
-        .setUnit(" s", 1_000)
-        .setStyle(ProgressBarStyle.ASCII)
-        .setUpdateIntervalMillis(250)
-        .build();
+    return Bars.named(task).setInitialMax(max).setUnit(" s", 1_000).build();
   }
 
   private static void showAnswers(PrintWriter out, DemoLoad load) {

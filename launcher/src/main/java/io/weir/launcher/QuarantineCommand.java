@@ -19,8 +19,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
 import me.tongfei.progressbar.ProgressBar;
-import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -261,12 +259,7 @@ final class QuarantineCommand implements Runnable {
   }
 
   private <T> T withProgress(Function<Quarantine.Progress, T> work) {
-    try (ProgressBar bar =
-        new ProgressBarBuilder()
-            .setTaskName("quarantine")
-            .setStyle(ProgressBarStyle.ASCII)
-            .setUpdateIntervalMillis(200)
-            .build()) {
+    try (ProgressBar bar = Bars.named("quarantine").build()) {
       return work.apply(
           (what, done, total) -> {
             bar.setExtraMessage(what);

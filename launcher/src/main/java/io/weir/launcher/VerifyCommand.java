@@ -17,8 +17,6 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
-import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -113,9 +111,32 @@ final class VerifyCommand implements Callable<Integer> {
       throw wrong("--scratch must be a folder that exists, is '" + scratch + "'");
     }
     Duration window = duration("WEIR_WINDOW", "PT15M");
+    noteWindows(begin, end, window);
     Verification found = verify(new Verifier(settings(window)), begin, end);
     print(spec.commandLine().getOut(), found);
     return status(found);
+  }
+
+  /** Only whole windows can be verified: those that start in the range. */
+  private void noteWindows(Instant begin, Instant end, Duration window) {
+    Instant first = startAtOrAfter(begin, window);
+    Instant last = startAtOrAfter(end, window);
+    if (!first.isBefore(last)) {
+      throw wrong("no window of " + window + " (WEIR_WINDOW) starts from --from to --to");
+    }
+    if (!first.equals(begin) || !last.equals(end)) {
+      PrintWriter err = spec.commandLine().getErr();
+      err.printf(
+          "weir: --from and --to are not both starts of windows of %s (WEIR_WINDOW); verified are the"
+              + " windows from %s to %s%n",
+          window, first, last);
+      err.flush();
+    }
+  }
+
+  private static Instant startAtOrAfter(Instant time, Duration window) {
+    long millis = window.toMillis();
+    return Instant.ofEpochMilli(-Math.floorDiv(-time.toEpochMilli(), millis) * millis);
   }
 
   private Verifier.Settings settings(Duration window) {
@@ -148,12 +169,7 @@ final class VerifyCommand implements Callable<Integer> {
   }
 
   private Verification verify(Verifier verifier, Instant begin, Instant end) {
-    try (ProgressBar bar =
-        new ProgressBarBuilder()
-            .setTaskName("verify")
-            .setStyle(ProgressBarStyle.ASCII)
-            .setUpdateIntervalMillis(200)
-            .build()) {
+    try (ProgressBar bar = Bars.named("verify").build()) {
       return verifier.verify(
           begin,
           end,
@@ -188,8 +204,8 @@ final class VerifyCommand implements Callable<Integer> {
     }
     found.unproven().forEach(reason -> out.println("UNPROVEN " + reason));
     out.printf(
-        "%d differences; %s%n",
-        found.differenceCount(),
+        "%s; %s%n",
+        PolicyText.count(found.differenceCount(), "difference", "differences"),
         found.unproven().isEmpty()
             ? "the range is closed and complete"
             : "the range is not closed and complete");

@@ -393,6 +393,27 @@ final class VerifyIT {
     assertFalse(help.contains("%n"), help);
   }
 
+  @Test
+  void rangeThatIsNoWholeWindows_isRoundedWithAWord() throws Exception {
+    topics.writeComplete(kafka.bootstrapServers());
+    Instant first = from;
+    from = from.minusMillis(1);
+
+    String said = assertExit(0);
+
+    assertTrue(said.contains("verified are the windows from " + first + " to " + to), said);
+  }
+
+  @Test
+  void rangeInWhichNoWindowStarts_isRefused() {
+    from = from.plusMillis(1);
+    to = from.plusMillis(1);
+
+    String said = assertExit(2);
+
+    assertTrue(said.contains("no window of PT"), said);
+  }
+
   private void assertDiffers(String... parts) {
     String said = assertExit(1);
     for (String part : parts) {

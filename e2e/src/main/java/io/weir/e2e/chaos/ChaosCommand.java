@@ -3,6 +3,7 @@ package io.weir.e2e.chaos;
 
 import io.weir.e2e.audit.Outcome;
 import io.weir.e2e.audit.Rounds;
+import io.weir.launcher.Bars;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -14,8 +15,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
-import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -112,13 +111,7 @@ public final class ChaosCommand implements Callable<Integer> {
 
   private Outcome run(Path folder, PrintWriter out) throws Chaos.ChaosException {
     try (ProgressBar bar =
-        new ProgressBarBuilder()
-            .setTaskName("chaos")
-            .setUnit(" s", 1)
-            .setInitialMax(Math.max(1, minutes * 60))
-            .setStyle(ProgressBarStyle.ASCII)
-            .setUpdateIntervalMillis(1_000)
-            .build()) {
+        Bars.named("chaos").setUnit(" s", 1).setInitialMax(Math.max(1, minutes * 60)).build()) {
       return chaos(folder, new Bar(bar, out)).run(Duration.ofMinutes(minutes));
     }
   }

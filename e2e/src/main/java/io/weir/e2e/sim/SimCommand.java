@@ -3,6 +3,7 @@ package io.weir.e2e.sim;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
+import io.weir.launcher.Bars;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Map;
@@ -10,8 +11,6 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.LongStream;
 import me.tongfei.progressbar.ProgressBar;
-import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
@@ -143,12 +142,7 @@ public final class SimCommand implements Callable<Integer> {
   }
 
   private static ProgressBar bar(String name, long max) {
-    return new ProgressBarBuilder()
-        .setTaskName(name)
-        .setInitialMax(max)
-        .setStyle(ProgressBarStyle.ASCII)
-        .setUpdateIntervalMillis(200)
-        .build();
+    return Bars.named(name).setInitialMax(max).build();
   }
 
   private void print(PrintWriter out, Simulation.Outcome outcome) {

@@ -66,7 +66,8 @@ final class YamlTree {
     } catch (MarkedYAMLException marked) {
       throw new NotYamlException(place(marked.getProblemMark()) + marked.getProblem(), marked);
     } catch (YAMLException tooLarge) {
-      throw new NotYamlException(tooLarge.getMessage().lines().findFirst().orElse("?"), tooLarge);
+      throw new NotYamlException(
+          String.valueOf(tooLarge.getMessage()).lines().findFirst().orElse("?"), tooLarge);
     }
   }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import me.tongfei.progressbar.DelegatingProgressBarConsumer;
+import me.tongfei.progressbar.ProgressBarBuilder;
+import me.tongfei.progressbar.ProgressBarStyle;
+
+/** Progress bars of commands: shown where a person watches, and nowhere else. */
+public final class Bars {
+  /** Told by the script when standard error is a terminal. */
+  private static final String IS_WATCHED = "weir.terminal";
+
+  private Bars() {}
+
+  /** A bar that is not built yet, in the style of all commands. */
+  public static ProgressBarBuilder named(String task) {
+    ProgressBarBuilder builder =
+        new ProgressBarBuilder()
+            .setTaskName(task)
+            .setStyle(ProgressBarStyle.ASCII)
+            .setUpdateIntervalMillis(250);
+    if (!Boolean.getBoolean(IS_WATCHED)) {
+      builder.setConsumer(new DelegatingProgressBarConsumer(line -> {}));
+    }
+    return builder;
+  }
+}
