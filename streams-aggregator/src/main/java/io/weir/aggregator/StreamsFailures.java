@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.aggregator.count.OtherWindowException;
 import io.weir.aggregator.topology.PartitionStoppedException;
 import io.weir.aggregator.topology.StoppedPartitions;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -55,6 +56,10 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
               + " one; WEIR_INSTANCE must be unique among aggregators",
           application,
           failure);
+      return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+    }
+    if (root instanceof OtherWindowException) {
+      LOG.error("application stopped application={}: {}", application, root.getMessage());
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
     boolean isTransient = root instanceof KafkaException || root instanceof RocksDBException;

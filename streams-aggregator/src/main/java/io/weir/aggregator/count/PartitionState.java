@@ -113,7 +113,7 @@ final class PartitionState {
   /**
    * Reads the state.
    *
-   * @throws IllegalStateException when the state was counted with another window size
+   * @throws OtherWindowException when the state was counted with another window size
    */
   static PartitionState load(ByteStore store, CountSettings settings) {
     PartitionState state = new PartitionState();
@@ -124,12 +124,7 @@ final class PartitionState {
     Unpacker value = Unpacker.ofVersion(bytes, VERSION);
     long windowMillis = value.integer();
     if (windowMillis != settings.windowMillis()) {
-      throw new IllegalStateException(
-          "the stored counts have windows of "
-              + windowMillis
-              + " ms, the settings say "
-              + settings.windowMillis()
-              + " ms: the window of a ledger cannot change");
+      throw new OtherWindowException(windowMillis, settings.windowMillis());
     }
     state.received = value.integer();
     state.counted = value.integer();
