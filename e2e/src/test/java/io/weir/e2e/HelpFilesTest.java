@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.weir.testing.HelpFiles;
 import java.io.IOException;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -15,7 +16,9 @@ final class HelpFilesTest {
     CommandLine weir = new CommandLine(new E2eCommand());
 
     for (String command : List.of("sim", "chaos")) {
-      assertEquals(List.of(), HelpFiles.differences(weir.getSubcommands().get(command)));
+      assertEquals(
+          List.of(),
+          HelpFiles.differences(Objects.requireNonNull(weir.getSubcommands().get(command))));
     }
   }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -25,7 +26,7 @@ final class HelpTest {
   private final CommandLine weir = WeirCommand.commandLine(Map.of());
 
   private String usage(String command) {
-    return weir.getSubcommands().get(command).getUsageMessage(Ansi.OFF);
+    return Objects.requireNonNull(weir.getSubcommands().get(command)).getUsageMessage(Ansi.OFF);
   }
 
   @Test

@@ -252,7 +252,7 @@ final class SettleIT {
     return settle(node, client, id, actualCost, Optional.empty());
   }
 
-  /** Settles, and asks again while the answer is that the counting has not judged it yet. */
+  /** Settles, and asks again while the counting has not judged it, or the search was too slow. */
   private HttpResponse<String> settle(
       int node, String client, String id, long actualCost, Optional<String> position)
       throws Exception {
@@ -262,7 +262,8 @@ final class SettleIT {
         () -> "a verdict, not " + answers.get(answers.size() - 1).body(),
         () -> {
           answers.add(post(node, "/v1/calls/" + id + "/settle", body, position));
-          return answers.get(answers.size() - 1).statusCode() != 202;
+          int status = answers.get(answers.size() - 1).statusCode();
+          return status != 202 && status != 503;
         });
     HttpResponse<String> last = answers.get(answers.size() - 1);
     if (answers.size() > 1) {

@@ -22,9 +22,6 @@ import org.slf4j.LoggerFactory;
  * cost their own client's searches, and nobody else's.
  */
 public final class KafkaCallFinder implements CallFinder {
-  /** How long one search may take. */
-  static final Duration MAX_TIME = Duration.ofSeconds(10);
-
   /** How much one search may read. */
   static final long MAX_SEARCH_BYTES = 32L << 20;
 
@@ -45,6 +42,7 @@ public final class KafkaCallFinder implements CallFinder {
   private final LogConsumers consumers;
   private final ReadBudgets budgets = new ReadBudgets(System::nanoTime);
   private final SearchPlaces places;
+  private final Duration maxTime;
   private final LongAdder bytesRead = new LongAdder();
 
   /**
@@ -63,7 +61,26 @@ public final class KafkaCallFinder implements CallFinder {
       Duration horizon,
       int maxSearches,
       LongSupplier clockEpochMillis) {
-    this.consumers = new LogConsumers(bootstrapServers, node);
+    this(
+        bootstrapServers,
+        node,
+        partitions,
+        horizon,
+        maxSearches,
+        clockEpochMillis,
+        SearchTimes.DEFAULT);
+  }
+
+  KafkaCallFinder(
+      String bootstrapServers,
+      String node,
+      int partitions,
+      Duration horizon,
+      int maxSearches,
+      LongSupplier clockEpochMillis,
+      SearchTimes times) {
+    this.consumers = new LogConsumers(bootstrapServers, node, times.question());
+    this.maxTime = times.search();
     this.partitions = partitions;
     this.horizonMillis = horizon.toMillis();
     this.places = new SearchPlaces(maxSearches, Math.max(1, maxSearches / 4));
@@ -114,7 +131,7 @@ public final class KafkaCallFinder implements CallFinder {
   private Finding search(CallQuery query) throws InterruptedException {
     long nowMillis = clockEpochMillis.getAsLong();
     int partition = ClientPartitioner.partition(query.client(), partitions);
-    long deadlineNanos = System.nanoTime() + MAX_TIME.toNanos();
+    long deadlineNanos = System.nanoTime() + maxTime.toNanos();
     BooleanSupplier isLate = () -> System.nanoTime() - deadlineNanos > 0;
     Log log = new Log(query.client(), partition);
     MeteredReader reader =
@@ -142,7 +159,7 @@ public final class KafkaCallFinder implements CallFinder {
         return isLate.getAsBoolean()
             ? new Unknown(
                 "the call was not found within "
-                    + MAX_TIME.toSeconds()
+                    + maxTime.toSeconds()
                     + " s; its Usage-Position tells where to look")
             : new Exhausted(reader.secondsToSearchFurther());
       }

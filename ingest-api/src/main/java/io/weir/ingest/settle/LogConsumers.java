@@ -39,9 +39,6 @@ final class LogConsumers implements AutoCloseable {
   /** What one question brings at most, unless a single record is larger. */
   static final int SLICE_BYTES = 256 << 10;
 
-  /** How long Kafka may take to answer one question. */
-  private static final int API_TIMEOUT_MILLIS = 5_000;
-
   /** A consumer asks ahead; at the log's end, that must not keep the next question waiting. */
   private static final int MAX_FETCH_WAIT_MILLIS = 10;
 
@@ -50,13 +47,20 @@ final class LogConsumers implements AutoCloseable {
 
   private final String bootstrapServers;
   private final String node;
+  private final int timeoutMillis;
   private final FairTurns turns = new FairTurns(MAX_CONSUMERS);
   private final Queue<KafkaConsumer<byte[], byte[]>> idle = new ConcurrentLinkedQueue<>();
   private final AtomicLong opened = new AtomicLong();
 
-  LogConsumers(String bootstrapServers, String node) {
+  /**
+   * No consumer is open yet.
+   *
+   * @param timeout how long Kafka may take to answer one question, and a turn to come
+   */
+  LogConsumers(String bootstrapServers, String node, Duration timeout) {
     this.bootstrapServers = bootstrapServers;
     this.node = node;
+    this.timeoutMillis = Math.toIntExact(timeout.toMillis());
   }
 
   long begin(TopicPartition partition, String client) throws InterruptedException {
@@ -85,11 +89,11 @@ final class LogConsumers implements AutoCloseable {
     return ask(client, consumer -> read(consumer, partition, offset));
   }
 
-  private static Slice read(
+  private Slice read(
       KafkaConsumer<byte[], byte[]> consumer, TopicPartition partition, long offset) {
     consumer.assign(List.of(partition));
     consumer.seek(partition, offset);
-    long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(API_TIMEOUT_MILLIS);
+    long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     while (true) {
       List<ConsumerRecord<byte[], byte[]>> records = consumer.poll(POLL).records(partition);
       long next = consumer.position(partition);
@@ -135,7 +139,7 @@ final class LogConsumers implements AutoCloseable {
   private <T extends @Nullable Object> T ask(
       String client, Function<KafkaConsumer<byte[], byte[]>, T> question)
       throws InterruptedException {
-    if (!turns.acquire(client, TimeUnit.MILLISECONDS.toNanos(API_TIMEOUT_MILLIS))) {
+    if (!turns.acquire(client, TimeUnit.MILLISECONDS.toNanos(timeoutMillis))) {
       throw new TimeoutException("no turn to ask Kafka came in time");
     }
     KafkaConsumer<byte[], byte[]> consumer = null;
@@ -171,8 +175,8 @@ final class LogConsumers implements AutoCloseable {
     settings.put(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG, SLICE_BYTES);
     settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, SLICE_BYTES);
     settings.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MAX_FETCH_WAIT_MILLIS);
-    settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
-    settings.put(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
+    settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, timeoutMillis);
+    settings.put(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, timeoutMillis);
     return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 

@@ -168,7 +168,13 @@ final class KafkaCallFinderIT {
   private CallFinder finder(long laterMillis) {
     nowMillis = System.currentTimeMillis() + laterMillis;
     return new KafkaCallFinder(
-        kafka.bootstrapServers(), "n1", PARTITIONS, HORIZON, 64, () -> nowMillis);
+        kafka.bootstrapServers(),
+        "n1",
+        PARTITIONS,
+        HORIZON,
+        64,
+        () -> nowMillis,
+        new SearchTimes(Await.PATIENCE, Await.PATIENCE));
   }
 
   private static CallQuery query(String id, @Nullable UsagePosition position) {

@@ -43,7 +43,13 @@ final class SearchBoundsIT {
     log = SearchedLog.create(kafka.bootstrapServers(), nowMillis);
     finder =
         new KafkaCallFinder(
-            kafka.bootstrapServers(), "n1", SearchedLog.PARTITIONS, HORIZON, 64, () -> nowMillis);
+            kafka.bootstrapServers(),
+            "n1",
+            SearchedLog.PARTITIONS,
+            HORIZON,
+            64,
+            () -> nowMillis,
+            new SearchTimes(Await.PATIENCE, Await.PATIENCE));
   }
 
   @AfterEach
