@@ -84,7 +84,24 @@ public final class WeirProcess implements AutoCloseable {
     List<String> command = ChildJvm.command(HEAP, jvmOptions);
     command.add(mainClass);
     command.addAll(List.of(arguments));
-    String shortName = mainClass.substring(mainClass.lastIndexOf('.') + 1);
+    return launch(
+        folder, environment, command, mainClass.substring(mainClass.lastIndexOf('.') + 1));
+  }
+
+  /**
+   * Starts any other program.
+   *
+   * @param folder where its error output is kept
+   * @param environment as in {@link #start}
+   */
+  public static WeirProcess startProgram(
+      Path folder, Map<String, String> environment, List<String> command) throws IOException {
+    return launch(folder, environment, command, Path.of(command.get(0)).getFileName().toString());
+  }
+
+  private static WeirProcess launch(
+      Path folder, Map<String, String> environment, List<String> command, String shortName)
+      throws IOException {
     Path errors = Files.createTempFile(folder, shortName + "-", ".err");
     ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
     builder.environment().keySet().removeIf(name -> name.startsWith("WEIR_"));

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * The core of a billing job over {@code weir.usage.ledger.v1}, in one file.
+ *
+ * <p>All state is one SQLite file. Its rows, the next offset of each partition and how far each
+ * partition is closed change in one transaction, so the job may be stopped, or killed, at any
+ * moment. {@code billing.py} beside it issues invoices as well.
+ */
+@SuppressWarnings("DefaultPackage") // a single file, to be copied
+public final class BillingJob {
+  private static final String TOPIC = "weir.usage.ledger.v1";
+  private static final int NOT_READY = 3;
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String USAGE =
+      """
+      CREATE TABLE IF NOT EXISTS usage (record_id TEXT PRIMARY KEY, client TEXT NOT NULL,
+        meter TEXT NOT NULL, window_start_ms INTEGER NOT NULL, quantity INTEGER NOT NULL)
+      """;
+  private static final String PARTITIONS =
+      """
+      CREATE TABLE IF NOT EXISTS partitions (number INTEGER PRIMARY KEY,
+        next_offset INTEGER NOT NULL, closed_through_ms INTEGER NOT NULL)
+      """;
+
+  private final Connection db;
+
+  private BillingJob(Connection db) {
+    this.db = db;
+  }
+
+  /** Runs {@code follow}, {@code follow --until-end} or {@code bill FROM TO ZONE}. */
+  public static void main(String[] arguments) throws SQLException, IOException {
+    String file = System.getenv().getOrDefault("BILLING_DB", "billing-java.db");
+    String kafka = System.getenv().getOrDefault("WEIR_KAFKA", "localhost:9092");
+    try (Connection db = DriverManager.getConnection("jdbc:sqlite:" + file)) {
+      BillingJob job = open(db);
+      List<String> words = List.of(arguments);
+      boolean untilEnd = words.equals(List.of("follow", "--until-end"));
+      if (untilEnd || words.equals(List.of("follow"))) {
+        job.follow(kafka, untilEnd);
+      } else if (words.size() == 4 && words.get(0).equals("bill")) {
+        ZoneId zone = ZoneId.of(words.get(3));
+        job.bill(start(words.get(1), zone), start(words.get(2), zone));
+      } else {
+        System.err.println("follow [--until-end] | bill FROM TO ZONE, with dates or local times");
+        System.exit(2);
+      }
+    }
+  }
+
+  private static BillingJob open(Connection db) throws SQLException {
+    try (Statement statement = db.createStatement()) {
+      statement.execute("PRAGMA journal_mode = WAL");
+      statement.execute("PRAGMA synchronous = FULL");
+      statement.execute("PRAGMA busy_timeout = 60000");
+      statement.execute(USAGE);
+      statement.execute(PARTITIONS);
+    }
+    db.setAutoCommit(false);
+    return new BillingJob(db);
+  }
+
+  private void follow(String kafka, boolean untilEnd) throws SQLException, IOException {
+    // rows that have expired unread end the job ("none"); they are not skipped
+    Map<String, Object> settings =
+        Map.of(
+            "bootstrap.servers",
+            kafka,
+            "isolation.level",
+            "read_committed",
+            "auto.offset.reset",
+            "none",
+            "enable.auto.commit",
+            false);
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+      List<TopicPartition> partitions =
+          consumer.partitionsFor(TOPIC).stream()
+              .map(info -> new TopicPartition(TOPIC, info.partition()))
+              .toList();
+      // no group: where to go on is told by SQLite alone
+      consumer.assign(partitions);
+      Map<TopicPartition, Long> first = consumer.beginningOffsets(partitions);
+      for (TopicPartition partition : partitions) {
+        int number = partition.partition();
+        update("INSERT OR IGNORE INTO partitions VALUES (?, 0, 0)", number);
+        long offset = number("SELECT next_offset FROM partitions WHERE number = " + number);
+        consumer.seek(partition, offset == 0 ? first.get(partition) : offset);
+      }
+      db.commit();
+      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+      while (!untilEnd || partitions.stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
+        ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofSeconds(1));
+        if (!records.isEmpty()) {
+          keep(records);
+          System.out.println("kept " + records.count() + " records");
+        }
+      }
+    }
+  }
+
+  /** Keeps rows, closings and offsets of a batch: all of them, or none. */
+  private void keep(ConsumerRecords<byte[], byte[]> records) throws SQLException, IOException {
+    for (ConsumerRecord<byte[], byte[]> record : records) {
+      JsonNode row = JSON.readTree(record.value());
+      if (row.required("schema_version").asInt() != 1) {
+        throw new IOException("a row that this job does not know: " + row);
+      }
+      switch (row.required("record_type").asText()) {
+        case "CLOSE" -> // every window that ends here or earlier stands above
+            update(
+                "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
+                    + " WHERE number = ?",
+                row.required("closed_through_ms").asLong(),
+                record.partition());
+        case "FINAL", "ADJUSTMENT" -> // a row that stands there again has the same record_id
+            update(
+                "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?)",
+                row.required("record_id").asText(),
+                row.required("client").asText(),
+                row.required("meter").asText(),
+                row.required("window_start_ms").asLong(),
+                row.required("quantity").asLong());
+        default -> throw new IOException("a row that this job does not know: " + row);
+      }
+      update(
+          "UPDATE partitions SET next_offset = ? WHERE number = ?",
+          record.offset() + 1,
+          record.partition());
+    }
+    db.commit();
+  }
+
+  /** Prints client, meter and quantity of a period; exits with 3 while it is not closed. */
+  private void bill(Instant from, Instant to) throws SQLException {
+    Instant through = Instant.ofEpochMilli(number("SELECT min(closed_through_ms) FROM partitions"));
+    if (through.isBefore(to)) {
+      System.err.println("not ready: closed through " + through + ", the period ends at " + to);
+      System.exit(NOT_READY);
+    }
+    try (PreparedStatement sums =
+        db.prepareStatement(
+            "SELECT client, meter, sum(quantity) FROM usage"
+                + " WHERE window_start_ms >= ? AND window_start_ms < ?"
+                + " GROUP BY client, meter ORDER BY client, meter")) {
+      sums.setLong(1, from.toEpochMilli());
+      sums.setLong(2, to.toEpochMilli());
+      ResultSet rows = sums.executeQuery();
+      while (rows.next()) {
+        System.out.println(rows.getString(1) + "\t" + rows.getString(2) + "\t" + rows.getLong(3));
+      }
+    }
+  }
+
+  private long number(String sql) throws SQLException {
+    try (Statement statement = db.createStatement();
+        ResultSet row = statement.executeQuery(sql)) {
+      return row.getLong(1); // 0 for NULL
+    }
+  }
+
+  private void update(String sql, Object... values) throws SQLException {
+    try (PreparedStatement statement = db.prepareStatement(sql)) {
+      for (int i = 0; i < values.length; i++) {
+        statement.setObject(i + 1, values[i]);
+      }
+      statement.executeUpdate();
+    }
+  }
+
+  /** The first moment of a date, or a time of day, in a zone. */
+  private static Instant start(String text, ZoneId zone) {
+    return text.contains("T")
+        ? LocalDateTime.parse(text).atZone(zone).toInstant()
+        : LocalDate.parse(text).atStartOfDay(zone).toInstant();
+  }
+}

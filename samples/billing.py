@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bills from weir.usage.ledger.v1: `follow` keeps its rows, `invoice` issues the bill of a period.
+
+All state is one SQLite file. Its rows, the next offset of each partition and how far each partition
+is closed change in one transaction, so the job may be stopped, or killed, at any moment.
+Needs Python 3.9 and confluent-kafka (Debian: python3-confluent-kafka; pip: confluent-kafka).
+"""
+import argparse
+import decimal
+import json
+import os
+import sqlite3
+import sys
+from contextlib import contextmanager
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+
+TOPIC = "weir.usage.ledger.v1"
+NOT_READY = 3
+EXACT = decimal.Context(prec=200, traps=[decimal.Inexact, decimal.InvalidOperation])  # or an error
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS cluster (id TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS partitions (
+  number INTEGER PRIMARY KEY, next_offset INTEGER NOT NULL, closed_through_ms INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS invoices (
+  number INTEGER PRIMARY KEY, client TEXT NOT NULL, from_ms INTEGER NOT NULL,
+  to_ms INTEGER NOT NULL, prices TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS usage (
+  record_id TEXT PRIMARY KEY, client TEXT NOT NULL, meter TEXT NOT NULL, endpoint TEXT NOT NULL,
+  unit TEXT NOT NULL, window_start_ms INTEGER NOT NULL, window_end_ms INTEGER NOT NULL,
+  revision INTEGER NOT NULL, reason TEXT, quantity INTEGER NOT NULL, complete INTEGER NOT NULL,
+  invoice INTEGER REFERENCES invoices);
+CREATE INDEX IF NOT EXISTS usage_of_client ON usage (client, window_start_ms);
+"""
+
+
+class Refusal(Exception):
+    """Ends the job with an exit status and a sentence."""
+
+    def __init__(self, status, sentence):
+        super().__init__(sentence)
+        self.status = status
+
+
+def open_state(path):
+    db = sqlite3.connect(path, timeout=60, isolation_level=None)
+    db.row_factory = sqlite3.Row
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.executescript(SCHEMA)
+    return db
+
+
+@contextmanager
+def transaction(db):
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+
+
+# ---- follow
+
+
+def follow(db, options):
+    consumer = Consumer(
+        {
+            "bootstrap.servers": options.kafka,
+            "group.id": "weir-billing",  # the library wants a name; nothing is committed under it
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "error",  # rows that have expired unread are told, not skipped
+            "enable.partition.eof": True,
+        }
+    )
+    try:
+        places = starting_places(db, consumer, options.from_beginning)
+        consumer.assign(places)
+        read(db, consumer, len(places), options.until_end)
+    finally:
+        consumer.close()
+
+
+def starting_places(db, consumer, from_beginning):
+    """Where to read on in each partition: by SQLite, never by what a consumer group remembers."""
+    metadata = consumer.list_topics(TOPIC, timeout=30)
+    topic = metadata.topics[TOPIC]
+    if topic.error is not None:
+        raise KafkaException(topic.error)
+    with transaction(db):
+        known = db.execute("SELECT id FROM cluster").fetchone()
+        if known and known["id"] != metadata.cluster_id and not from_beginning:
+            raise Refusal(
+                2,
+                "this --db was filled from another Kafka cluster, so its offsets mean nothing here; "
+                "take another file, or --from-beginning if the ledger was moved or restored",
+            )
+        db.execute("DELETE FROM cluster")
+        db.execute("INSERT INTO cluster VALUES (?)", (metadata.cluster_id,))
+        db.executemany(
+            "INSERT OR IGNORE INTO partitions VALUES (?, 0, 0)", [(p,) for p in topic.partitions]
+        )
+        if from_beginning:
+            db.execute("UPDATE partitions SET next_offset = 0")
+    return [
+        TopicPartition(TOPIC, row["number"], row["next_offset"] or OFFSET_BEGINNING)
+        for row in db.execute("SELECT number, next_offset FROM partitions")
+    ]
+
+
+def read(db, consumer, partitions, until_end):
+    at_end = set()
+    while not until_end or len(at_end) < partitions:
+        messages = []
+        for message in consumer.consume(500, timeout=1.0):
+            if message.error() is None:
+                messages.append(message)
+            elif message.error().code() == KafkaError._PARTITION_EOF:
+                at_end.add(message.partition())
+            else:
+                raise KafkaException(message.error())
+        if messages:
+            keep(db, messages)
+            closed = db.execute("SELECT min(closed_through_ms) FROM partitions").fetchone()[0]
+            print(f"kept {len(messages)} records; closed through {utc(closed)}", flush=True)
+
+
+def keep(db, messages):
+    with transaction(db):  # rows, closings and offsets: all of them, or none
+        for message in messages:
+            row = known(json.loads(message.value()))
+            if row["record_type"] == "CLOSE":  # every window that ends here or earlier stands above
+                db.execute(
+                    "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
+                    " WHERE number = ?",
+                    (row["closed_through_ms"], message.partition()),
+                )
+            else:
+                keep_usage(db, row)
+            db.execute(
+                "UPDATE partitions SET next_offset = ? WHERE number = ?",
+                (message.offset() + 1, message.partition()),
+            )
+
+
+def known(row):
+    if row["schema_version"] != 1 or row["record_type"] not in ("FINAL", "ADJUSTMENT", "CLOSE"):
+        raise Refusal(1, f"a row that this job does not know: {row}")
+    return row
+
+
+def keep_usage(db, row):
+    """Keeps a row unless its record_id is known: a row may be read again, and may be written again."""
+    values = [row[name] for name in ("record_id", "client", "meter", "endpoint", "unit")]
+    values += [row[name] for name in ("window_start_ms", "window_end_ms", "revision")]
+    values += [row.get("reason"), row["quantity"], row["complete"]]
+    added = db.execute(
+        "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", values
+    )
+    if added.rowcount == 0:
+        before = db.execute(
+            "SELECT quantity FROM usage WHERE record_id = ?", (row["record_id"],)
+        ).fetchone()
+        if before["quantity"] != row["quantity"]:
+            warn(f"{row['record_id']} said {before['quantity']}, which is kept, and now says {row}")
+
+
+# ---- invoice
+
+
+def invoice(db, options):
+    from_ms, to_ms = moment_ms(options.start, options.tz), moment_ms(options.end, options.tz)
+    if to_ms <= from_ms:
+        raise Refusal(2, "--to must be after --from")
+    with transaction(db):
+        text = invoice_of(db, options, from_ms, to_ms)
+    print(text)
+
+
+def invoice_of(db, options, from_ms, to_ms):
+    """The text of the invoice of a period: the one that was issued, or a new one."""
+    prices = dict(options.price)
+    issued = db.execute(
+        "SELECT * FROM invoices WHERE client = ? AND from_ms < ? AND to_ms > ?",
+        (options.client, to_ms, from_ms),
+    ).fetchone()
+    if issued is None:
+        refuse_unless_ready(db, options, from_ms, to_ms)
+        return new_invoice(db, options, prices, from_ms, to_ms)
+    if (issued["from_ms"], issued["to_ms"]) != (from_ms, to_ms):
+        raise Refusal(2, f"the period overlaps invoice {issued['number']} of this client")
+    if prices and prices != read_prices(issued):
+        raise Refusal(
+            2, f"invoice {issued['number']} was issued with the prices {issued['prices']}; it stands"
+        )
+    return issued["text"]
+
+
+def refuse_unless_ready(db, options, from_ms, to_ms):
+    for row in db.execute(
+        "SELECT DISTINCT window_end_ms - window_start_ms AS ms FROM usage WHERE client = ?",
+        (options.client,),
+    ):
+        if from_ms % row["ms"] or to_ms % row["ms"]:
+            raise Refusal(
+                2,
+                f"a window of the ledger (of {row['ms'] // 1000} s) must begin at --from and at --to; "
+                "for the midnights of a zone WEIR_WINDOW must divide its offset from UTC",
+            )
+    partitions = db.execute("SELECT * FROM partitions").fetchall()
+    if not partitions:
+        raise Refusal(NOT_READY, "nothing was read from the ledger yet: run `follow` first")
+    for row in partitions:
+        if row["closed_through_ms"] < to_ms:
+            raise Refusal(
+                NOT_READY,
+                f"not ready: partition {row['number']} is closed through "
+                f"{utc(row['closed_through_ms'])}, and the period ends at {utc(to_ms)}; "
+                "let `follow` read on, and try again",
+            )
+
+
+def new_invoice(db, options, prices, from_ms, to_ms):
+    period = (options.client, from_ms, to_ms)
+    # rows of this period: each is on no other invoice, since periods of a client do not overlap
+    usage = db.execute(
+        "SELECT meter, max(unit) AS unit, sum(quantity) AS quantity FROM usage"
+        " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ?"
+        " GROUP BY meter ORDER BY meter",
+        period,
+    ).fetchall()
+    # rows of earlier periods that came after their invoice had been issued
+    adjustments = db.execute(
+        "SELECT u.*, i.number, i.prices FROM usage u JOIN invoices i ON i.client = u.client"
+        " AND i.from_ms <= u.window_start_ms AND u.window_start_ms < i.to_ms"
+        " WHERE u.client = ? AND u.invoice IS NULL AND u.window_end_ms <= ?"
+        " ORDER BY u.window_start_ms, u.meter, u.endpoint, u.revision",
+        period[:2],
+    ).fetchall()
+    number = db.execute("SELECT coalesce(max(number), 0) + 1 FROM invoices").fetchone()[0]
+    lines = [("line", "quantity", "unit", "price", "amount")]
+    lines += [line(row["meter"], row, prices, prices) for row in usage]
+    lines += [line(adjustment(row, options.tz), row, read_prices(row), prices) for row in adjustments]
+    if len(lines) == 1:
+        lines = [("no usage",)]
+    elif prices:
+        total = sum((Decimal(amount) for *_, amount in lines[1:]), Decimal())
+        lines.append(("total", "", "", "", f"{total:f}"))
+    heading = "DRAFT" if options.draft else f"invoice {number}"
+    text = f"{heading}: {options.client}, {options.start} to {options.end} ({options.tz})\n"
+    text += table(lines) + incomplete(db, period, adjustments, options.tz)
+    if not options.draft:
+        db.execute(
+            "INSERT INTO invoices VALUES (?, ?, ?, ?, ?, ?)",
+            (number, *period, json.dumps({m: str(p) for m, p in prices.items()}), text),
+        )
+        db.execute(
+            "UPDATE usage SET invoice = ?"
+            " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ?",
+            (number, *period),
+        )
+        db.executemany(
+            "UPDATE usage SET invoice = ? WHERE record_id = ?",
+            [(number, row["record_id"]) for row in adjustments],
+        )
+    warn_of_rows_on_no_invoice(db, options.client, from_ms, {r["record_id"] for r in adjustments})
+    return text
+
+
+def line(name, row, prices, otherwise):
+    """A line of the invoice; an adjustment is priced as the invoice that it adjusts."""
+    price = prices.get(row["meter"], otherwise.get(row["meter"]))
+    if price is None and (prices or otherwise):
+        raise Refusal(2, f"no price for the meter {row['meter']}: give --price {row['meter']}=AMOUNT")
+    if price is None:
+        return name, str(row["quantity"]), row["unit"], "-", "-"
+    amount = row["quantity"] * price
+    return name, str(row["quantity"]), row["unit"], f"{price:f}", f"{amount:f}"
+
+
+def adjustment(row, tz):
+    window = f"{local(row['window_start_ms'], tz)}/{local(row['window_end_ms'], tz)}"
+    return f"{row['meter']} {row['reason'] or 'FINAL'} {window} {row['endpoint']} (invoice {row['number']})"
+
+
+def incomplete(db, period, adjustments, tz):
+    rows = db.execute(
+        "SELECT window_start_ms, complete FROM usage"
+        " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ?",
+        period,
+    ).fetchall()
+    windows = sorted({r["window_start_ms"] for r in rows + adjustments if not r["complete"]})
+    if not windows:
+        return ""
+    return (
+        f"\nNOT COMPLETE: calls may be missing in {len(windows)} windows, which begin from "
+        f"{local(windows[0], tz)} to {local(windows[-1], tz)}; what is found comes as adjustments"
+    )
+
+
+def warn_of_rows_on_no_invoice(db, client, from_ms, booked):
+    rows = db.execute(
+        "SELECT record_id FROM usage WHERE client = ? AND window_start_ms < ? AND invoice IS NULL",
+        (client, from_ms),
+    ).fetchall()
+    left = [row for row in rows if row["record_id"] not in booked]
+    if left:
+        warn(f"rows before --from, of periods that have no invoice: {len(left)}")
+
+
+# ---- words and numbers
+
+
+def read_prices(row):
+    return {meter: Decimal(price) for meter, price in json.loads(row["prices"]).items()}
+
+
+def table(lines):
+    widths = [max(len(cell) for cell in column) for column in zip(*lines)]
+    return "\n".join(
+        "  ".join([first.ljust(widths[0])] + [c.rjust(w) for c, w in zip(rest, widths[1:])])
+        for first, *rest in lines
+    )
+
+
+def moment_ms(text, tz):
+    """The first moment of a date, or a time of day, in the client's calendar."""
+    try:
+        if len(text) == len("2026-11-01"):
+            when = datetime.combine(date.fromisoformat(text), time())
+        else:
+            when = datetime.fromisoformat(text)
+        return int((when if when.tzinfo else when.replace(tzinfo=ZoneInfo(tz))).timestamp()) * 1000
+    except (ValueError, LookupError) as wrong:
+        raise Refusal(2, f"{text} in {tz} is no time: {wrong}") from wrong
+
+
+def utc(ms):
+    if ms == 0:
+        return "no time yet"
+    return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat().replace("+00:00", "Z")
+
+
+def local(ms, tz):
+    return datetime.fromtimestamp(ms / 1000, ZoneInfo(tz)).isoformat()
+
+
+def warn(sentence):
+    print(f"billing: {sentence}", file=sys.stderr)
+
+
+def price_of(text):
+    meter, separator, amount = text.rpartition("=")
+    try:
+        price = Decimal(amount)
+    except decimal.InvalidOperation:
+        separator = ""
+    if not separator or not meter or not price.is_finite() or price < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not METER=AMOUNT, such as calls=0.002")
+    return meter, price
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description="Bills from Weir's ledger.",
+        epilog="Exit status: 0; 1 Kafka or the ledger failed; 2 a wrong option, or what was issued "
+        "stands against it; 3 the period is not closed yet.",
+    )
+    parser.add_argument("--db", default="billing.db", help="the SQLite file (billing.db)")
+    commands = parser.add_subparsers(dest="command", required=True)
+    reading = commands.add_parser("follow", help="read the ledger into --db until Ctrl-C")
+    reading.add_argument(
+        "--kafka",
+        default=os.environ.get("WEIR_KAFKA", "localhost:9092"),
+        help="bootstrap servers (WEIR_KAFKA, else localhost:9092)",
+    )
+    reading.add_argument("--until-end", action="store_true", help="read what is there, then end")
+    reading.add_argument(
+        "--from-beginning",
+        action="store_true",
+        help="read everything again, as after the ledger was restored; known rows stay as they are",
+    )
+    billing = commands.add_parser("invoice", help="issue, or print again, the invoice of a period")
+    billing.add_argument("--client", required=True)
+    when = "a date, or date and time, in --tz"
+    billing.add_argument("--from", dest="start", required=True, metavar="DATE", help=when)
+    billing.add_argument(
+        "--to", dest="end", required=True, metavar="DATE", help=when + "; not included"
+    )
+    billing.add_argument("--tz", required=True, metavar="ZONE", help="such as Asia/Kolkata")
+    billing.add_argument(
+        "--price",
+        type=price_of,
+        action="append",
+        default=[],
+        metavar="METER=AMOUNT",
+        help="price of a unit; one for each meter, or none for quantities alone",
+    )
+    billing.add_argument("--draft", action="store_true", help="print it without issuing it")
+    return parser.parse_args()
+
+
+def main():
+    decimal.setcontext(EXACT)
+    options = arguments()
+    try:
+        db = open_state(options.db)
+        {"follow": follow, "invoice": invoice}[options.command](db, options)
+    except KeyboardInterrupt:
+        return 0
+    except Refusal as refusal:
+        warn(refusal)
+        return refusal.status
+    except KafkaException as failure:
+        error = failure.args[0]
+        warn(f"Kafka: {error.str()}")
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            warn("the next row to be read is not in the ledger any more: see docs/billing.md")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
