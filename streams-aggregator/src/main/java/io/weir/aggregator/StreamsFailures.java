@@ -4,6 +4,7 @@ package io.weir.aggregator;
 import io.weir.aggregator.count.OtherWindowException;
 import io.weir.aggregator.topology.PartitionStoppedException;
 import io.weir.aggregator.topology.StoppedPartitions;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.KafkaException;
@@ -58,8 +59,13 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
           failure);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
-    if (root instanceof OtherWindowException) {
-      LOG.error("application stopped application={}: {}", application, root.getMessage());
+    if (root instanceof OtherWindowException other) {
+      LOG.error(
+          "application stopped application={}: the data were counted with WEIR_WINDOW={}, and this"
+              + " process has {}; set it back, or begin with other topics and another WEIR_DATA",
+          application,
+          Duration.ofMillis(other.storedMillis()),
+          Duration.ofMillis(other.setMillis()));
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
     boolean isTransient = root instanceof KafkaException || root instanceof RocksDBException;
