@@ -135,8 +135,7 @@ final class VerifyCommand implements Callable<Integer> {
   }
 
   private static Instant startAtOrAfter(Instant time, Duration window) {
-    long millis = window.toMillis();
-    return Instant.ofEpochMilli(-Math.floorDiv(-time.toEpochMilli(), millis) * millis);
+    return Instant.ofEpochMilli(Verifier.windowStartAtOrAfter(time, window.toMillis()));
   }
 
   private Verifier.Settings settings(Duration window) {

@@ -109,7 +109,7 @@ final class CheckResponse {
   }
 
   private static String detail(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
-    if (isBlocked(decided)) {
+    if (isBlocked(decided, denial)) {
       return "a policy denies all such calls: waiting cannot help";
     }
     if (denial.costExceedsCapacity()) {
@@ -121,7 +121,7 @@ final class CheckResponse {
   }
 
   private static ProblemReason reason(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
-    if (isBlocked(decided)) {
+    if (isBlocked(decided, denial)) {
       return ProblemReason.BLOCKED;
     }
     return denial.costExceedsCapacity()
@@ -129,9 +129,11 @@ final class CheckResponse {
         : ProblemReason.NOT_ENOUGH_TOKENS;
   }
 
-  private static boolean isBlocked(CheckOutcome.Decided decided) {
-    return decided.limits().stream()
-        .anyMatch(limit -> limit.enforced() && limit.limit().capacityTokens() == 0);
+  /** Every cost is above a capacity of 0, so that other denials need not be looked through. */
+  private static boolean isBlocked(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
+    return denial.costExceedsCapacity()
+        && decided.limits().stream()
+            .anyMatch(limit -> limit.enforced() && limit.limit().capacityTokens() == 0);
   }
 
   private static String durability(Recorded recorded) {

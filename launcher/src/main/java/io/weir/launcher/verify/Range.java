@@ -16,14 +16,10 @@ record Range(
     long fromEpochMillis, long endEpochMillis, long windowMillis, @Nullable String client) {
   static Range of(Instant from, Instant to, long windowMillis, @Nullable String client) {
     return new Range(
-        boundaryAtOrAfter(from, windowMillis),
-        boundaryAtOrAfter(to, windowMillis),
+        Verifier.windowStartAtOrAfter(from, windowMillis),
+        Verifier.windowStartAtOrAfter(to, windowMillis),
         windowMillis,
         client);
-  }
-
-  private static long boundaryAtOrAfter(Instant time, long windowMillis) {
-    return -Math.floorDiv(-time.toEpochMilli(), windowMillis) * windowMillis;
   }
 
   /** Whether a client's window that starts at a moment is asked for. */

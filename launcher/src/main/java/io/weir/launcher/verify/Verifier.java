@@ -78,6 +78,11 @@ public final class Verifier {
     void step(String what, long done, long total);
   }
 
+  /** The first moment from a time on at which a window starts, in epoch milliseconds. */
+  public static long windowStartAtOrAfter(Instant time, long windowMillis) {
+    return -Math.floorDiv(-time.toEpochMilli(), windowMillis) * windowMillis;
+  }
+
   /**
    * Verifies the windows that start in {@code [from, to)}.
    *
