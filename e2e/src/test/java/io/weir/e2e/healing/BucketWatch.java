@@ -31,19 +31,23 @@ final class BucketWatch implements AutoCloseable {
 
   private void watch() {
     try (RedisEye eye = new RedisEye(redisUri)) {
-      while (!stopping.get()) {
+      boolean last;
+      do {
+        last = stopping.get();
         try {
           seen.addAll(eye.look(places));
         } catch (RedisException away) {
           // what cannot be looked at is not seen; a proof asks for enough looks
           LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
         }
-        LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
-      }
+        if (!last) {
+          LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
+        }
+      } while (!last);
     }
   }
 
-  /** Stops, and gives all that was seen, in the order of time. */
+  /** Looks a last time, and gives all that was seen, in the order of time. */
   List<KeptBucket> stop() throws InterruptedException {
     stopping.set(true);
     thread.join();
