@@ -24,6 +24,8 @@ public record KafkaNode(
 
   private static final int MOST_REPLICAS = 3;
 
+  private static final int HANDLER_THREADS = 2;
+
   /**
    * An address of a broker; clients that come by one are told this one of every broker.
    *
@@ -88,6 +90,8 @@ public record KafkaNode(
     properties.put("share.coordinator.state.topic.replication.factor", Integer.toString(replicas));
     properties.put("share.coordinator.state.topic.min.isr", Integer.toString(inSync));
     properties.put("group.initial.rebalance.delay.ms", "0");
+    // each wakes three times a second while nobody asks
+    properties.put("num.io.threads", Integer.toString(HANDLER_THREADS));
     properties.put("broker.session.timeout.ms", Integer.toString(SESSION_TIMEOUT_MILLIS));
     properties.put("broker.heartbeat.interval.ms", Integer.toString(SESSION_TIMEOUT_MILLIS / 3));
     properties.put("log.cleaner.dedupe.buffer.size", Integer.toString(8 * 1024 * 1024));

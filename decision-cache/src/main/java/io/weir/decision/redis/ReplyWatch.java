@@ -36,9 +36,6 @@ final class ReplyWatch {
   /** Longest pause: how late a stall is noticed. */
   private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Looks at nothing after which it rests until the next call; starting costs a wake-up each. */
-  private static final int LOOKS_BEFORE_REST = 50;
-
   private final RedisCacheConfig config;
   private final RedisLink link;
   private final Runnable onSilence;
@@ -46,7 +43,6 @@ final class ReplyWatch {
   private final long pauseNanos;
   private final Set<AwaitedReply> underWay = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean looking = new AtomicBoolean();
-  private int looksAtNothing;
   private volatile boolean silent;
 
   /**
@@ -108,11 +104,11 @@ final class ReplyWatch {
     } catch (RuntimeException | Error failed) {
       LOG.error("redis_reply_watch_failed", failed);
     }
-    if (looksAtNothing < LOOKS_BEFORE_REST) {
+    if (!underWay.isEmpty()) {
       lookLater();
       return;
     }
-    looksAtNothing = 0;
+    // it rests until the next call; one that began just now saw it looking
     looking.set(false);
     if (!underWay.isEmpty()) {
       wake();
@@ -120,7 +116,6 @@ final class ReplyWatch {
   }
 
   private void lookAtAll() {
-    looksAtNothing = underWay.isEmpty() ? looksAtNothing + 1 : 0;
     long nowNanos = NanoClock.now();
     for (AwaitedReply reply : underWay) {
       reply.lookedInVain();

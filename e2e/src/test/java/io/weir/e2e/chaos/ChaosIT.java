@@ -12,6 +12,7 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -66,17 +67,19 @@ final class ChaosIT {
 
   private void assertHarmless(int brokers, List<String> faults) throws Exception {
     Outcome outcome =
-        new Chaos(folder, brokers, faults, LONGEST, SEED, new Lines()).run(Duration.ZERO);
+        new Chaos(folder, brokers, faults, LONGEST, SEED, new Lines(Instant.now()))
+            .run(Duration.ZERO);
 
     outcome.print(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
     assertEquals(List.of(), outcome.details().stream().limit(20).toList(), "seed " + SEED);
     assertTrue(outcome.isRight(), "seed " + SEED);
   }
 
-  private record Lines() implements Rounds.Progress {
+  private record Lines(Instant begun) implements Rounds.Progress {
     @Override
     public void begins(int round, String fault) {
-      System.out.println("round " + round + ": " + fault);
+      long seconds = Duration.between(begun, Instant.now()).toSeconds();
+      System.out.println("round " + round + ", after " + seconds + " s: " + fault);
     }
 
     @Override

@@ -6,8 +6,6 @@ import io.weir.aggregator.count.PartitionCounter;
 import io.weir.aggregator.count.SourceRecord;
 import io.weir.topics.catalog.ClientPartitioner;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import org.apache.kafka.common.KafkaException;
@@ -16,7 +14,6 @@ import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.processor.Cancellable;
 import org.apache.kafka.streams.processor.PunctuationType;
-import org.apache.kafka.streams.processor.Punctuator;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
@@ -30,9 +27,9 @@ import org.jspecify.annotations.Nullable;
  * a commit waits long for them.
  */
 final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[]> {
-  private static final Duration CLOSE_INTERVAL = Duration.ofMillis(100);
-  private static final Duration PUBLISH_INTERVAL = Duration.ofMillis(200);
-  private static final Duration FORGET_INTERVAL = Duration.ofSeconds(1);
+  private static final long CLOSE_MILLIS = 100;
+  private static final long PUBLISH_MILLIS = 200;
+  private static final long FORGET_MILLIS = 1_000;
 
   /** Closing may take this much of each record taken, and more between records. */
   private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
@@ -50,16 +47,16 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final Duration URGENT_PUBLISH_BUDGET = Duration.ofMillis(200);
 
   /** A cache that lost its state is waited for by callers. */
-  private static final Duration RESTORE_INTERVAL = Duration.ofMillis(50);
+  private static final long RESTORE_MILLIS = 50;
 
   private static final Duration RESTORE_BUDGET = Duration.ofMillis(30);
 
   /** Buckets are looked at in turn with a twentieth of the time at most. */
-  private static final Duration SWEEP_INTERVAL = Duration.ofMillis(400);
+  private static final long SWEEP_MILLIS = 400;
 
   private static final Duration SWEEP_BUDGET = Duration.ofMillis(20);
 
-  private static final Duration ACCURACY_INTERVAL = Duration.ofSeconds(1);
+  private static final long ACCURACY_MILLIS = 1_000;
 
   /** Rows forgotten at a time; more than are closed in the same time on the average day. */
   private static final int MAX_FORGET_ROWS = 2_000;
@@ -73,7 +70,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private @Nullable SinkOutput output;
   private @Nullable PartitionCounter counter;
   private @Nullable StreamsSeenIds ids;
-  private final List<Cancellable> schedules = new ArrayList<>();
+  private @Nullable PeriodicWork work;
+  private @Nullable Cancellable schedule;
   private boolean marked;
   private long roundStartedNanos;
 
@@ -121,43 +119,70 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     this.roundStartedNanos = System.nanoTime();
     // a task that lost its transaction is revived with this same processor: what was scheduled for
     // the counter before would go on to write from its memory, which was never committed
-    cancelSchedules();
+    rest();
+    this.work = null;
     stopped.resumeBehind(context.taskId().partition(), started.nextOffset());
     if (stopped.isIdle(context.taskId().partition())) {
       return;
     }
-    schedule(context, CLOSE_INTERVAL, now -> started.close(new TimeBudget(CLOSE_BUDGET)));
-    schedule(context, PUBLISH_INTERVAL, now -> publish(started));
-    schedule(context, FORGET_INTERVAL, now -> started.forget(MAX_FORGET_ROWS));
-    schedule(context, RESTORE_INTERVAL, now -> started.restore(new TimeBudget(RESTORE_BUDGET)));
-    schedule(context, SWEEP_INTERVAL, now -> started.sweep(new TimeBudget(SWEEP_BUDGET)));
-    schedule(context, ACCURACY_INTERVAL, now -> started.publishAccuracy());
+    this.work = workOf(started);
+    goOn();
   }
 
-  private void schedule(
-      ProcessorContext<PlacedKey, byte[]> context, Duration interval, Punctuator work) {
-    Punctuator guarded =
-        now -> {
-          try {
-            work.punctuate(now);
-          } catch (KafkaException ofKafka) {
-            throw ofKafka;
-          } catch (RuntimeException failure) {
-            long next = Math.max(0, initialised(counter).nextOffset());
-            throw stop(context.taskId().partition(), next, true, failure);
-          }
-        };
-    schedules.add(context.schedule(interval, PunctuationType.WALL_CLOCK_TIME, guarded));
+  private PeriodicWork workOf(PartitionCounter started) {
+    return new PeriodicWork()
+        .every(RESTORE_MILLIS, () -> started.restore(new TimeBudget(RESTORE_BUDGET)))
+        .every(CLOSE_MILLIS, () -> started.close(new TimeBudget(CLOSE_BUDGET)))
+        .every(SWEEP_MILLIS, () -> started.sweep(new TimeBudget(SWEEP_BUDGET)))
+        .every(FORGET_MILLIS, () -> started.forget(MAX_FORGET_ROWS))
+        .every(PUBLISH_MILLIS, () -> publish(started))
+        .every(
+            ACCURACY_MILLIS,
+            () -> {
+              started.publishAccuracy();
+              return true;
+            });
   }
 
-  private void cancelSchedules() {
-    schedules.forEach(Cancellable::cancel);
-    schedules.clear();
+  /** Works on between records until all is done. */
+  private void goOn() {
+    PeriodicWork due = work;
+    if (due == null || schedule != null) {
+      return;
+    }
+    roundStartedNanos = System.nanoTime();
+    ProcessorContext<PlacedKey, byte[]> ready = initialised(context);
+    schedule =
+        ready.schedule(
+            Duration.ofMillis(PeriodicWork.TICK_MILLIS),
+            PunctuationType.WALL_CLOCK_TIME,
+            now -> work(ready, due, now));
+  }
+
+  private void work(ProcessorContext<PlacedKey, byte[]> ready, PeriodicWork due, long nowMillis) {
+    try {
+      if (due.run(nowMillis)) {
+        rest();
+      }
+    } catch (KafkaException ofKafka) {
+      throw ofKafka;
+    } catch (RuntimeException failure) {
+      long next = Math.max(0, initialised(counter).nextOffset());
+      throw stop(ready.taskId().partition(), next, true, failure);
+    }
+  }
+
+  private void rest() {
+    Cancellable running = schedule;
+    if (running != null) {
+      running.cancel();
+      schedule = null;
+    }
   }
 
   @Override
   public void close() {
-    cancelSchedules();
+    rest();
   }
 
   private static StreamsByteStore store(ProcessorContext<PlacedKey, byte[]> context, String name) {
@@ -187,6 +212,10 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
         marked = true;
       }
       partition.close(new TimeBudget(CLOSE_BUDGET_PER_RECORD));
+      if (work != null) {
+        work.recordTaken();
+        goOn();
+      }
     } catch (KafkaException ofKafka) {
       throw ofKafka;
     } catch (RuntimeException failure) {
@@ -203,11 +232,14 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
         failure);
   }
 
-  private void publish(PartitionCounter partition) {
+  private boolean publish(PartitionCounter partition) {
     boolean late = System.nanoTime() - roundStartedNanos > MAX_ROUND.toNanos();
-    if (partition.publish(new TimeBudget(late ? URGENT_PUBLISH_BUDGET : PUBLISH_BUDGET))) {
+    boolean complete =
+        partition.publish(new TimeBudget(late ? URGENT_PUBLISH_BUDGET : PUBLISH_BUDGET));
+    if (complete) {
       roundStartedNanos = System.nanoTime();
     }
+    return complete;
   }
 
   private static Function<String, byte @Nullable []> values(Headers headers) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.count.CountSettings;
@@ -31,7 +33,60 @@ final class CountProcessorTest {
     }
   }
 
+  @Test
+  void allDone_noPunctuationUntilTheNextRecord() {
+    try (TopologyTestDriver ids = idStore()) {
+      MockProcessorContext<PlacedKey, byte[]> context =
+          contextWith(ids.getWindowStore(ResourceNames.CALLER_IDS_STORE));
+      CountProcessor processor = processor();
+      processor.init(context);
+
+      awaitRest(context);
+      context.setRecordMetadata("weir.calls.v1", 0, 0);
+      processor.process(new Record<>(new byte[0], "no batch".getBytes(UTF_8), 1_000));
+
+      assertFalse(newest(context).cancelled());
+      awaitRest(context);
+    }
+  }
+
+  private static void awaitRest(MockProcessorContext<PlacedKey, byte[]> context) {
+    MockProcessorContext.CapturedPunctuator scheduled = newest(context);
+    int ticks = 0;
+    while (!scheduled.cancelled()) {
+      scheduled.getPunctuator().punctuate(1_000_000 + ticks * PeriodicWork.TICK_MILLIS);
+      assertTrue(++ticks < 100, "it never rests");
+    }
+  }
+
+  private static MockProcessorContext.CapturedPunctuator newest(
+      MockProcessorContext<PlacedKey, byte[]> context) {
+    List<MockProcessorContext.CapturedPunctuator> all = context.scheduledPunctuators();
+    return all.get(all.size() - 1);
+  }
+
   private static void assertLeavesNoSchedule(StateStore idStore) {
+    MockProcessorContext<PlacedKey, byte[]> context = contextWith(idStore);
+    CountProcessor processor = processor();
+
+    processor.init(context);
+    List<MockProcessorContext.CapturedPunctuator> first =
+        List.copyOf(context.scheduledPunctuators());
+    processor.init(context);
+    assertEquals(1, first.size());
+    assertTrue(first.stream().allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
+    assertEquals(
+        1,
+        context.scheduledPunctuators().stream()
+            .filter(scheduled -> !scheduled.cancelled())
+            .count());
+    processor.close();
+    assertTrue(
+        context.scheduledPunctuators().stream()
+            .allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
+  }
+
+  private static MockProcessorContext<PlacedKey, byte[]> contextWith(StateStore idStore) {
     MockProcessorContext<PlacedKey, byte[]> context = new MockProcessorContext<>();
     List.of(
             ResourceNames.OPEN_STORE,
@@ -40,30 +95,16 @@ final class CountProcessorTest {
             ResourceNames.BUCKETS_STORE)
         .forEach(name -> addStore(context, name));
     context.addStateStore(idStore);
-    CountProcessor processor =
-        new CountProcessor(
-            SETTINGS,
-            1,
-            new WrittenRows(),
-            new SkippedOffsets((partition, from, to) -> false),
-            new StoppedPartitions(Set.of()));
+    return context;
+  }
 
-    processor.init(context);
-    List<MockProcessorContext.CapturedPunctuator> first =
-        List.copyOf(context.scheduledPunctuators());
-    processor.init(context);
-
-    assertEquals(6, first.size());
-    assertTrue(first.stream().allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
-    assertEquals(
-        6,
-        context.scheduledPunctuators().stream()
-            .filter(scheduled -> !scheduled.cancelled())
-            .count());
-    processor.close();
-    assertTrue(
-        context.scheduledPunctuators().stream()
-            .allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
+  private static CountProcessor processor() {
+    return new CountProcessor(
+        SETTINGS,
+        1,
+        new WrittenRows(),
+        new SkippedOffsets((partition, from, to) -> false),
+        new StoppedPartitions(Set.of()));
   }
 
   private static void addStore(MockProcessorContext<PlacedKey, byte[]> context, String name) {
