@@ -9,6 +9,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,6 +45,7 @@ final class GroupCommit {
   private final boolean waitForAcks;
   private final RecordStatistics statistics;
   private final EngineThreads threads;
+  private final BooleanSupplier isResting;
   private final EngineThreads.FaultHandler faults;
   private final LocalClock clock;
 
@@ -60,7 +62,8 @@ final class GroupCommit {
    * A commit over lanes.
    *
    * @param waitForAcks true when callers wait for Kafka
-   * @param threads woken when a lane has a full batch
+   * @param threads woken when a lane has a full batch, or when the record loop rests
+   * @param isResting whether it rests
    * @param faults told of exceptions that nothing expected, when all callers have been told
    */
   GroupCommit(
@@ -71,6 +74,7 @@ final class GroupCommit {
       boolean waitForAcks,
       RecordStatistics statistics,
       EngineThreads threads,
+      BooleanSupplier isResting,
       EngineThreads.FaultHandler faults,
       LocalClock clock) {
     this.journal = journal;
@@ -81,6 +85,7 @@ final class GroupCommit {
     this.waitForAcks = waitForAcks;
     this.statistics = statistics;
     this.threads = threads;
+    this.isResting = isResting;
     this.faults = faults;
     this.clock = clock;
   }
@@ -223,7 +228,7 @@ final class GroupCommit {
     for (LaneGroup lane : touched) {
       full |= lane.handOver(nowNanos);
     }
-    if (full) {
+    if (full || isResting.getAsBoolean()) {
       threads.wake().run();
     }
   }

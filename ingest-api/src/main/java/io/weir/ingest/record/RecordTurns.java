@@ -41,6 +41,7 @@ final class RecordTurns {
   private boolean isSenderBroken;
   private boolean introducing;
   private boolean introduced;
+  private volatile boolean resting;
 
   RecordTurns(
       Journal journal,
@@ -80,6 +81,7 @@ final class RecordTurns {
    * @return for how long to pause then
    */
   long turn(boolean draining) {
+    resting = false;
     try {
       if (isSenderBroken) {
         isSenderBroken = false;
@@ -101,7 +103,7 @@ final class RecordTurns {
         journal.trim();
       }
       watch(draining, nowNanos);
-      return tickNanos;
+      return draining ? tickNanos : pauseNanos(nowNanos);
     } catch (JournalException broken) {
       if (isTimeToLog()) {
         LOG.error("journal_failed detail=\"{}\"; it is tried again", broken.getMessage(), broken);
@@ -113,6 +115,24 @@ final class RecordTurns {
       faults.take("the record loop", fault);
       return FAILURE_NANOS;
     }
+  }
+
+  /**
+   * Whether the next turn may be long in coming, since nothing waited at the last one: whoever adds
+   * a line asks afterwards, and asks for a turn then.
+   */
+  boolean isResting() {
+    return resting;
+  }
+
+  private long pauseNanos(long nowNanos) {
+    // said before it is looked: a line added meanwhile is seen here, or its caller sees this
+    resting = true;
+    if (introduced && sender.isConnected() && sender.areHeartbeatsDone() && isDrained()) {
+      return Math.max(tickNanos, Math.min(nextHeartbeatNanos - nowNanos, nextTrimNanos - nowNanos));
+    }
+    resting = false;
+    return tickNanos;
   }
 
   /** Whether every idle partition has had its first heartbeat. */

@@ -90,6 +90,7 @@ public final class RecordingEngine {
             config.durability() == Durability.ACKED,
             statistics,
             threads,
+            turns::isResting,
             faults,
             clock);
   }

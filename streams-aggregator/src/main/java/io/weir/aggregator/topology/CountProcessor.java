@@ -27,9 +27,11 @@ import org.jspecify.annotations.Nullable;
  * a commit waits long for them.
  */
 final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[]> {
+  // all well below the second between two heartbeats, so that all is done soon after each
+
   private static final long CLOSE_MILLIS = 100;
   private static final long PUBLISH_MILLIS = 200;
-  private static final long FORGET_MILLIS = 1_000;
+  private static final long FORGET_MILLIS = 500;
 
   /** Closing may take this much of each record taken, and more between records. */
   private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
@@ -56,7 +58,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   private static final Duration SWEEP_BUDGET = Duration.ofMillis(20);
 
-  private static final long ACCURACY_MILLIS = 1_000;
+  private static final long ACCURACY_MILLIS = 500;
 
   /** Rows forgotten at a time; more than are closed in the same time on the average day. */
   private static final int MAX_FORGET_ROWS = 2_000;
