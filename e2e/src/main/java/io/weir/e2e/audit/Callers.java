@@ -37,6 +37,9 @@ final class Callers implements AutoCloseable {
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
 
+  /** Makes lines long, so that a journal's bound is reached soon. */
+  private static final String LONG = "/" + "x".repeat(200);
+
   /** Tries of a call that was surely not recorded; with the pauses, some 2 s. */
   private static final int SAFE_TRIES = 100;
 
@@ -127,6 +130,7 @@ final class Callers implements AutoCloseable {
             + client
             + "\",\"endpoint\":\""
             + (n % 3 == 0 ? "POST /v1/orders" : "GET /v1/items")
+            + LONG
             + "\",\"cost\":"
             + (1 + n % 3)
             + (ownId == null ? "" : ",\"id\":\"" + ownId + "\"")

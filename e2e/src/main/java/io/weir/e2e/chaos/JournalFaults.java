@@ -15,7 +15,7 @@ import java.util.Set;
 
 /** A journal that has no room, by its own bound or by its disk's, in both modes. */
 final class JournalFaults {
-  /** The least bound there is: reached in some 20 s without Kafka. */
+  /** The least bound there is: reached in some 10 s without Kafka. */
   private static final String SMALL_BYTES = "1048576";
 
   /** Less than RocksDB sets aside for a log, so that each write needs room of its own. */
