@@ -134,6 +134,9 @@ public final class SuiteCommand implements Callable<Integer> {
     }
     Summary.printSlowest(out, results);
     Summary.printLeftOut(out, results);
+    if (!runsChecks(form)) {
+      out.println("  checks: the strict compilation (every turn and --all; mvn -pl checks verify)");
+    }
     Summary.printCounts(out, results);
     out.printf(
         "%nweir test: %s, %d tests, %d failed, %d left out, in %s%n",
@@ -160,12 +163,20 @@ public final class SuiteCommand implements Callable<Integer> {
     return SuiteForm.turn(turn);
   }
 
+  /** The strict compilation takes both processors for a minute, so the short form is without it. */
+  private boolean runsChecks(SuiteForm form) {
+    return !form.equals(SuiteForm.ofShort()) || mavenArguments.contains("-pl");
+  }
+
   private List<String> command(SuiteForm form) {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("mvn", "-B", "-ntp", "-T", THREADS, "--fail-at-end", "verify"));
     command.add(form.mavenArgument());
     if (form.equals(SuiteForm.all())) {
       command.add(OPTIMIZED);
+    }
+    if (!runsChecks(form)) {
+      command.addAll(List.of("-pl", "!checks"));
     }
     command.addAll(mavenArguments);
     return command;
