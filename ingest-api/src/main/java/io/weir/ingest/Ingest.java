@@ -101,8 +101,9 @@ public final class Ingest implements AutoCloseable {
     VerdictFollower verdicts = null;
     try {
       refuseServer(cache);
-      warmUp(cache);
       DecisionClock clock = DecisionClock.ofSystem();
+      cache.onServerTime(micros -> clock.observe(micros / MICROS_PER_MILLI));
+      warmUp(cache, clock);
       CopyCheck copies = CopyCheck.begin(config);
       log = KafkaCallLog.open(recordConfig(config), clock);
       copies.require();
@@ -233,7 +234,8 @@ public final class Ingest implements AutoCloseable {
    * node is ready: the first decisions of a cold JVM take tens of milliseconds, which is not for
    * callers to wait. Peeks write nothing. A cache that is away ends it; policy decides then.
    */
-  private static void warmUp(RedisDecisionCache cache) {
+  /** The first answers tell the decision clock, too, so that the first promise is made by it. */
+  private static void warmUp(RedisDecisionCache cache, DecisionClock clock) {
     Check check =
         new Check(
             List.of(
@@ -249,7 +251,12 @@ public final class Ingest implements AutoCloseable {
       if (answer instanceof Decision.Undecided none && none.cause() != Decision.Cause.REJECTED) {
         return;
       }
-      inTime = answer instanceof Decision.Decided ? inTime + 1 : 0;
+      if (answer instanceof Decision.Decided decided) {
+        clock.observe(decided.decidedAtEpochMicros() / MICROS_PER_MILLI);
+        inTime++;
+      } else {
+        inTime = 0;
+      }
     }
   }
 

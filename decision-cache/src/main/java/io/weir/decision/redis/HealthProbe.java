@@ -3,22 +3,29 @@ package io.weir.decision.redis;
 
 import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulRedisConnection;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the server once a second whether it answers, however many want to know: a question each
- * would share the connection with the decisions, and enough of them would displace these.
+ * Asks the server once a second whether it answers, and for its time, however many want to know: a
+ * question each would share the connection with the decisions, and enough of them would displace
+ * these.
  */
 final class HealthProbe {
   /** How old an answer may be. */
   static final Duration PAUSE = Duration.ofSeconds(1);
 
+  private static final long MICROS_PER_SECOND = 1_000_000;
+
   private final RedisLink link;
   private final ReplyWatch watch;
   private final AtomicBoolean underWay = new AtomicBoolean();
   private volatile String failure = "";
+  private volatile LongConsumer onServerTime = epochMicros -> {};
 
   HealthProbe(RedisLink link, ReplyWatch watch) {
     this.link = link;
@@ -30,6 +37,11 @@ final class HealthProbe {
     return failure;
   }
 
+  /** Names who is told the server's time, in microseconds since 1970, when it has answered. */
+  void onServerTime(LongConsumer told) {
+    onServerTime = told;
+  }
+
   /** Asks, unless the last question is not answered yet. Does not wait. */
   void probe() {
     @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
@@ -38,10 +50,20 @@ final class HealthProbe {
     }
     AwaitedReply pong = watch.begun(connection, () -> {});
     try {
+      var unused = connection.async().time().thenAccept(this::tellTime);
       connection.async().ping().whenComplete((answer, error) -> ended(pong, error));
     } catch (RedisException refused) {
       ended(pong, refused);
     }
+  }
+
+  private void tellTime(List<byte[]> secondsAndMicros) {
+    onServerTime.accept(
+        number(secondsAndMicros.get(0)) * MICROS_PER_SECOND + number(secondsAndMicros.get(1)));
+  }
+
+  private static long number(byte[] digits) {
+    return Long.parseLong(new String(digits, StandardCharsets.US_ASCII));
   }
 
   private void ended(AwaitedReply pong, @Nullable Throwable error) {

@@ -5,6 +5,7 @@ import io.weir.decision.Check;
 import io.weir.decision.Decision;
 import io.weir.decision.Decision.Cause;
 import io.weir.decision.DecisionCache;
+import java.util.function.LongConsumer;
 
 /**
  * The decision cache in a Redis server. Callers park on a bounded queue; one thread sends what
@@ -53,6 +54,17 @@ public final class RedisDecisionCache implements DecisionCache {
     cache.flusher.start();
     cache.link.every(HealthProbe.PAUSE, cache.probe::probe);
     return cache;
+  }
+
+  /**
+   * Names who is told the server's clock, about once a second, whether or not anything is decided;
+   * on a thread that must not be held up. What the server showed then is in the past when it is
+   * told.
+   *
+   * @param told takes microseconds since 1970
+   */
+  public void onServerTime(LongConsumer told) {
+    probe.onServerTime(told);
   }
 
   RedisLink link() {

@@ -10,6 +10,7 @@ import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -44,6 +45,20 @@ class HealthProbeIT {
       long asked = pings(redis) - before;
       long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun);
       assertTrue(asked <= seconds + 2, () -> asked + " questions in " + seconds + " s");
+    }
+  }
+
+  @Test
+  void serverTime_isTold_whenNobodyAsks() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
+      AtomicLong toldMicros = new AtomicLong();
+      long before = System.currentTimeMillis();
+
+      cache.onServerTime(toldMicros::set);
+
+      Await.until("a time after the first", () -> toldMicros.get() / 1_000 > before);
+      assertTrue(toldMicros.get() / 1_000 <= System.currentTimeMillis(), toldMicros::toString);
     }
   }
 

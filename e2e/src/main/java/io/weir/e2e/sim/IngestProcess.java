@@ -65,11 +65,11 @@ final class IngestProcess {
     this.chance = chance;
     this.policies = world.policies();
     SimClock clock = node.clock();
-    DecisionClock decisionClock = new DecisionClock(clock::epochMillis);
     LocalClock localClock =
         new LocalClock(
             () -> (world.scheduler().nowMicros() - Scheduler.START_MICROS) * 1_000,
             clock::epochMillis);
+    DecisionClock decisionClock = new DecisionClock(localClock);
     CacheLink cache = new CacheLink(world, node, life);
     try {
       this.engine =

@@ -83,10 +83,13 @@ final class Recount {
 
   private boolean isRepeated(CallEvent call) {
     String verdict = call.allowed() ? "allowed" : "denied";
-    // another endpoint, meter or cost under the same id is another call
-    String which = call.endpoint() + " " + call.meter() + " " + call.cost();
-    return call.idFromCaller()
-        && !ids.add(verdict + " " + call.client() + " " + call.id() + " " + which);
+    return call.idFromCaller() && !ids.add(verdict + " " + nameOf(call));
+  }
+
+  /** Another endpoint, meter or cost under the same id is another call. */
+  private static String nameOf(CallEvent call) {
+    return String.join(
+        " ", call.client(), call.id(), call.endpoint(), call.meter(), "" + call.cost());
   }
 
   /** Judges a settlement: the first one of a call that was recorded stands. */
@@ -97,8 +100,7 @@ final class Recount {
             ? null
             : "the call that is settled was not counted";
     Standing mine = new Standing(settlement.actualCost(), position);
-    Standing before =
-        refusal == null ? settled.putIfAbsent(call.client() + " " + call.id(), mine) : null;
+    Standing before = refusal == null ? settled.putIfAbsent(nameOf(call), mine) : null;
     Outcome outcome =
         refusal != null
             ? Outcome.REFUSED

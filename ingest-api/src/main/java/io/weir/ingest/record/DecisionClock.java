@@ -2,7 +2,6 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
-import java.util.function.LongSupplier;
 
 /**
  * The decision cache's clock as this node knows it: the local clock plus the largest offset seen in
@@ -12,47 +11,66 @@ import java.util.function.LongSupplier;
  * receipt. The decision was made before its receipt, so the difference is at most the true offset:
  * of such lower bounds the largest is the best, and the estimate never runs ahead of the cache. It
  * is forgotten after a while, so that a clock that was set back is followed. Before the first
- * observation the two clocks are taken as equal.
+ * observation the two clocks are taken as equal, and again when the local clock has been set by
+ * more than {@value #STEP_MILLIS} ms since the last: what is known of a clock that was wrong says
+ * nothing of the one that was set.
  */
 public final class DecisionClock {
   /** How long an observation counts at least; it counts at most twice as long. */
   static final long WINDOW_MILLIS = 10_000;
 
-  private static final long NONE = Long.MIN_VALUE;
+  /** More than clocks drift from one observation to the next. */
+  static final long STEP_MILLIS = 1_000;
 
-  private final LongSupplier localEpochMillis;
+  private static final long NONE = Long.MIN_VALUE;
+  private static final long NANOS_PER_MILLI = 1_000_000;
+
+  private final LocalClock local;
   // written without a guard: an observation lost to another thread's is no harm
   private volatile Offsets offsets = new Offsets(NONE, NONE, NONE);
 
-  /**
-   * A clock over this machine's.
-   *
-   * @param localEpochMillis milliseconds since 1970, as a clock on the wall
-   */
-  public DecisionClock(LongSupplier localEpochMillis) {
-    this.localEpochMillis = localEpochMillis;
+  /** The clock on the wall less the one that never steps, when the offsets were learned. */
+  private volatile long originMillis;
+
+  /** A clock over this machine's. */
+  public DecisionClock(LocalClock local) {
+    this.local = local;
+    this.originMillis = originMillis();
   }
 
   /** A clock over the system's. */
   public static DecisionClock ofSystem() {
-    return new DecisionClock(LocalClock.ofSystem()::nowEpochMillis);
+    return new DecisionClock(LocalClock.ofSystem());
   }
 
   /** Now, or a little before, by the decision cache's clock. */
   public long nowEpochMillis() {
-    return Math.max(0, localEpochMillis.getAsLong() + offsets.bestMillis());
+    long offsetMillis = isStepped() ? 0 : offsets.bestMillis();
+    return Math.max(0, local.nowEpochMillis() + offsetMillis);
   }
 
   /** Takes note of a time that the decision cache's clock has shown before now. */
   public void observe(long decidedAtEpochMillis) {
-    long local = localEpochMillis.getAsLong();
+    long localMillis = local.nowEpochMillis();
     // one less, since both clocks were cut to whole milliseconds
-    long offsetMillis = decidedAtEpochMillis - local - 1;
+    long offsetMillis = decidedAtEpochMillis - localMillis - 1;
+    if (isStepped()) {
+      offsets = new Offsets(NONE, NONE, NONE);
+    }
+    originMillis = originMillis();
     Offsets seen = offsets;
-    Offsets next = seen.with(offsetMillis, local);
+    Offsets next = seen.with(offsetMillis, localMillis);
     if (!next.equals(seen)) {
       offsets = next;
     }
+  }
+
+  private long originMillis() {
+    return local.nowEpochMillis() - local.nowNanos() / NANOS_PER_MILLI;
+  }
+
+  private boolean isStepped() {
+    return Math.abs(originMillis() - originMillis) > STEP_MILLIS;
   }
 
   /**

@@ -45,8 +45,9 @@ final class LowWatermark {
   /**
    * Counts a call as under way.
    *
-   * @return when it began: the clock's time, or the promise where that is ahead of the clock; to be
-   *     handed to {@link #end}
+   * @return where it is counted: at the clock's time, or at the promise where that is ahead of the
+   *     clock; to be handed to {@link #end}. It is no date of the call: a promise stays ahead for
+   *     as long as the clock was ahead once
    */
   long begin() {
     while (true) {

@@ -110,13 +110,16 @@ public final class RecordingEngine {
 
   /** See {@link CallLog#begin}. */
   public Ticket begin() {
-    long begun = watermark.begin();
+    long held = watermark.begin();
+    // a clock that was ahead once must not date calls: a promise that was made then stands, and
+    // calls before it are late, but a call of the future would not be counted at all
+    long begun = Math.min(held, decisionClock.nowEpochMillis());
     // read after the call is counted: either close() counts it, or it sees that the log closes
     if (closing) {
-      watermark.end(begun);
-      return new WatermarkTicket(watermark, begun, false);
+      watermark.end(held);
+      return new WatermarkTicket(watermark, held, begun, false);
     }
-    return new WatermarkTicket(watermark, begun, true);
+    return new WatermarkTicket(watermark, held, begun, true);
   }
 
   /** See {@link CallLog#record(Ticket, List)}. */

@@ -6,6 +6,7 @@ import io.weir.ingest.gate.Ticket;
 /** A ticket that holds the low watermark back until it is used. */
 final class WatermarkTicket implements Ticket {
   private final LowWatermark watermark;
+  private final long heldAtEpochMillis;
   private final long begunAtEpochMillis;
   private final boolean admitted;
   private boolean used;
@@ -13,10 +14,15 @@ final class WatermarkTicket implements Ticket {
   /**
    * A ticket.
    *
+   * @param heldAtEpochMillis what {@link LowWatermark#begin} gave
+   * @param begunAtEpochMillis when the call began by the decision clock; not after the first, but
+   *     before it when the clock was ahead once and has been set right
    * @param admitted false when the node is stopping: such a ticket holds nothing back
    */
-  WatermarkTicket(LowWatermark watermark, long begunAtEpochMillis, boolean admitted) {
+  WatermarkTicket(
+      LowWatermark watermark, long heldAtEpochMillis, long begunAtEpochMillis, boolean admitted) {
     this.watermark = watermark;
+    this.heldAtEpochMillis = heldAtEpochMillis;
     this.begunAtEpochMillis = begunAtEpochMillis;
     this.admitted = admitted;
   }
@@ -49,7 +55,7 @@ final class WatermarkTicket implements Ticket {
 
   void end() {
     if (admitted) {
-      watermark.end(begunAtEpochMillis);
+      watermark.end(heldAtEpochMillis);
     }
   }
 }

@@ -3,12 +3,21 @@ package io.weir.ingest.record;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.ingest.clock.LocalClock;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 final class DecisionClockTest {
   private final AtomicLong local = new AtomicLong(100_000);
-  private final DecisionClock clock = new DecisionClock(local::get);
+  private final AtomicLong steps = new AtomicLong();
+  private final DecisionClock clock =
+      new DecisionClock(new LocalClock(() -> (local.get() - steps.get()) * 1_000_000, local::get));
+
+  /** Sets the local clock, which is no passing of time. */
+  private void step(long millis) {
+    steps.addAndGet(millis);
+    local.addAndGet(millis);
+  }
 
   @Test
   void now_neverObserved_isTheLocalClock() {
@@ -46,10 +55,23 @@ final class DecisionClockTest {
   @Test
   void now_localClockSetFarBack_isTheCacheTimeStill() {
     clock.observe(100_000);
-    local.set(20_000);
+    step(-80_000);
     clock.observe(100_100);
     local.addAndGet(50);
 
     assertEquals(100_149, clock.nowEpochMillis());
+  }
+
+  @Test
+  void now_localClockWasBehindAndIsSetRight_isNotAhead() {
+    clock.observe(400_000); // a machine that stood still for 300 s
+    assertEquals(399_999, clock.nowEpochMillis());
+
+    step(300_000);
+
+    assertEquals(400_000, clock.nowEpochMillis());
+    local.addAndGet(1_000);
+    clock.observe(401_000);
+    assertEquals(400_999, clock.nowEpochMillis());
   }
 }

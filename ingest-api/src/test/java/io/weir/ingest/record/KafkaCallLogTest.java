@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
@@ -45,7 +46,7 @@ final class KafkaCallLogTest {
     KafkaCallLog log =
         new KafkaCallLog(
             config.build(),
-            new DecisionClock(now::get),
+            new DecisionClock(new LocalClock(() -> now.get() * 1_000_000, now::get)),
             journal,
             () -> {
               Outlet next = outlets.poll();

@@ -43,7 +43,7 @@ final class Ids {
   }
 
   private byte[] key(CallLine line) {
-    byte[] hash = line.isSettlement() ? hash(line.client(), line.id()) : callHash(line);
+    byte[] hash = line.isSettlement() ? hash(SETTLED, line) : callHash(line);
     return Scratch.key(Scratch.ID, ID_BYTES).put(hash, 0, ID_BYTES).array();
   }
 
@@ -53,9 +53,13 @@ final class Ids {
   }
 
   private byte[] callHash(CallLine line) {
+    return hash(line.allowed() ? ALLOWED : DENIED, line);
+  }
+
+  private byte[] hash(char kind, CallLine line) {
     // no name holds a line feed
-    return hash(
-        (line.allowed() ? ALLOWED : DENIED)
+    String text =
+        kind
             + line.client()
             + '\n'
             + line.id()
@@ -64,14 +68,7 @@ final class Ids {
             + '\n'
             + line.meter()
             + '\n'
-            + line.cost());
-  }
-
-  private byte[] hash(String client, String id) {
-    return hash(SETTLED + client + '\n' + id);
-  }
-
-  private byte[] hash(String text) {
+            + line.cost();
     return sha256.digest(text.getBytes(StandardCharsets.UTF_8));
   }
 }

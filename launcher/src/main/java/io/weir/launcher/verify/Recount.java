@@ -177,7 +177,9 @@ final class Recount implements AutoCloseable {
                 batch.epoch(),
                 first ->
                     new Journal(
-                        part.beginsMidway ? batch.linesBefore() : batch.linesBeforeEpoch(),
+                        batch.epoch() <= part.heldFromEpochMillis()
+                            ? batch.linesBefore()
+                            : batch.linesBeforeEpoch(),
                         batch.epoch(),
                         promise,
                         at));
@@ -427,7 +429,7 @@ final class Recount implements AutoCloseable {
   private boolean isCounted(Part part, int partition, UsagePosition line) {
     Journal journal =
         part.journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
-    boolean mayHaveExpired = journal == null && part.beginsMidway;
+    boolean mayHaveExpired = journal == null && line.nodeEpoch() <= part.heldFromEpochMillis();
     boolean hasArrived = mayHaveExpired || (journal != null && journal.has(line.line()));
     return line.partition() == partition
         && (seen.isReplayed(line) || (hasArrived && !seen.isRefused(line)));

@@ -142,7 +142,12 @@ final class BucketBook {
       track =
           stamp == null
               ? BucketTrack.ofUnstamped(charge, limit, atMillis)
-              : BucketTrack.ofStamp(charge, limit, stamp, atMillis, state.beginsMidway);
+              : BucketTrack.ofStamp(
+                  charge,
+                  limit,
+                  stamp,
+                  atMillis,
+                  state.mayLackRecordsSince(stamp.epoch() / MICROS_PER_MILLI));
       inMemory.put(track.bucket, track);
       figures.driftNowTokens += track.openDriftTokens;
       figures.outageOpenTokens += track.openOutageTokens;

@@ -94,13 +94,13 @@ final class BucketTrack {
   /**
    * Begins a bucket with its first stamp; the cache is believed.
    *
-   * @param beginsMidway whether records of the bucket may be gone from the topic, so that what the
-   *     cache charged before is not on its way
+   * @param mayLackRecords whether records of this life of the bucket may be gone from the topic, so
+   *     that what the cache charged before is not on its way
    */
   static BucketTrack ofStamp(
-      Charge charge, BucketLimit limit, Stamp stamp, long atMillis, boolean beginsMidway) {
+      Charge charge, BucketLimit limit, Stamp stamp, long atMillis, boolean mayLackRecords) {
     long at = atMillis * MICROS_PER_MILLI;
-    boolean believed = beginsMidway || stamp.version() > 0;
+    boolean believed = mayLackRecords || stamp.version() > 0;
     long drift = believed ? charge.cost() - stamp.charged() : 0;
     BucketLine line = new BucketLine(stamp.epoch(), stamp.charged(), at, charge.cost(), drift);
     BucketTrack track = new BucketTrack(charge.bucket(), limit, line);

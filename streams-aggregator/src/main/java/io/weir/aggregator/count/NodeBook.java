@@ -97,15 +97,15 @@ final class NodeBook {
    * beyond the broker's clock: that promises less than the node did, and so is safe, and a node
    * whose clock is wrong cannot close a window before its time.
    *
-   * @param beginsMidway whether the partition's first records were gone before it was first read,
-   *     so that a journal's first batch seen need not be its first
+   * @param mayHaveBegunBefore whether records of the journal may have been gone before the
+   *     partition was first read, so that its first batch seen need not be its first
    * @return the greatest promise the journal has made
    */
-  long note(BatchHeader header, long atEpochMillis, boolean beginsMidway) {
+  long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
     long promise = Math.min(header.lowWatermarkEpochMillis(), atEpochMillis);
     NodeTrack track = find(header);
     if (track == null) {
-      long base = beginsMidway ? header.linesBefore() : header.linesBeforeEpoch();
+      long base = mayHaveBegunBefore ? header.linesBefore() : header.linesBeforeEpoch();
       track = NodeTrack.first(header, promise, base, atEpochMillis);
     }
     NodeTrack next =

@@ -140,7 +140,7 @@ public final class PartitionCounter {
   /** Notes where the partition stands now; the record's value. */
   private byte[] begin(SourceRecord record) {
     if (state.offset < 0) {
-      state.beginsMidway = record.offset() > 0;
+      state.beginsWith(record);
     }
     state.offset = record.offset();
     byte[] value = record.value() == null ? new byte[0] : record.value();
@@ -241,7 +241,8 @@ public final class PartitionCounter {
             takeLines(header, value, line -> nodes.judge(header, header.linesBefore() + line));
       }
     }
-    long promise = nodes.note(header, state.appendEpochMillis, state.beginsMidway);
+    long promise =
+        nodes.note(header, state.appendEpochMillis, state.mayLackRecordsSince(header.nodeEpoch()));
     state.newestPromiseEpochMillis = Math.max(state.newestPromiseEpochMillis, promise);
     tellReplayed(replay);
     writeFolds();
@@ -343,11 +344,11 @@ public final class PartitionCounter {
     if (misplaced != null) {
       return misplaced;
     }
-    buckets.take(call); // a repeated call takes from its buckets each time
     RowKey row = rowOf(call);
     if (!hasRoomFor(row, call)) {
       return NO_ROOM;
     }
+    buckets.take(call); // a repeated call takes from its buckets each time
     if (call.idFromCaller() && isRepeated(call)) {
       drop(row);
     } else {
@@ -456,6 +457,9 @@ public final class PartitionCounter {
       key = idKey(call).text(fingerprint).toBytes();
       known = ids.find(key, at);
       state.idConflicts += known == null ? 1 : 0;
+    } else if (known == null && state.idConflicts > 0) {
+      // the call that had the id first may be forgotten, and this one came between
+      known = ids.find(idKey(call).text(fingerprint).toBytes(), at);
     }
     if (known == null) {
       ids.remember(key, fingerprint, at);

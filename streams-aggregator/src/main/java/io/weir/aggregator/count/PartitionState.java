@@ -48,8 +48,11 @@ final class PartitionState {
   /** The greatest low watermark that was heard and may be right. */
   long newestWordEpochMillis;
 
-  /** Whether records before the first one taken were gone already. */
-  boolean beginsMidway;
+  /** Told by versions that did not keep the time: the log was already without its beginning. */
+  private static final long HELD_FROM_UNKNOWN = 1;
+
+  /** From when on the log held every record; 0 when it held its first. */
+  private long heldFromEpochMillis;
 
   long newestPromiseEpochMillis;
   long watermarkEpochMillis;
@@ -81,6 +84,20 @@ final class PartitionState {
     long newest = Math.max(appendEpochMillis, brokerEpochMillis);
     appendEpochMillis =
         newestWordEpochMillis == 0 ? newest : Math.min(newest, newestWordEpochMillis + ahead);
+  }
+
+  /**
+   * Notes the first record that is taken. When there were others before it, they were appended
+   * before it, and told of nothing that began much later.
+   */
+  void beginsWith(SourceRecord first) {
+    heldFromEpochMillis =
+        first.offset() > 0 ? first.appendEpochMillis() + CountSettings.MAX_AHEAD_MILLIS : 0;
+  }
+
+  /** Whether records of what began at this time may have been gone before the first was taken. */
+  boolean mayLackRecordsSince(long beganEpochMillis) {
+    return heldFromEpochMillis == HELD_FROM_UNKNOWN || beganEpochMillis <= heldFromEpochMillis;
   }
 
   /** Whether the broker's clock said more of the record than is believed. */
@@ -136,7 +153,7 @@ final class PartitionState {
     state.appendEpochMillis = value.integer();
     state.newestWordEpochMillis = value.integer();
     state.nowEpochMillis = state.appendEpochMillis;
-    state.beginsMidway = value.bool();
+    state.heldFromEpochMillis = value.integer();
     state.newestPromiseEpochMillis = value.integer();
     state.watermarkEpochMillis = value.integer();
     state.closedThroughEpochMillis = value.integer();
@@ -168,7 +185,7 @@ final class PartitionState {
         .integer(offset)
         .integer(appendEpochMillis)
         .integer(newestWordEpochMillis)
-        .bool(beginsMidway)
+        .integer(heldFromEpochMillis)
         .integer(newestPromiseEpochMillis)
         .integer(watermarkEpochMillis)
         .integer(closedThroughEpochMillis)

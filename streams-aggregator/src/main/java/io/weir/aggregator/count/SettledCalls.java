@@ -8,13 +8,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Which lines of a partition were counted, as far as settlements ask, and which settlement stands
- * for a client's id. A line was counted when its journal is known to have brought it and it was not
+ * for a call. A line was counted when its journal is known to have brought it and it was not
  * refused, or was taken again later; refused lines are few and are remembered one by one. Not safe
  * for threads.
  */
 final class SettledCalls {
-  /** Begins the key of an id that was settled; 0 and 1 begin those of calls, by their verdict. */
+  /** Begins the key of a call that was settled, by an older version: of all calls under one id. */
   private static final int SETTLED_ID = 2;
+
+  /** Begins the key of a call that was settled; 0 and 1 begin those of calls, by their verdict. */
+  private static final int SETTLED_CALL = 5;
 
   /** Begins the key of the position of a line that was refused. */
   private static final int REFUSED_LINE = 3;
@@ -64,12 +67,12 @@ final class SettledCalls {
 
   /** Whether the call of a settlement was settled before. */
   boolean isSettled(CallEvent settlement, long appendEpochMillis) {
-    return ids.find(settledKey(settlement), appendEpochMillis) != null;
+    return known(settlement, appendEpochMillis) != null;
   }
 
   /** The settlement that stands; null when there is none, or an older version counted it. */
   @Nullable Standing standing(CallEvent settlement, long appendEpochMillis) {
-    String known = ids.find(settledKey(settlement), appendEpochMillis);
+    String known = known(settlement, appendEpochMillis);
     int space = known == null ? -1 : known.indexOf(' ');
     if (known == null || space < 0) {
       return null;
@@ -89,8 +92,24 @@ final class SettledCalls {
         appendEpochMillis);
   }
 
+  private @Nullable String known(CallEvent call, long appendEpochMillis) {
+    String known = ids.find(settledKey(call), appendEpochMillis);
+    return known != null
+        ? known
+        : ids.find(
+            packer.reset().integer(SETTLED_ID).text(call.client()).text(call.id()).toBytes(),
+            appendEpochMillis);
+  }
+
+  /** Calls under one id that differ are calls of their own, and so each is settled. */
   private byte[] settledKey(CallEvent call) {
-    return packer.reset().integer(SETTLED_ID).text(call.client()).text(call.id()).toBytes();
+    return packer
+        .reset()
+        .integer(SETTLED_CALL)
+        .text(call.client())
+        .text(call.id())
+        .text(call.fingerprint())
+        .toBytes();
   }
 
   private byte[] key(int kind, UsagePosition line) {

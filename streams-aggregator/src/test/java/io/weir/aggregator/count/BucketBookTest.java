@@ -44,6 +44,30 @@ final class BucketBookTest {
   }
 
   @Test
+  void logWithoutItsBeginning_onlyLivesThatBeganBefore_areBelieved() {
+    String younger = "w1:{4:acme}:5:other";
+    long later = T + 3_600_000;
+    long epoch = later * 1_000;
+    memory.skipOffsets(1_000);
+
+    take(T, charge(EPOCH, 0, 1, 8, T + 8_000)); // seven may have expired
+    take(
+        later,
+        new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 2, (later + 2_000) * 1_000)),
+        new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 1, (later + 1_000) * 1_000)));
+    promise(later + 10_000);
+    promise(later + 20_000);
+    assertEquals(List.of(), memory.corrections);
+
+    take(
+        later + 30_000,
+        new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 6, (later + 31_000) * 1_000)));
+    promise(later + 40_000);
+    promise(later + 50_000);
+    assertEquals(Cause.GAP, only().cause());
+  }
+
+  @Test
   void gapThatTheWatermarkHasPassed_isCredited_once() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
     promise(T + 10_000);

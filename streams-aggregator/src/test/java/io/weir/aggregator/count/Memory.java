@@ -35,7 +35,7 @@ final class Memory implements CountOutput {
   final Store closed = new Store();
   final Store progress = new Store();
   final Store buckets = new Store();
-  private final Ids ids = new Ids();
+  private final Ids ids;
   final List<LedgerRow> ledger = new ArrayList<>();
   final Map<String, UsageState> states = new LinkedHashMap<>();
   final List<String> refusals = new ArrayList<>();
@@ -55,6 +55,7 @@ final class Memory implements CountOutput {
 
   Memory(CountSettings settings) {
     this.settings = settings;
+    this.ids = new Ids(settings);
     this.counter = start();
   }
 
@@ -182,15 +183,25 @@ final class Memory implements CountOutput {
   /** Ids that are never forgotten. */
   private static final class Ids implements SeenIds {
     private final Map<ByteBuffer, String> texts = new HashMap<>();
+    private final Map<ByteBuffer, Long> rememberedAt = new HashMap<>();
+    private final long keptMillis;
+
+    private Ids(CountSettings settings) {
+      keptMillis = settings.latenessMillis() + CountSettings.MAX_AHEAD_MILLIS;
+    }
 
     @Override
     public @Nullable String find(byte[] key, long appendEpochMillis) {
-      return texts.get(ByteBuffer.wrap(key));
+      Long at = rememberedAt.get(ByteBuffer.wrap(key));
+      return at == null || appendEpochMillis - at > keptMillis
+          ? null
+          : texts.get(ByteBuffer.wrap(key));
     }
 
     @Override
     public void remember(byte[] key, String text, long appendEpochMillis) {
       texts.put(ByteBuffer.wrap(key), text);
+      rememberedAt.put(ByteBuffer.wrap(key), appendEpochMillis);
     }
   }
 

@@ -243,6 +243,21 @@ final class PartitionCounterTest {
   }
 
   @Test
+  void take_callersIdOnAnotherCall_isRemembered_alsoWhenTheFirstIsForgotten() {
+    long between = T + 2_000_000;
+    long later = T + 3_950_000; // the first is forgotten after 65 minutes
+    CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T);
+    take("n", 1, T + 100, T, first);
+    take("n", 2, between, between, Calls.call("x", true, "acme", "GET /items", 5, true, between));
+
+    take("n", 3, later, later, Calls.call("x", true, "acme", "GET /items", 5, true, later));
+    assertEquals(1, counters().duplicate());
+
+    take("n", 4, later, later, Calls.call("x", true, "acme", "GET /items", 2, true, later));
+    assertEquals(1, counters().duplicate());
+  }
+
+  @Test
   void take_callersIdAgain_isDuplicateToldOnTheRow() {
     CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T + 1);
     CallEvent again = Calls.call("x", true, "acme", "GET /items", 2, true, T + 5);

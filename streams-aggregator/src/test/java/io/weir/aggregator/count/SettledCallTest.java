@@ -105,6 +105,23 @@ final class SettledCallTest {
   }
 
   @Test
+  void callsUnderOneId_areSettledEach() {
+    CallEvent quote = Calls.allowed("x", "acme", 8, T + 1);
+    CallEvent render = Calls.allowed("x", "acme", 5, T + 2); // of another cost: another call
+    take(T + 100, quote, render);
+    take(T + 200, settled(quote, 0, 1), settled(render, 0, 2));
+    take(T + 300, settled(render, 3, 2));
+
+    assertEquals(
+        List.of(
+            verdict("x", 3, Outcome.STANDS, new Standing(0, place(3)), null),
+            verdict("x", 4, Outcome.STANDS, new Standing(0, place(4)), null),
+            verdict("x", 5, Outcome.SETTLED_BEFORE, new Standing(0, place(4)), null)),
+        memory.verdicts);
+    assertEquals(List.of(0L), billed());
+  }
+
+  @Test
   void refusal_isToldWithItsReason_andBarsNoLaterSettlement() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     CallEvent other = Calls.allowed("b", "acme", 1, T + 2);
@@ -152,7 +169,12 @@ final class SettledCallTest {
 
   private static SettlementVerdict verdict(
       long line, Outcome outcome, @Nullable Standing standing, @Nullable String reason) {
-    return new SettlementVerdict(place(line), "acme", "a", outcome, standing, reason);
+    return verdict("a", line, outcome, standing, reason);
+  }
+
+  private static SettlementVerdict verdict(
+      String id, long line, Outcome outcome, @Nullable Standing standing, @Nullable String reason) {
+    return new SettlementVerdict(place(line), "acme", id, outcome, standing, reason);
   }
 
   private static UsagePosition place(long line) {

@@ -138,9 +138,7 @@ final class SlowCount {
   }
 
   private static String which(CallEvent call) {
-    return call.settlement() != null
-        ? ""
-        : "/" + call.endpoint() + "/" + call.meter() + "/" + call.cost();
+    return "/" + call.endpoint() + "/" + call.meter() + "/" + call.cost();
   }
 
   private void adjust(Key key, Sum sum) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.Ticket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -14,13 +15,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** A node that nobody calls takes a turn for its heartbeats only; the next call wakes it. */
-final class RecordRestTest {
+/** The engine turn by turn, on clocks of the test. */
+final class RecordingEngineTest {
   private static final Duration HEARTBEAT = Duration.ofMillis(900);
   private static final Duration LINGER = Duration.ofMillis(20);
 
   private final AtomicInteger woken = new AtomicInteger();
   private final AtomicLong nanos = new AtomicLong(1);
+  private final AtomicLong epochMillis = new AtomicLong();
   private final HeldOutlet outlet = new HeldOutlet();
 
   @Test
@@ -48,6 +50,24 @@ final class RecordRestTest {
     assertTrue(engine.turn() > LINGER.toNanos());
   }
 
+  @Test
+  void begin_clockWasAheadOnce_datesCallsByTheClock_andKeepsThePromise() throws Exception {
+    epochMillis.set(8_200_000);
+    RecordingEngine engine = open();
+    engine.turn();
+    long promised = outlet.heartbeats().get(0).header().lowWatermarkEpochMillis();
+    assertEquals(8_200_000, promised);
+
+    epochMillis.set(1_000_000); // two hours back
+    Ticket ticket = engine.begin();
+
+    assertEquals(1_000_000, ticket.begunAtEpochMillis());
+    ticket.abandon();
+    nanos.addAndGet(HEARTBEAT.toNanos());
+    engine.turn();
+    assertEquals(promised, outlet.heartbeats().get(1).header().lowWatermarkEpochMillis());
+  }
+
   private static void record(RecordingEngine engine) {
     assertInstanceOf(
         Recorded.Durable.class,
@@ -60,15 +80,16 @@ final class RecordRestTest {
             .linger(LINGER)
             .heartbeatInterval(HEARTBEAT)
             .build();
+    LocalClock clock = new LocalClock(nanos::get, epochMillis::get);
     EngineThreads threads =
         new EngineThreads(
             Runnable::run, woken::incrementAndGet, () -> {}, EngineThreads.none().faults());
     return new RecordingEngine(
         config,
-        DecisionClock.ofSystem(),
+        new DecisionClock(clock),
         new MemoryJournal(new JournalIdentity("n1", 1_000, 1)),
         () -> outlet,
-        new LocalClock(nanos::get, () -> 0),
+        clock,
         threads);
   }
 }
