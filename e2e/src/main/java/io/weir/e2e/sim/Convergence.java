@@ -55,7 +55,7 @@ final class Convergence {
       CallEvent call = line.call();
       boolean settles = call.settlement() != null;
       if (seen.add(line.position().toString())
-          && (!settles || seen.add("settled " + call.client() + " " + call.id()))) {
+          && (!settles || seen.add("settled " + Recount.nameOf(call)))) {
         call.charges().forEach(charge -> add(call, charge));
       }
     }

@@ -302,9 +302,9 @@ enum Mutant implements Edges {
     return bug;
   }
 
-  /** Keys of settled ids begin with the kind 2, in the counter's zigzag form. */
+  /** Keys of settled calls begin with the kind 5, in the counter's zigzag form. */
   private static boolean isSettled(byte[] idKey) {
-    return idKey[0] == 2 << 1;
+    return idKey[0] == 5 << 1;
   }
 
   private static Stores withIds(Stores real, Predicate<byte[]> forgotten) {

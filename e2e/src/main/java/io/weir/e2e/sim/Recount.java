@@ -87,7 +87,7 @@ final class Recount {
   }
 
   /** Another endpoint, meter or cost under the same id is another call. */
-  private static String nameOf(CallEvent call) {
+  static String nameOf(CallEvent call) {
     return String.join(
         " ", call.client(), call.id(), call.endpoint(), call.meter(), "" + call.cost());
   }

@@ -3,10 +3,12 @@ package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.Correction;
 import io.weir.topics.model.LimitChange;
 import io.weir.topics.model.Policy;
 import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.HashMap;
@@ -59,6 +61,14 @@ public final class LimitsInForce {
         && !now.equals(then)) {
       Correction carriedOver = carriedOver(correction, then, now, nowEpochMillis);
       return new Bounded(carriedOver, policy.debtCapTokens(), true);
+    }
+    if (correction.limit() instanceof QuotaLimit then
+        && policy.limit() instanceof CalendarQuota now
+        && now.capacityTokens() != then.capacityTokens()) {
+      // what was used is told as it is, so what is left of another capacity is exact
+      QuotaLimit inForce = new QuotaLimit(now.capacityTokens(), then.endsAtEpochMicros());
+      return new Bounded(
+          correction.withLimit(inForce, correction.fullAtEpochMicros()), policy.debtCapTokens());
     }
     return new Bounded(correction, policy.debtCapTokens());
   }

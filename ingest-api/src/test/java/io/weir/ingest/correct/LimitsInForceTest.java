@@ -7,15 +7,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.topics.model.BucketKeys;
+import io.weir.topics.model.CalendarPeriod;
+import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.ColdCacheMode;
 import io.weir.topics.model.Correction;
 import io.weir.topics.model.FailureMode;
 import io.weir.topics.model.KeyPart;
 import io.weir.topics.model.Policy;
+import io.weir.topics.model.PolicyLimit;
 import io.weir.topics.model.PolicyMatch;
 import io.weir.topics.model.PolicyMode;
 import io.weir.topics.model.PolicySet;
+import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -85,6 +91,34 @@ final class LimitsInForceTest {
     assertTrue(raised.takesOnly());
   }
 
+  /** Found by {@code ./weir sim}, seed 982: what was used beyond the old capacity was forgiven. */
+  @Test
+  void bound_quotaWasChanged_isOfTheCapacityInForce() {
+    CalendarQuota monthly =
+        new CalendarQuota(118, CalendarPeriod.MONTH, ZoneOffset.UTC, LocalDate.EPOCH);
+    policies.set(new PolicySet(3, List.of(policy("monthly", 0, monthly))));
+    long endsAt = 1_767_225_600_000_000L;
+    String bucket = BucketKeys.ofPeriod(BucketKeys.ofClient("monthly", "c"), 1_764_547_200);
+    Correction used137 =
+        new Correction(
+            bucket,
+            new QuotaLimit(73, endsAt),
+            1,
+            1,
+            16,
+            endsAt,
+            137,
+            0,
+            Correction.Cause.UNSTAMPED,
+            0,
+            0);
+
+    Bounded bounded = limits.bound(used137, 0);
+    assertEquals(new QuotaLimit(118, endsAt), bounded.correction().limit());
+    assertEquals(endsAt, bounded.correction().fullAtEpochMicros());
+    assertEquals(137, bounded.correction().totalTokens());
+  }
+
   @Test
   void bound_limitInForce_isAppliedAsItIs() {
     policies.set(new PolicySet(3, List.of(policy("burst", 7, LARGE))));
@@ -129,7 +163,7 @@ final class LimitsInForceTest {
     return policy(name, debtCapTokens, TestCorrections.LIMIT);
   }
 
-  private static Policy policy(String name, long debtCapTokens, TokenBucketLimit limit) {
+  private static Policy policy(String name, long debtCapTokens, PolicyLimit limit) {
     return new Policy(
         name,
         new PolicyMatch(List.of(), List.of(), List.of()),
