@@ -64,8 +64,9 @@ public final class LimitsInForce {
     }
     if (correction.limit() instanceof QuotaLimit then
         && policy.limit() instanceof CalendarQuota now
-        && now.capacityTokens() != then.capacityTokens()) {
-      // what was used is told as it is, so what is left of another capacity is exact
+        && now.capacityTokens() > then.capacityTokens()) {
+      // what was used beyond a capacity and its debt cap is forgiven: by the greater of the two,
+      // since either may be the older one while nodes are restarted with other policies
       QuotaLimit inForce = new QuotaLimit(now.capacityTokens(), then.endsAtEpochMicros());
       return new Bounded(
           correction.withLimit(inForce, correction.fullAtEpochMicros()), policy.debtCapTokens());

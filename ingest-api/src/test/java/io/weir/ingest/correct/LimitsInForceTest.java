@@ -20,7 +20,6 @@ import io.weir.topics.model.PolicyMode;
 import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
-import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -29,6 +28,7 @@ import org.junit.jupiter.api.Test;
 /** Which debt cap a correction gets, and which limit. */
 final class LimitsInForceTest {
   private static final long HOUR_MICROS = 3_600_000_000L;
+  private static final long ENDS_AT = 1_767_225_600_000_000L;
   private static final TokenBucketLimit LARGE = new TokenBucketLimit(1_000, 1, HOUR_MICROS);
   private static final TokenBucketLimit SMALL = new TokenBucketLimit(10, 1, HOUR_MICROS);
   private static final String LONG_NAME = "n".repeat(65);
@@ -94,29 +94,21 @@ final class LimitsInForceTest {
   /** Found by {@code ./weir sim}, seed 982: what was used beyond the old capacity was forgiven. */
   @Test
   void bound_quotaWasChanged_isOfTheCapacityInForce() {
-    CalendarQuota monthly =
-        new CalendarQuota(118, CalendarPeriod.MONTH, ZoneOffset.UTC, LocalDate.EPOCH);
-    policies.set(new PolicySet(3, List.of(policy("monthly", 0, monthly))));
-    long endsAt = 1_767_225_600_000_000L;
-    String bucket = BucketKeys.ofPeriod(BucketKeys.ofClient("monthly", "c"), 1_764_547_200);
-    Correction used137 =
-        new Correction(
-            bucket,
-            new QuotaLimit(73, endsAt),
-            1,
-            1,
-            16,
-            endsAt,
-            137,
-            0,
-            Correction.Cause.UNSTAMPED,
-            0,
-            0);
+    policies.set(new PolicySet(3, List.of(policy("monthly", 0, monthly(118)))));
 
-    Bounded bounded = limits.bound(used137, 0);
-    assertEquals(new QuotaLimit(118, endsAt), bounded.correction().limit());
-    assertEquals(endsAt, bounded.correction().fullAtEpochMicros());
+    Bounded bounded = limits.bound(used137Of(new QuotaLimit(73, ENDS_AT)), 0);
+    assertEquals(new QuotaLimit(118, ENDS_AT), bounded.correction().limit());
+    assertEquals(ENDS_AT, bounded.correction().fullAtEpochMicros());
     assertEquals(137, bounded.correction().totalTokens());
+  }
+
+  /** Found by {@code ./weir sim}, seed 2401: the node was the one with the older policies. */
+  @Test
+  void bound_quotaIsGreaterThanTheOneInForce_isAppliedAsItIs() {
+    policies.set(new PolicySet(3, List.of(policy("monthly", 0, monthly(42)))));
+    Correction correction = used137Of(new QuotaLimit(73, ENDS_AT));
+
+    assertEquals(new Bounded(correction, 0), limits.bound(correction, 0));
   }
 
   @Test
@@ -151,6 +143,26 @@ final class LimitsInForceTest {
         0,
         0,
         Correction.Cause.GAP,
+        0,
+        0);
+  }
+
+  private static CalendarQuota monthly(long capacityTokens) {
+    return new CalendarQuota(
+        capacityTokens, CalendarPeriod.MONTH, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
+  }
+
+  private static Correction used137Of(QuotaLimit limit) {
+    return new Correction(
+        BucketKeys.ofPeriod(BucketKeys.ofClient("monthly", "c"), 1_764_547_200),
+        limit,
+        1,
+        1,
+        16,
+        ENDS_AT,
+        137,
+        0,
+        Correction.Cause.UNSTAMPED,
         0,
         0);
   }
