@@ -15,6 +15,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,7 @@ public final class TopicReader implements AutoCloseable {
     settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
     settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
     settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
     settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, MAX_FETCH_BYTES);
@@ -59,6 +61,10 @@ public final class TopicReader implements AutoCloseable {
     settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) CALL_TIMEOUT.toMillis());
     consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer());
     List<PartitionInfo> all = consumer.partitionsFor(topic.name());
+    if (all.isEmpty()) {
+      consumer.close();
+      throw missing(topic);
+    }
     partitionCount = all.size();
     for (PartitionInfo partition : all) {
       if (wanted.test(partition.partition())) {
@@ -70,6 +76,14 @@ public final class TopicReader implements AutoCloseable {
     consumer
         .beginningOffsets(partitions)
         .forEach((partition, begin) -> begins.put(partition.partition(), begin));
+  }
+
+  /**
+   * A cluster without the topic is not one of Weir's: nothing is to be read, and nothing proven.
+   */
+  static UnknownTopicOrPartitionException missing(Topic topic) {
+    return new UnknownTopicOrPartitionException(
+        "there is no topic " + topic.name() + "; 'weir topics create' creates Weir's topics");
   }
 
   /** What is done with each record. */

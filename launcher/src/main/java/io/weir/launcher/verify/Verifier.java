@@ -238,10 +238,20 @@ public final class Verifier {
   private static int partitions(String bootstrapServers) {
     try (KafkaConsumer<byte[], byte[]> consumer =
         new KafkaConsumer<>(
-            Map.of("bootstrap.servers", bootstrapServers, "default.api.timeout.ms", 20_000),
+            Map.of(
+                "bootstrap.servers",
+                bootstrapServers,
+                "default.api.timeout.ms",
+                20_000,
+                "allow.auto.create.topics",
+                false),
             new ByteArrayDeserializer(),
             new ByteArrayDeserializer())) {
-      return consumer.partitionsFor(Topics.CALLS.name()).size();
+      int partitions = consumer.partitionsFor(Topics.CALLS.name()).size();
+      if (partitions == 0) {
+        throw TopicReader.missing(Topics.CALLS);
+      }
+      return partitions;
     }
   }
 }

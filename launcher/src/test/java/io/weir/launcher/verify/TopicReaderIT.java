@@ -2,6 +2,9 @@
 package io.weir.launcher.verify;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
@@ -11,8 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterEach;
@@ -48,6 +53,21 @@ final class TopicReaderIT {
           });
     }
     assertEquals(List.of("first", "second", "third"), seen.stream().sorted().toList());
+  }
+
+  /** Was a hole: a cluster without Weir's topics was "recounted", and proven. */
+  @Test
+  void topicThatIsNotThere_isTold_andNotCreated() throws Exception {
+    KafkaException missing =
+        assertThrows(
+            KafkaException.class, () -> new TopicReader(kafka.bootstrapServers(), Topics.STATE));
+
+    assertTrue(missing.toString().contains(Topics.STATE.name()), missing::toString);
+    assertThrows(
+        KafkaException.class, () -> new TopicReader(kafka.bootstrapServers(), Topics.STATE));
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      assertFalse(admin.listTopics().names().get().contains(Topics.STATE.name()));
+    }
   }
 
   @Test
