@@ -11,9 +11,9 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the server once a second whether it answers, and for its time, however many want to know: a
- * question each would share the connection with the decisions, and enough of them would displace
- * these.
+ * Asks the server once a second whether it answers, however many want to know: a question each
+ * would share the connection with the decisions, and enough of them would displace these. Asks for
+ * the server's time as well when somebody is to be told.
  */
 final class HealthProbe {
   /** How old an answer may be. */
@@ -25,7 +25,7 @@ final class HealthProbe {
   private final ReplyWatch watch;
   private final AtomicBoolean underWay = new AtomicBoolean();
   private volatile String failure = "";
-  private volatile LongConsumer onServerTime = epochMicros -> {};
+  private volatile @Nullable LongConsumer onServerTime;
 
   HealthProbe(RedisLink link, ReplyWatch watch) {
     this.link = link;
@@ -50,16 +50,18 @@ final class HealthProbe {
     }
     AwaitedReply pong = watch.begun(connection, () -> {});
     try {
-      var unused = connection.async().time().thenAccept(this::tellTime);
+      LongConsumer told = onServerTime;
+      if (told != null) {
+        var unused = connection.async().time().thenAccept(time -> told.accept(micros(time)));
+      }
       connection.async().ping().whenComplete((answer, error) -> ended(pong, error));
     } catch (RedisException refused) {
       ended(pong, refused);
     }
   }
 
-  private void tellTime(List<byte[]> secondsAndMicros) {
-    onServerTime.accept(
-        number(secondsAndMicros.get(0)) * MICROS_PER_SECOND + number(secondsAndMicros.get(1)));
+  private static long micros(List<byte[]> secondsAndMicros) {
+    return number(secondsAndMicros.get(0)) * MICROS_PER_SECOND + number(secondsAndMicros.get(1));
   }
 
   private static long number(byte[] digits) {

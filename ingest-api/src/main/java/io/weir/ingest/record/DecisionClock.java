@@ -35,7 +35,7 @@ public final class DecisionClock {
   /** A clock over this machine's. */
   public DecisionClock(LocalClock local) {
     this.local = local;
-    this.originMillis = originMillis();
+    this.originMillis = originMillis(local.nowEpochMillis());
   }
 
   /** A clock over the system's. */
@@ -45,8 +45,9 @@ public final class DecisionClock {
 
   /** Now, or a little before, by the decision cache's clock. */
   public long nowEpochMillis() {
-    long offsetMillis = isStepped() ? 0 : offsets.bestMillis();
-    return Math.max(0, local.nowEpochMillis() + offsetMillis);
+    long localMillis = local.nowEpochMillis();
+    long offsetMillis = isStepped(originMillis(localMillis)) ? 0 : offsets.bestMillis();
+    return Math.max(0, localMillis + offsetMillis);
   }
 
   /** Takes note of a time that the decision cache's clock has shown before now. */
@@ -54,10 +55,11 @@ public final class DecisionClock {
     long localMillis = local.nowEpochMillis();
     // one less, since both clocks were cut to whole milliseconds
     long offsetMillis = decidedAtEpochMillis - localMillis - 1;
-    if (isStepped()) {
+    long origin = originMillis(localMillis);
+    if (isStepped(origin)) {
       offsets = new Offsets(NONE, NONE, NONE);
     }
-    originMillis = originMillis();
+    originMillis = origin;
     Offsets seen = offsets;
     Offsets next = seen.with(offsetMillis, localMillis);
     if (!next.equals(seen)) {
@@ -65,12 +67,12 @@ public final class DecisionClock {
     }
   }
 
-  private long originMillis() {
-    return local.nowEpochMillis() - local.nowNanos() / NANOS_PER_MILLI;
+  private long originMillis(long localMillis) {
+    return localMillis - local.nowNanos() / NANOS_PER_MILLI;
   }
 
-  private boolean isStepped() {
-    return Math.abs(originMillis() - originMillis) > STEP_MILLIS;
+  private boolean isStepped(long nowOriginMillis) {
+    return Math.abs(nowOriginMillis - originMillis) > STEP_MILLIS;
   }
 
   /**

@@ -180,7 +180,7 @@ final class Memory implements CountOutput {
     replays.add(replay.partition() + "@" + replay.offset() + " " + lines);
   }
 
-  /** Ids that are never forgotten. */
+  /** Ids that are forgotten as soon as they may be. */
   private static final class Ids implements SeenIds {
     private final Map<ByteBuffer, String> texts = new HashMap<>();
     private final Map<ByteBuffer, Long> rememberedAt = new HashMap<>();
