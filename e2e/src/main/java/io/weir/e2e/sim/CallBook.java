@@ -25,10 +25,18 @@ final class CallBook {
   private final Set<String> lostPlaces = new HashSet<>();
   private final Set<String> arrived = new HashSet<>();
   private final Map<String, Long> heardMicros = new HashMap<>();
+
+  /** Places of calls that the counting has stopped to wait for, though their journal came back. */
+  private final Set<String> givenUp = new HashSet<>();
+
   private int lostCalls;
 
   /** A call that was answered, and is kept at a place. */
   private record Told(UsagePosition position, CallEvent call, @Nullable Long settledAt) {
+    String journal() {
+      return position.partition() + ":" + position.node() + ":" + position.nodeEpoch();
+    }
+
     boolean isAt(@Nullable CallEvent line) {
       if (line == null) {
         return false;
@@ -88,14 +96,26 @@ final class CallBook {
         .toList();
   }
 
-  /** A batch has reached the log. */
-  void arrived(int partition, BatchHeader batch, long nowMicros) {
+  /**
+   * A batch has reached the log.
+   *
+   * @param holdMicros for how long the counting waits for a journal that is silent
+   */
+  void arrived(int partition, BatchHeader batch, long nowMicros, long holdMicros) {
+    String journal = partition + ":" + batch.node() + ":" + batch.nodeEpoch();
+    if (isSilent(journal, nowMicros - holdMicros)) {
+      told.forEach(
+          (place, one) -> {
+            if (one.journal().equals(journal)) {
+              givenUp.add(place);
+            }
+          });
+    }
     for (long line = 1; line <= batch.count(); line++) {
       arrived.add(
           new UsagePosition(partition, batch.node(), batch.nodeEpoch(), batch.linesBefore() + line)
               .toString());
     }
-    String journal = partition + ":" + batch.node() + ":" + batch.nodeEpoch();
     if (batch.departing()) {
       heardMicros.remove(journal);
     } else {
@@ -103,18 +123,21 @@ final class CallBook {
     }
   }
 
+  private boolean isSilent(String journal, long sinceMicros) {
+    return heardMicros.getOrDefault(journal, 0L) < sinceMicros;
+  }
+
   /**
    * Tokens of answered calls on a bucket that are not in the log, of journals that were not heard
-   * of in their partition since a moment.
+   * of in their partition since a moment, or were silent for as long since the call.
    */
   long tokensOfSilentJournals(String bucket, long sinceMicros) {
     long tokens = 0;
     for (Map.Entry<String, Told> entry : told.entrySet()) {
-      UsagePosition at = entry.getValue().position;
-      String journal = at.partition() + ":" + at.node() + ":" + at.nodeEpoch();
-      boolean silent = heardMicros.getOrDefault(journal, 0L) < sinceMicros;
+      Told one = entry.getValue();
+      boolean silent = givenUp.contains(entry.getKey()) || isSilent(one.journal(), sinceMicros);
       if (silent && !arrived.contains(entry.getKey())) {
-        for (Charge charge : entry.getValue().call.charges()) {
+        for (Charge charge : one.call.charges()) {
           tokens += charge.bucket().equals(bucket) ? charge.cost() : 0;
         }
       }

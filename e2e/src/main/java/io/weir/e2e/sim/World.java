@@ -73,7 +73,7 @@ final class World {
     try {
       BatchHeader header = BatchHeaderCodec.decode(entry.headers()::get);
       if (header.nodeEpoch() > 1) {
-        calls.arrived(partition, header, scheduler.nowMicros());
+        calls.arrived(partition, header, scheduler.nowMicros(), holdMicros());
       }
     } catch (MalformedRecordException notABatch) {
       trace.note("not a batch");
@@ -196,8 +196,11 @@ final class World {
 
   /** Tokens of answered calls that the counting cannot know of, and does not wait for. */
   long tokensOfSilentNodes(String bucket) {
-    long holdMicros = (plan.settings().maxHoldMillis() - Plan.GRACE_MILLIS) * 1_000;
-    return calls.tokensOfSilentJournals(bucket, scheduler.nowMicros() - holdMicros);
+    return calls.tokensOfSilentJournals(bucket, scheduler.nowMicros() - holdMicros());
+  }
+
+  private long holdMicros() {
+    return (plan.settings().maxHoldMillis() - Plan.GRACE_MILLIS) * 1_000;
   }
 
   /** Announces losses for a node, into each partition or, if Kafka goes away, into some. */

@@ -135,10 +135,10 @@ final class BucketTrack {
 
   /**
    * Follows a changed limit, if the record that has it is not older than the newest one, as the
-   * cache does ({@link LimitChange}). A call that the cache did not decide has changed nothing
-   * there, and so its limit is followed only while the cache has said nothing of the bucket. A
-   * bucket that was full and is made anew is full. Of a quota the tokens used are known, which no
-   * limit changes.
+   * cache does ({@link LimitChange}). A call that the cache did not decide is newer when nothing is
+   * known of the bucket since: while the cache is away, its calls are charged by the limit in force
+   * (simulation, seeds 7063 and 10425). A bucket that was full and is made anew is full. Of a quota
+   * the tokens used are known, which no limit changes.
    *
    * @param stamp of the record; null when the cache did not decide
    */
@@ -169,7 +169,7 @@ final class BucketTrack {
 
   private boolean isToBeFollowed(@Nullable Stamp stamp, long at) {
     if (stamp == null) {
-      return line.chargedTokens == 0 && line.exactTokens == 0 && at >= chargedAtMicros;
+      return at >= Math.max(chargedAtMicros, line.stampedAtMicros);
     }
     return stamp.epoch() == line.epoch ? at >= line.stampedAtMicros : stamp.epoch() > line.epoch;
   }
@@ -300,8 +300,8 @@ final class BucketTrack {
   private void beginLife(Stamp stamp, long costTokens, long at) {
     boolean wasUsed = limit instanceof TokenBucketLimit || totalTokens > costTokens;
     boolean wasFull = trueFullAtMicros <= stamp.epoch() || !wasUsed;
-    boolean right = wasFull && pendingCause == null;
-    gapCheck.noteHeadroom(trueFullAtMicros - stamp.epoch());
+    boolean right = wasFull && pendingCause == null && beganFull(stamp, at);
+    noteDistance(trueFullAtMicros - stamp.epoch());
     olderLives.add(line);
     line = new BucketLine(stamp.epoch(), stamp.charged(), at, costTokens, 0);
     version = stamp.version();
@@ -318,6 +318,18 @@ final class BucketTrack {
     }
     noteHeadroom(costTokens, at);
     gapCheck.begin(line);
+  }
+
+  /**
+   * Whether a life may have begun full, by what it holds now. A cache that went back to an older
+   * limit of its own may begin one with less (simulation, seed 10425).
+   */
+  private boolean beganFull(Stamp stamp, long at) {
+    if (limit instanceof TokenBucketLimit bucket) {
+      long rounding = CLOCK_STEP_MICROS + bucket.scale().tickMicros();
+      return stamp.fullAtEpochMicros() <= at + micros(bucket, stamp.charged()) + rounding;
+    }
+    return true;
   }
 
   /** What the cache has forgotten, in tokens. */

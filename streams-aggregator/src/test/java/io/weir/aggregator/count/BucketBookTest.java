@@ -260,6 +260,46 @@ final class BucketBookTest {
     assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
   }
 
+  /** Found by {@code ./weir sim}, seed 10425. */
+  @Test
+  void freshEpochThatBeganWithLess_thoughTheBucketWasFull_isGivenIt() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 20_000, charge((T + 19_000) * 1_000, 0, 1, 1, T + 60_000));
+
+    assertEquals(Cause.FRESH_EPOCH, only().cause());
+    assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
+  }
+
+  /** Found by {@code ./weir sim}, seed 7437. */
+  @Test
+  void gapOfALifeThatBeganNearlyFull_isCreditedInFull() {
+    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
+    take(T + 9_600, charge((T + 9_500) * 1_000, 0, 1, 8, T + 17_500));
+    promise(T + 20_000);
+    promise(T + 30_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(Cause.GAP, last.cause());
+    assertEquals((T + 11_000) * 1_000, last.fullAtEpochMicros());
+  }
+
+  /** Found by {@code ./weir sim}, seeds 7063 and 10425. */
+  @Test
+  void limitThatChangesWhileTheCacheIsAway_isFollowed() {
+    BucketLimit faster = new TokenBucketLimit(100, 2, 1_000_000);
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 2_000, new Charge(BUCKET, 6, faster, null));
+    assertEquals(faster, only().limit());
+    assertEquals((T + 5_000) * 1_000, only().fullAtEpochMicros());
+
+    take(T + 1_900, new Charge(BUCKET, 2, LIMIT, null));
+    promise(T + 4_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(faster, last.limit());
+    assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros());
+  }
+
   /** Found by {@code ./weir sim}, seed 2667. */
   @Test
   void gapOfABucketThatWasLostTwiceSince_isCredited() {
