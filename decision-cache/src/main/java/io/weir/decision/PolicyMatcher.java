@@ -12,6 +12,7 @@ import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -91,17 +92,16 @@ public final class PolicyMatcher {
     return build(matched, leftOut, client, endpoint, nowEpochMillis);
   }
 
-  /** Shortens a list to what fits into a check; gives what was taken out. */
+  /**
+   * Shortens a list to what fits into a check; gives what was taken out: shadow policies first,
+   * policies that deny every call last.
+   */
   private static List<Policy> leaveOut(List<CompiledPolicy> matched) {
-    List<Policy> leftOut = new ArrayList<>();
-    for (boolean enforced : new boolean[] {false, true}) {
-      for (int i = matched.size() - 1; i >= 0 && matched.size() > Check.MAX_BUCKETS; i--) {
-        if (matched.get(i).enforced == enforced) {
-          leftOut.add(matched.remove(i).policy);
-        }
-      }
-    }
-    return leftOut;
+    List<CompiledPolicy> byWeight = new ArrayList<>(matched);
+    byWeight.sort(Comparator.comparingInt(CompiledPolicy::weight).reversed());
+    List<CompiledPolicy> tooMany = byWeight.subList(Check.MAX_BUCKETS, byWeight.size());
+    matched.removeAll(tooMany);
+    return tooMany.stream().map(CompiledPolicy::policy).toList();
   }
 
   private MatchedPolicies build(
@@ -213,6 +213,11 @@ public final class PolicyMatcher {
       boolean perEndpoint,
       boolean enforced,
       boolean held) {
+
+    /** How much a call must not be decided without it. */
+    int weight() {
+      return policy.denies() ? 2 : enforced ? 1 : 0;
+    }
 
     static CompiledPolicy of(Policy policy) {
       boolean enforced = policy.mode() == PolicyMode.ENFORCE;

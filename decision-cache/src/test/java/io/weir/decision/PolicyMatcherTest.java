@@ -145,6 +145,27 @@ class PolicyMatcherTest {
     assertEquals(Check.MAX_BUCKETS, matched.check(1).buckets().size());
   }
 
+  @Test
+  void match_moreThanACheckTakes_leavesOutNoneThatDenies() {
+    List<Policy> policies = new ArrayList<>();
+    for (int i = 0; i < Check.MAX_BUCKETS; i++) {
+      policies.add(quota("enforced-" + i, CalendarPeriod.DAY, PolicyMode.ENFORCE));
+    }
+    policies.add(
+        new Policy(
+            "blocked",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            TokenBucketLimit.DENY,
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL));
+
+    MatchedPolicies matched =
+        PolicyMatcher.of(new PolicySet(1, policies)).match("acme", "-", "calls", 0);
+    assertEquals("enforced-15", matched.leftOut().get(0).name());
+    assertEquals("blocked", matched.policies().get(Check.MAX_BUCKETS - 1).name());
+  }
+
   private static Policy quota(String name, CalendarPeriod period, PolicyMode mode) {
     return new Policy(
         name,

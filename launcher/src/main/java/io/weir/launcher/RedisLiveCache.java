@@ -30,8 +30,8 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
   }
 
   @Override
-  public Map<String, Long> remainingTokens(Map<String, BucketLimit> buckets) {
-    Map<String, Long> remaining = new HashMap<>();
+  public Map<String, Held> ask(Map<String, BucketLimit> buckets) {
+    Map<String, Held> held = new HashMap<>();
     // shadow buckets: a cold cache answers for them, too, by what it has
     List<BucketRequest> requests = new ArrayList<>();
     buckets.forEach((bucket, limit) -> requests.add(new BucketRequest(bucket, limit, false)));
@@ -39,14 +39,20 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
       List<BucketRequest> asked =
           requests.subList(from, Math.min(requests.size(), from + Check.MAX_BUCKETS));
       if (!(cache.peek(new Check(asked, 1)) instanceof Decision.Decided decided)) {
-        return remaining;
+        return held;
       }
       for (int i = 0; i < asked.size(); i++) {
-        remaining.put(
-            asked.get(i).bucket(), tokens(asked.get(i).limit(), decided.buckets().get(i)));
+        BucketReply reply = decided.buckets().get(i);
+        held.put(
+            asked.get(i).bucket(),
+            new Held(
+                tokens(asked.get(i).limit(), reply),
+                decided.decidedAtEpochMicros(),
+                reply.epoch(),
+                reply.chargedTokens()));
       }
     }
-    return remaining;
+    return held;
   }
 
   /** A reply tells no debt, but the time until the bucket is full does. */

@@ -4,6 +4,7 @@ package io.weir.launcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import io.weir.aggregator.report.LiveCache;
 import io.weir.decision.BucketRequest;
 import io.weir.decision.Check;
 import io.weir.decision.Decision;
@@ -18,6 +19,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /** What a real Redis holds, as reports ask it. */
@@ -42,8 +44,22 @@ final class RedisLiveCacheIT {
     return buckets;
   }
 
+  private static Map<String, Long> tokens(Map<String, LiveCache.Held> held) {
+    Map<String, Long> tokens = new TreeMap<>();
+    held.forEach((bucket, one) -> tokens.put(bucket, one.remainingTokens()));
+    return tokens;
+  }
+
+  private static LiveCache.Held held(LiveCache live, BucketLimit limit) {
+    LiveCache.Held held = live.ask(Map.of("live:burst", limit)).get("live:burst");
+    if (held == null) {
+      throw new AssertionError("Redis did not tell");
+    }
+    return held;
+  }
+
   @Test
-  void remainingTokens_areWhatRedisHolds_alsoOfMoreBucketsThanACheckHas() throws Exception {
+  void ask_tellsWhatRedisHolds_alsoOfMoreBucketsThanACheckHas() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache writer = RedisDecisionCache.start(config(redis));
         RedisLiveCache live = RedisLiveCache.start(config(redis))) {
@@ -56,28 +72,29 @@ final class RedisLiveCacheIT {
                       new BucketRequest("live:quota", QUOTA, true)),
                   40)));
 
-      Map<String, Long> remaining = live.remainingTokens(buckets(40));
+      Map<String, Long> remaining = tokens(live.ask(buckets(40)));
 
       assertEquals(42, remaining.size());
       assertEquals(60, remaining.get("live:burst"));
       assertEquals(10, remaining.get("live:quota"));
       assertEquals(100, remaining.get("live:more39"));
-      assertEquals(remaining, live.remainingTokens(buckets(40)), "a look changes nothing");
+      assertEquals(remaining, tokens(live.ask(buckets(40))), "a look changes nothing");
+      assertEquals(40, held(live, HOURLY).chargedTokens());
       TokenBucketLimit lowered = new TokenBucketLimit(10, 1, HOURLY.refillPeriodMicros());
-      assertEquals(10, live.remainingTokens(Map.of("live:burst", lowered)).get("live:burst"));
+      assertEquals(10, held(live, lowered).remainingTokens());
     }
   }
 
   @Test
-  void remainingTokens_ofARedisThatIsGone_areNotTold() throws Exception {
+  void ask_aRedisThatIsGone_tellsNothing() throws Exception {
     try (TestRedis redis = TestRedis.start();
         RedisLiveCache live =
             RedisLiveCache.start(
                 RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofMillis(250)))) {
-      Await.until("Redis to answer", () -> live.remainingTokens(buckets(0)).size() == 2);
+      Await.until("Redis to answer", () -> live.ask(buckets(0)).size() == 2);
       redis.kill();
 
-      Await.until("nothing to be told", () -> live.remainingTokens(buckets(0)).isEmpty());
+      Await.until("nothing to be told", () -> live.ask(buckets(0)).isEmpty());
     }
   }
 }

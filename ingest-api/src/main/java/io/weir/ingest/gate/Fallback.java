@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the policies of a call say when the cache was asked and did not decide it. One that fails
  * closed refuses the call; else those that fail local are asked on this node; else the call passes.
- * Shadow policies have no say.
+ * One that denies every call needs no cache, and always does. Shadow policies have no say.
  *
  * <p>When the cache is only cold, nothing but its held quotas is in doubt, so only those have a
- * say.
+ * say, beside those that deny.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that says so; null when only shadow policies matched
@@ -32,24 +32,33 @@ record Fallback(
     List<BucketRequest> localBuckets) {
 
   static Fallback of(MatchedPolicies plan, Cause cause) {
+    Policy closed = null;
     Policy open = null;
     List<Policy> local = new ArrayList<>();
     List<BucketRequest> localBuckets = new ArrayList<>();
     for (int i = 0; i < plan.policies().size(); i++) {
       Policy policy = plan.policies().get(i);
       BucketRequest bucket = plan.buckets().get(i);
-      if (policy.mode() != PolicyMode.ENFORCE || (cause == Cause.COLD && !bucket.held())) {
+      if (policy.mode() != PolicyMode.ENFORCE) {
+        continue;
+      }
+      if (policy.denies()) {
+        return new Fallback(DecidedBy.LOCAL, policy, List.of(policy), List.of(bucket));
+      }
+      if (cause == Cause.COLD && !bucket.held()) {
         continue;
       }
       if (policy.onCacheFailure() == FailureMode.CLOSED) {
-        return new Fallback(DecidedBy.FAIL_CLOSED, policy, List.of(), List.of());
-      }
-      if (policy.onCacheFailure() == FailureMode.LOCAL) {
+        closed = closed == null ? policy : closed;
+      } else if (policy.onCacheFailure() == FailureMode.LOCAL) {
         local.add(policy);
         localBuckets.add(bucket);
       } else if (open == null) {
         open = policy;
       }
+    }
+    if (closed != null) {
+      return new Fallback(DecidedBy.FAIL_CLOSED, closed, List.of(), List.of());
     }
     return local.isEmpty()
         ? new Fallback(DecidedBy.FAIL_OPEN, open, List.of(), List.of())

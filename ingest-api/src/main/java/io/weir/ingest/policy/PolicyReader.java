@@ -93,10 +93,9 @@ final class PolicyReader {
               + ".on_cold_cache: hold is for quotas; a lost token bucket costs one capacity at most,"
               + " and heals");
     }
-    if (failure == FailureMode.OPEN && TokenBucketLimit.DENY.equals(limit)) {
+    if (failure != FailureMode.LOCAL && TokenBucketLimit.DENY.equals(limit)) {
       fields.problem(
-          path
-              + ".on_cache_failure: what is denied is not to pass while Redis is away; leave it out");
+          path + ".on_cache_failure: what is denied is denied without Redis, too; leave it out");
     }
     long debtCap =
         node.has("debt_cap")

@@ -319,6 +319,29 @@ final class CheckGateTest {
   }
 
   @Test
+  void check_cold_whatIsDeniedIsDenied_besideAHeldQuota() {
+    cache.cause = Cause.COLD;
+    Policy deny =
+        new Policy(
+            "blocked",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            TokenBucketLimit.DENY,
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL);
+
+    for (FailureMode failure : FailureMode.values()) {
+      CheckOutcome.Decided denied =
+          check(gate(1, quota("held", failure, ColdCacheMode.HOLD), deny), 1);
+
+      assertFalse(denied.call().allowed(), failure.toString());
+      assertEquals(DecidedBy.LOCAL, denied.call().decidedBy());
+      assertEquals("blocked", denied.call().policy());
+      assertEquals(List.of(), log.last().charges());
+    }
+  }
+
+  @Test
   void check_cacheAwayNotCold_everyEnforcedPolicyHasASay() {
     cache.cause = Cause.TIMEOUT;
 

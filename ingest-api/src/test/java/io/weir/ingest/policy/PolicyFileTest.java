@@ -103,8 +103,8 @@ final class PolicyFileTest {
     assertEquals(
         List.of(
             "policies[0].limit.capacity is not known here; known are algorithm",
-            "policies[0].on_cache_failure: what is denied is not to pass while Redis is away;"
-                + " leave it out"),
+            "policies[0].on_cache_failure: what is denied is denied without Redis, too; leave it"
+                + " out"),
         invalid(
             "policies:\n  - name: a\n    on_cache_failure: open\n    limit: {algorithm: deny,"
                 + " capacity: 1}"));

@@ -48,7 +48,7 @@ final class CurrentReports {
             .toList();
     Map<String, BucketLimit> limits = new LinkedHashMap<>();
     told.forEach(standing -> limits.put(standing.bucket(), standing.limit()));
-    Map<String, Long> live = limits.isEmpty() ? Map.of() : cache.remainingTokens(limits);
+    Map<String, LiveCache.Held> live = limits.isEmpty() ? Map.of() : cache.ask(limits);
     List<Object> buckets = new ArrayList<>();
     for (BucketStanding standing : told) {
       buckets.add(members(standing, live.get(standing.bucket()), nowEpochMicros));
@@ -67,7 +67,9 @@ final class CurrentReports {
   }
 
   private static Map<String, Object> members(
-      BucketStanding standing, @Nullable Long live, long nowEpochMicros) {
+      BucketStanding standing, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
+    // levels that are compared are of one moment, by the cache's clock if it answers
+    long nowEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
     BucketLimit limit = standing.limit();
     long exact;
     Long stamped;
@@ -89,9 +91,10 @@ final class CurrentReports {
     members.put("used", limit.capacityTokens() - exact);
     members.put("remaining", Math.max(0, exact));
     members.put("resets_at", time(resetsAtEpochMicros));
-    members.put("cache_remaining", live);
+    members.put("cache_remaining", held == null ? null : held.remainingTokens());
     members.put("exact_remaining", exact);
-    members.put("drift", drift(limit, live, exact));
+    members.put("on_the_way", held == null ? null : onTheWay(standing, held));
+    members.put("drift", held == null ? null : drift(standing, held, exact));
     members.put("version", standing.version());
     members.put("confirmed", standing.confirmedVersion());
     members.put("stamped_remaining", stamped);
@@ -101,10 +104,18 @@ final class CurrentReports {
     return members;
   }
 
+  /** What the bucket's life has charged and no record has shown yet. */
+  private static long onTheWay(BucketStanding standing, LiveCache.Held held) {
+    boolean isSameLife = held.epoch() == standing.epoch();
+    return isSameLife ? Math.max(0, held.chargedTokens() - standing.chargedTokens()) : 0;
+  }
+
   /** Null when it cannot be told: how deep a quota is in debt, the cache does not say. */
-  private static @Nullable Long drift(BucketLimit limit, @Nullable Long live, long exact) {
-    boolean isUntold = limit instanceof QuotaLimit && exact < 0 && live != null && live == 0;
-    return live == null || isUntold ? null : live - exact;
+  private static @Nullable Long drift(BucketStanding standing, LiveCache.Held held, long exact) {
+    long expected = exact - onTheWay(standing, held);
+    boolean isUntold =
+        standing.limit() instanceof QuotaLimit && expected < 0 && held.remainingTokens() == 0;
+    return isUntold ? null : held.remainingTokens() - expected;
   }
 
   /**

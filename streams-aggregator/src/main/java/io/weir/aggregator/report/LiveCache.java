@@ -14,12 +14,20 @@ public interface LiveCache {
   LiveCache NOT_ASKED = buckets -> Map.of();
 
   /**
-   * Asks for the tokens that buckets hold; changes nothing. Waits for some hundred milliseconds at
-   * most.
+   * What one bucket holds.
+   *
+   * @param remainingTokens whole tokens: negative in a token bucket in debt, 0 in a quota in debt
+   * @param atEpochMicros when, by the cache's clock
+   * @param epoch the bucket's life, see {@link io.weir.topics.model.Charge}; 0 when it has none
+   * @param chargedTokens tokens charged in that life
+   */
+  record Held(long remainingTokens, long atEpochMicros, long epoch, long chargedTokens) {}
+
+  /**
+   * Asks what buckets hold; changes nothing. Waits for some hundred milliseconds at most.
    *
    * @param buckets the limit of each bucket, by its key
-   * @return whole tokens by key: negative in a token bucket in debt, 0 in a quota in debt; without
-   *     those that the cache did not tell
+   * @return by key; without those that the cache did not tell
    */
-  Map<String, Long> remainingTokens(Map<String, BucketLimit> buckets);
+  Map<String, Held> ask(Map<String, BucketLimit> buckets);
 }

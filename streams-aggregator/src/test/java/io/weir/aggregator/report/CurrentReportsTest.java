@@ -26,7 +26,7 @@ final class CurrentReportsTest {
 
   @Test
   void tokenBucket_apartFromTheCache_showsBothLevels() {
-    cache = buckets -> Map.of(KEY, 90L);
+    cache = buckets -> Map.of(KEY, held(90, 40));
     Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
 
     assertEquals("burst", bucket.get("policy"));
@@ -97,7 +97,10 @@ final class CurrentReportsTest {
   void cacheThatWasFlushed_showsItsDrift_whateverItsLastWordWas() {
     cache =
         buckets ->
-            Map.of(KEY, ((TokenBucketLimit) buckets.getOrDefault(KEY, BURST)).capacityTokens());
+            Map.of(
+                KEY,
+                new LiveCache.Held(
+                    buckets.getOrDefault(KEY, BURST).capacityTokens(), NOW_MICROS, 0, 0));
     Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
 
     assertEquals(60L, bucket.get("stamped_remaining"));
@@ -106,8 +109,29 @@ final class CurrentReportsTest {
   }
 
   @Test
+  void callsOnTheirWay_areNoDrift() {
+    cache = buckets -> Map.of(KEY, held(57, 43));
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+
+    assertEquals(60L, bucket.get("exact_remaining"));
+    assertEquals(57L, bucket.get("cache_remaining"));
+    assertEquals(3L, bucket.get("on_the_way"));
+    assertEquals(0L, bucket.get("drift"));
+  }
+
+  @Test
+  void clockThatDiffersFromTheCaches_isNoDrift() {
+    long aheadMicros = 3_000_000;
+    cache = buckets -> Map.of(KEY, new LiveCache.Held(65, NOW_MICROS + aheadMicros, 1, 40));
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+
+    assertEquals(65L, bucket.get("exact_remaining"));
+    assertEquals(0L, bucket.get("drift"));
+  }
+
+  @Test
   void quotaInDebt_hasNoDriftThatCanBeTold() {
-    cache = buckets -> Map.of(KEY, 0L);
+    cache = buckets -> Map.of(KEY, held(0, 1_010));
     Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 1_010, 1_020, 0, 0));
 
     assertEquals(-20L, bucket.get("exact_remaining"));
@@ -131,6 +155,10 @@ final class CurrentReportsTest {
     assertEquals(
         false,
         CurrentReports.document("acme", many.subList(1, many.size()), cache, NOW).get("has_more"));
+  }
+
+  private static LiveCache.Held held(long remaining, long charged) {
+    return new LiveCache.Held(remaining, NOW_MICROS, 1, charged);
   }
 
   private static QuotaLimit quota(long secondsLeft) {

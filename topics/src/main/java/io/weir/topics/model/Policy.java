@@ -54,4 +54,9 @@ public record Policy(
     this(
         name, match, key, limit, mode, onCacheFailure, ColdCacheMode.ALLOW, limit.capacityTokens());
   }
+
+  /** Whether every call that it matches is refused, whatever the cache holds. */
+  public boolean denies() {
+    return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;
+  }
 }
