@@ -51,6 +51,9 @@ public final class Ingest implements AutoCloseable {
   /** Decisions in a row after which the path to the cache counts as warm. */
   private static final int WARM_UP_ANSWERS = 200;
 
+  /** Questions in a row without an answer after which the cache counts as away. */
+  private static final int WARM_UP_TRIES = 3;
+
   private static final long MICROS_PER_MILLI = 1_000;
 
   /** A caller that has a connection in use calls on it within this, and hears of the stop. */
@@ -125,6 +128,7 @@ public final class Ingest implements AutoCloseable {
       log.statistics().onSeal(latencies::sealed);
       metrics.bind(
           gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
+      metrics.bindClock(clock);
       metrics.bindBounds(recordConfig(config).maxHeldBytes(), config.redis().deadline());
       healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
       StartUp startUp = new StartUp(healing::missingAtStart, config.readyWait());
@@ -232,9 +236,9 @@ public final class Ingest implements AutoCloseable {
   /**
    * Asks the cache until it has decided often enough, before the port is opened and so before the
    * node is ready: the first decisions of a cold JVM take tens of milliseconds, which is not for
-   * callers to wait. Peeks write nothing. A cache that is away ends it; policy decides then.
+   * callers to wait. Peeks write nothing. The answers tell the decision clock, too, so that the
+   * first promise is made by it. A cache that is away ends it; policy decides then.
    */
-  /** The first answers tell the decision clock, too, so that the first promise is made by it. */
   private static void warmUp(RedisDecisionCache cache, DecisionClock clock) {
     Check check =
         new Check(
@@ -246,16 +250,18 @@ public final class Ingest implements AutoCloseable {
             1);
     long end = System.nanoTime() + WARM_UP_LIMIT.toNanos();
     int inTime = 0;
-    while (inTime < WARM_UP_ANSWERS && System.nanoTime() < end) {
+    int unanswered = 0;
+    while (inTime < WARM_UP_ANSWERS && unanswered < WARM_UP_TRIES && System.nanoTime() < end) {
       Decision answer = cache.peek(check);
-      if (answer instanceof Decision.Undecided none && none.cause() != Decision.Cause.REJECTED) {
-        return;
-      }
       if (answer instanceof Decision.Decided decided) {
         clock.observe(decided.decidedAtEpochMicros() / MICROS_PER_MILLI);
         inTime++;
+        unanswered = 0;
       } else {
         inTime = 0;
+        boolean wasAsked =
+            answer instanceof Decision.Undecided none && none.cause() != Decision.Cause.REJECTED;
+        unanswered += wasAsked ? 1 : 0;
       }
     }
   }

@@ -18,6 +18,7 @@ import io.weir.ingest.gate.GateStatistics;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.http.HttpStatistics;
+import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.RecordStatistics;
 import io.weir.ingest.settle.SettleStatistics;
 import io.weir.topics.model.DecidedBy;
@@ -123,6 +124,15 @@ final class IngestMetrics {
         "buckets of local decisions that began full again for want of room",
         local,
         LocalDecider::forgottenBuckets);
+  }
+
+  /** Shows how far this machine's clock is from the cache's. */
+  void bindClock(DecisionClock clock) {
+    gauge(
+        "weir.clock.offset.ms",
+        "how far Redis' clock is ahead of this machine's; calls are dated by Redis'",
+        clock,
+        DecisionClock::offsetMillis);
   }
 
   private void bindCache(RedisDecisionCache cache, CacheStatistics statistics) {

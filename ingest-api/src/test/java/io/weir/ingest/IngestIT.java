@@ -305,6 +305,7 @@ final class IngestIT {
 
     assertTrue(metrics.contains("weir_checks_total{decided_by=\"none\",verdict=\"allowed\"}"));
     assertTrue(metrics.contains("weir_log_appended_calls_total"));
+    assertTrue(metrics.contains("weir_clock_offset_ms "));
     assertTrue(metrics.contains("weir_cache_up 1.0") || metrics.contains("weir_cache_up 0.0"));
     assertEquals(200, get("/health/live").statusCode());
   }

@@ -34,7 +34,7 @@ public final class CorrectionStatistics {
   private volatile long lagRecords;
   private volatile boolean wereReadToTheEnd;
   private volatile Warmth warmth = Warmth.UNKNOWN;
-  private volatile boolean isWarmthAsked;
+  private volatile int looksUnanswered;
 
   /** Takes the age of each correction that changed a bucket. */
   public interface Ages {
@@ -198,14 +198,17 @@ public final class CorrectionStatistics {
     wereReadToTheEnd = true;
   }
 
-  /** Whether the cache was asked how it stands; it may not have answered. */
-  public boolean isWarmthAsked() {
-    return isWarmthAsked;
+  /** How often the cache was asked how it stands since it last answered. */
+  public int looksUnanswered() {
+    return looksUnanswered;
   }
 
+  /** The cache was asked. One thread says so. */
+  @SuppressWarnings("NonAtomicVolatileUpdate")
   void warmth(Warmth now) {
+    looksUnanswered =
+        now == Warmth.UNKNOWN ? Math.min(looksUnanswered + 1, Integer.MAX_VALUE - 1) : 0;
     warmth = now;
-    isWarmthAsked = true;
   }
 
   void restorationBegun() {

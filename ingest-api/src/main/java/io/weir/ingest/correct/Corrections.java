@@ -13,6 +13,9 @@ import java.util.function.Supplier;
  * Kafka nor Redis to start, and goes on whatever becomes of them. Safe for threads.
  */
 public final class Corrections implements AutoCloseable {
+  /** A cache that is away is known by more than one answer that is late. */
+  static final int LOOKS_AT_START = 3;
+
   private final CorrectionLoop loop;
   private final CacheWatch watch;
   private final Trouble trouble;
@@ -71,17 +74,15 @@ public final class Corrections implements AutoCloseable {
   }
 
   /**
-   * What a node that starts should still wait for, in words; empty when nothing. A cache that does
-   * not answer is not waited for.
+   * What a node that starts should still wait for, in words; empty when nothing. A cache that has
+   * not answered {@value #LOOKS_AT_START} times is not waited for.
    */
   public String missingAtStart() {
-    if (!statistics.isWarmthAsked()) {
-      return "the cache was not asked yet";
-    }
     return switch (statistics.warmth()) {
       case COLD -> "the cache is not restored";
       case WARM -> statistics.wereReadToTheEnd() ? "" : "corrections are not read to their end";
-      case UNKNOWN -> "";
+      case UNKNOWN ->
+          statistics.looksUnanswered() < LOOKS_AT_START ? "the cache has not answered yet" : "";
     };
   }
 

@@ -46,8 +46,19 @@ public final class DecisionClock {
   /** Now, or a little before, by the decision cache's clock. */
   public long nowEpochMillis() {
     long localMillis = local.nowEpochMillis();
-    long offsetMillis = isStepped(originMillis(localMillis)) ? 0 : offsets.bestMillis();
-    return Math.max(0, localMillis + offsetMillis);
+    return Math.max(0, localMillis + offsetMillis(localMillis));
+  }
+
+  /**
+   * How far the cache's clock is ahead of this machine's, at least; negative when it is behind, 0
+   * when it is not known.
+   */
+  public long offsetMillis() {
+    return offsetMillis(local.nowEpochMillis());
+  }
+
+  private long offsetMillis(long localMillis) {
+    return isStepped(originMillis(localMillis)) ? 0 : offsets.bestMillis();
   }
 
   /** Takes note of a time that the decision cache's clock has shown before now. */

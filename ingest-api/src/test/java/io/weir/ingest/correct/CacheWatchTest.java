@@ -43,6 +43,17 @@ final class CacheWatchTest {
   }
 
   @Test
+  void look_unknown_isCounted_untilTheCacheAnswers() {
+    assertEquals(0, statistics.looksUnanswered());
+    watch.look();
+    watch.look();
+    assertEquals(2, statistics.looksUnanswered());
+    life.set(Warmth.COLD);
+    watch.look();
+    assertEquals(0, statistics.looksUnanswered());
+  }
+
+  @Test
   void look_cold_announcesOnce_andCountsTheCompletion() {
     life.set(Warmth.COLD);
     assertTrue(watch.look() > 0);

@@ -30,6 +30,9 @@ final class DecisionClockTest {
     local.addAndGet(10);
 
     assertEquals(103_009, clock.nowEpochMillis());
+    assertEquals(2_999, clock.offsetMillis());
+    step(2_000);
+    assertEquals(0, clock.offsetMillis(), "not known of a clock that was set");
   }
 
   @Test
