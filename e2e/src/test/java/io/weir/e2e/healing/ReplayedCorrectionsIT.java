@@ -12,6 +12,7 @@ import io.weir.decision.redis.RedisBucketCorrector;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.Correction;
 import java.nio.file.Path;
@@ -37,6 +38,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Corrections that have been applied come again, in every way that Kafka and operators know. */
+@FullSuite(
+    reason =
+        "every correction many times; each simulated history, which always runs, reads its"
+            + " corrections again",
+    turn = 0)
 final class ReplayedCorrectionsIT {
   private static final String GROUP = "weir-corrections";
   private static final int CLIENTS = 60;

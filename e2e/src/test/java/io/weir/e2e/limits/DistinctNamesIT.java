@@ -32,13 +32,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A client that calls another endpoint with another id each time, in processes of 256 MiB of heap:
- * they live, every sum is exact, and another client is answered. 30,000 through the aggregator and
+ * they live, every sum is exact, and another client is answered. 10,000 through the aggregator and
  * 5,000 through ingest; in the full suite 200,000 and 20,000; with {@code -Dweir.e2e.long=true}
  * 10,000,000 and 500,000.
  */
 final class DistinctNamesIT {
   private static final boolean LONG = Boolean.getBoolean("weir.e2e.long");
-  private static final int FEW_CALLS = 30_000;
+  private static final int FEW_CALLS = 10_000;
   private static final int MANY_CALLS =
       Integer.getInteger("weir.e2e.names", LONG ? 10_000_000 : 200_000);
   private static final int FEW_CHECKS = 5_000;
@@ -54,7 +54,7 @@ final class DistinctNamesIT {
   }
 
   @Test
-  @FullSuite(reason = "200,000 names; 30,000 always run", turn = 2)
+  @FullSuite(reason = "200,000 names; 10,000 always run", turn = 2)
   void aggregator_manyEndpointsAndIds_livesAndCountsExactly() throws Exception {
     assertCountsExactly(MANY_CALLS);
   }
