@@ -249,6 +249,18 @@ public abstract class BucketCorrectorContract {
     assertTrue(!take(quota, 1).sufficient());
   }
 
+  /** Found by {@code ./weir sim}, seed 20435. */
+  @Test
+  void apply_olderLifeOfAQuota_isUsedInTheLifeThatAChargeBegan_too() throws Exception {
+    BucketReply begun = take(quota, 1);
+    long older = begun.epoch() - 1_000;
+
+    assertEquals(new Outcome(Kind.APPLIED, -40, false), apply(of(quota, older, 3, 0, 40)));
+    assertEquals(new Outcome(Kind.STALE, 0, false), apply(of(quota, older, 2, 0, 90)));
+    assertEquals(new Outcome(Kind.APPLIED, -1, false), apply(of(quota, begun.epoch(), 1, 1, 42)));
+    assertEquals(57, take(quota, 1).remainingTokens());
+  }
+
   @Test
   void apply_quotaGone_isRestored() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;

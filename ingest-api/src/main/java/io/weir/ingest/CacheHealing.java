@@ -10,6 +10,7 @@ import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.correct.Corrections;
 import io.weir.topics.model.PolicySet;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /** What heals a node's decision cache, with its connections to Redis. Safe for threads. */
@@ -29,6 +30,7 @@ final class CacheHealing implements AutoCloseable {
       IngestConfig config,
       RedisDecisionCache cache,
       Supplier<PolicySet> policies,
+      LongSupplier cacheClockMillis,
       CorrectionStatistics statistics) {
     BucketCorrector corrector = RedisBucketCorrector.start(config.redis());
     CacheLife life = RedisCacheLife.of(cache);
@@ -38,6 +40,7 @@ final class CacheHealing implements AutoCloseable {
             corrector,
             life,
             policies,
+            cacheClockMillis,
             statistics);
     return new CacheHealing(corrector, life, corrections);
   }

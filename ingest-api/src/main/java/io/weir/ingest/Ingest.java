@@ -130,7 +130,9 @@ public final class Ingest implements AutoCloseable {
           gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
       metrics.bindClock(clock);
       metrics.bindBounds(recordConfig(config).maxHeldBytes(), config.redis().deadline());
-      healing = CacheHealing.of(config, cache, () -> policies, metrics.corrections());
+      healing =
+          CacheHealing.of(
+              config, cache, () -> policies, clock::nowEpochMillis, metrics.corrections());
       StartUp startUp = new StartUp(healing::missingAtStart, config.readyWait());
       HttpSettings http =
           new HttpSettings(

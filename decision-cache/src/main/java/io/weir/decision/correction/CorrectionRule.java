@@ -6,6 +6,7 @@ import io.weir.decision.BucketState;
 import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.decision.correction.BucketCorrector.Kind;
 import io.weir.decision.correction.BucketCorrector.Outcome;
+import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.Correction;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
@@ -80,7 +81,7 @@ public final class CorrectionRule {
     BucketState before = arithmetic.refill(kept, nowEpochMicros);
     long epoch = epoch(correction);
     long version = bounded(correction.version());
-    if (isStale(before, epoch, version)) {
+    if (isStale(before, epoch, version, correction.limit())) {
       return Result.unchanged(Kind.STALE);
     }
     boolean gone = before.epoch() == 0;
@@ -116,12 +117,14 @@ public final class CorrectionRule {
 
   /**
    * Whether a correction tells nothing new: this one or a newer one was applied, or it speaks of a
-   * life before one that a charge began, which heals by its own corrections.
+   * life before one that a charge began, which heals by its own corrections. A quota takes it all
+   * the same: what was used before is used in every life, and its own correction waits for a record
+   * with its stamp, which does not come while the cache decides nothing (simulation, seed 20435).
    */
-  private static boolean isStale(BucketState kept, long epoch, long version) {
+  private static boolean isStale(BucketState kept, long epoch, long version, BucketLimit limit) {
     return epoch < kept.correctedEpoch()
         || (epoch == kept.correctedEpoch() && version <= kept.version())
-        || (epoch < kept.epoch() && kept.correctedEpoch() == 0);
+        || (epoch < kept.epoch() && kept.correctedEpoch() == 0 && !(limit instanceof QuotaLimit));
   }
 
   /**

@@ -17,7 +17,7 @@ local function correct(view, debt_cap, epoch, version, charged, truth, takes_onl
   refill(view)
   local quota, gone, younger = view.per_tick == 0, view.epoch == 0, view.epoch > epoch
   if epoch < view.corrected or epoch == view.corrected and version <= view.version
-    or younger and view.corrected == 0 then return STALE, 0, 0 end
+    or younger and view.corrected == 0 and not quota then return STALE, 0, 0 end
   if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
   local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
   local behind = since < 0 -- the cache has gone back behind what the correction knows of

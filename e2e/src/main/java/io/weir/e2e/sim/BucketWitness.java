@@ -30,7 +30,7 @@ final class BucketWitness implements CacheWitness {
 
   /**
    * Term: how near full a bucket was while a charge of it was missing is known from stamps alone,
-   * so that what is given back for it may be a part of a token too much.
+   * so that what is given back for it may be a part of a token too much, each time.
    */
   private static final double GAP_ESTIMATE_TOKENS = 1;
 
@@ -44,8 +44,11 @@ final class BucketWitness implements CacheWitness {
     BucketLimit limit;
     double level;
     double allowance;
-    boolean gapCredited;
     int lossesSinceAdmitted;
+
+    /** Whether a debt cap has cut off a debit since the last credit. */
+    boolean clamped;
+
     long passedMicros;
 
     Admissions(BucketRequest request, long passedMicros) {
@@ -162,16 +165,31 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: one capacity for each loss of the cache. A quota that holds gives none, unless nobody
-   * could see the loss.
+   * Term: one capacity for each loss of the cache, and what the bucket owed, by a limit that was
+   * lowered. A quota that holds gives none, unless nobody could see the loss.
    */
   @Override
   public void cacheLost(boolean toOlder, boolean seen) {
     wentBack |= toOlder;
     for (Admissions bucket : buckets.values()) {
       if (!bucket.held || !seen) {
-        bucket.allowance += bucket.limit.capacityTokens();
+        bucket.refill(world.redis().clock().passedMicros());
+        bucket.allowance =
+            Math.max(bucket.allowance, -bucket.level) + bucket.limit.capacityTokens();
         bucket.lossesSinceAdmitted++;
+      }
+    }
+  }
+
+  /**
+   * Term: what a correction reckons between a time before and a time after such a step may be the
+   * refill of the step too much.
+   */
+  @Override
+  public void clockSetBack(long byMicros) {
+    for (Admissions bucket : buckets.values()) {
+      if (bucket.limit instanceof TokenBucketLimit limit) {
+        bucket.allowance += byMicros * Admissions.tokensPerMicro(limit);
       }
     }
   }
@@ -217,9 +235,15 @@ final class BucketWitness implements CacheWitness {
     boolean mayMiss =
         correction.cause() == Correction.Cause.GAP
             || correction.cause() == Correction.Cause.RESTORE;
-    if (bucket != null && correction.cause() == Correction.Cause.GAP && !bucket.gapCredited) {
-      bucket.gapCredited = true;
-      bucket.allowance += GAP_ESTIMATE_TOKENS;
+    if (bucket != null
+        && correction.cause() == Correction.Cause.GAP
+        && result.outcome().changeTokens() > 0) {
+      // term: what a debt cap has cut off may have been the charge that is given back
+      bucket.allowance += bucket.clamped ? result.outcome().changeTokens() : GAP_ESTIMATE_TOKENS;
+      bucket.clamped = false;
+    }
+    if (bucket != null && result.outcome().clamped()) {
+      bucket.clamped = true;
     }
     if (bucket != null && mayMiss) {
       // term: calls of a node that was silent for too long count as never made, until they come

@@ -7,6 +7,7 @@ import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.ingest.record.DecisionClock;
 import io.weir.topics.model.CacheRestored;
 import java.time.Duration;
 import java.util.List;
@@ -41,6 +42,13 @@ final class CacheLink implements DecisionCache, CacheLife {
 
   private boolean isUp() {
     return !redis.isAway() && !node.isCutFromRedis();
+  }
+
+  /** Tells a clock the cache's time, if the cache answers. */
+  void observeTime(DecisionClock clock) {
+    if (isUp()) {
+      clock.observe(redis.clock().epochMillis());
+    }
   }
 
   @Override

@@ -23,4 +23,7 @@ interface CacheWitness {
    * @param seen whether the nodes can see it
    */
   void cacheLost(boolean toOlder, boolean seen);
+
+  /** The cache's clock was set back. */
+  void clockSetBack(long byMicros);
 }

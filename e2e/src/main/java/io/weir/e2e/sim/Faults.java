@@ -11,6 +11,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.LongConsumer;
 
 /** Brings about what the plan says may go wrong, one thing after another, and heals it all. */
 final class Faults {
@@ -121,9 +122,9 @@ final class Faults {
         world.redis().setAway(true);
         later("Redis is back", () -> world.redis().setAway(false));
       }
-      case NODE_CLOCK_SET -> set(node.clock());
-      case REDIS_CLOCK_SET -> set(world.redis().clock());
-      case BROKER_CLOCK_SET -> set(world.kafka().clock());
+      case NODE_CLOCK_SET -> set(node.clock()::step);
+      case REDIS_CLOCK_SET -> set(world.redis()::stepClock);
+      case BROKER_CLOCK_SET -> set(world.kafka().clock()::step);
       case BROKER_CLOCK_AHEAD -> {
         clockWasSet = true;
         long ahead = chance.millis(7_200_000, 40L * 86_400_000);
@@ -224,9 +225,9 @@ final class Faults {
     }
   }
 
-  private void set(SimClock clock) {
+  private void set(LongConsumer clock) {
     clockWasSet = true;
-    clock.step(chance.millis(-900, 900));
+    clock.accept(chance.millis(-900, 900));
   }
 
   boolean wasAnyClockSet() {

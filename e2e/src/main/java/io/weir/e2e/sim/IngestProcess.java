@@ -49,6 +49,10 @@ final class IngestProcess {
   private final RecordingEngine engine;
   private final CheckGate gate;
   private final Settler settler;
+
+  /** Asks Redis for its time, as the health probe of a real node does once a second. */
+  private final Runnable askTime;
+
   private final CacheWatch watch;
   private final CorrectionFeed feed;
   private final PolicySet policies;
@@ -71,6 +75,8 @@ final class IngestProcess {
             clock::epochMillis);
     DecisionClock decisionClock = new DecisionClock(localClock);
     CacheLink cache = new CacheLink(world, node, life);
+    this.askTime = () -> cache.observeTime(decisionClock);
+    askTime.run();
     try {
       this.engine =
           new RecordingEngine(
@@ -93,7 +99,9 @@ final class IngestProcess {
     this.settler = new Settler(new LogSearch(world, node.name()), log, settlement -> null);
     LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
     CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
-    this.watch = new CacheWatch(cache, world.announcer(node), statistics, correcting);
+    this.watch =
+        new CacheWatch(
+            cache, world.announcer(node), statistics, correcting, decisionClock::nowEpochMillis);
     this.feed = new CorrectionFeed(world, node, cache, statistics, correcting);
     this.awaitedUntilMicros =
         world.scheduler().nowMicros()
@@ -235,6 +243,7 @@ final class IngestProcess {
     }
     long pauseMicros = LOOK_MICROS;
     if (!node.isPaused()) {
+      askTime.run();
       long pauseMillis = watch.look();
       pauseMicros = pauseMillis > 0 ? pauseMillis * MICROS_PER_MILLI : LOOK_MICROS;
     }

@@ -75,6 +75,14 @@ final class SimulatedRedis {
     return clock;
   }
 
+  /** Sets the clock. */
+  void stepClock(long byMicros) {
+    clock.step(byMicros);
+    if (byMicros < 0) {
+      witness.clockSetBack(-byMicros);
+    }
+  }
+
   boolean isAway() {
     return away;
   }

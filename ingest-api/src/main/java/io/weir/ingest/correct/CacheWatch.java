@@ -9,6 +9,7 @@ import io.weir.topics.model.CacheLoss;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,6 +38,7 @@ public final class CacheWatch implements AutoCloseable {
   private final LossAnnouncer announcer;
   private final CorrectionStatistics statistics;
   private final LocalClock clock;
+  private final LongSupplier cacheClockMillis;
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
@@ -53,13 +55,22 @@ public final class CacheWatch implements AutoCloseable {
   /** The restoration this node must give up, but could not tell the cache; null without one. */
   private @Nullable String toAbandon;
 
-  /** A watch that has not looked yet. */
+  /**
+   * A watch that has not looked yet.
+   *
+   * @param cacheClockMillis the cache's clock as this node knows it, by which calls are dated
+   */
   public CacheWatch(
-      CacheLife life, LossAnnouncer announcer, CorrectionStatistics statistics, LocalClock clock) {
+      CacheLife life,
+      LossAnnouncer announcer,
+      CorrectionStatistics statistics,
+      LocalClock clock,
+      LongSupplier cacheClockMillis) {
     this.life = life;
     this.announcer = announcer;
     this.statistics = statistics;
     this.clock = clock;
+    this.cacheClockMillis = cacheClockMillis;
     this.thread = new Thread(this::run, "weir-cache-watch");
     this.thread.setDaemon(true);
   }
@@ -140,7 +151,7 @@ public final class CacheWatch implements AutoCloseable {
       return MIN_PAUSE_MILLIS;
     }
     try {
-      announcer.announce(new CacheLoss(generation, clock.nowEpochMillis()));
+      announcer.announce(new CacheLoss(generation, cacheClockMillis.getAsLong()));
       announced = generation;
       statistics.restorationBegun();
       backoff.reset();

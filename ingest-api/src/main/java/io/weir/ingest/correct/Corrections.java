@@ -5,6 +5,7 @@ import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.topics.model.PolicySet;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -43,6 +44,7 @@ public final class Corrections implements AutoCloseable {
    * @param corrector applies; stays the caller's to close, after this
    * @param life tells about the cache's state; stays the caller's to close, after this
    * @param policies gives the policies in force, the same object until they change; for debt caps
+   * @param cacheClockMillis the cache's clock as this node knows it
    * @param statistics is told what is done
    */
   public static Corrections of(
@@ -50,13 +52,15 @@ public final class Corrections implements AutoCloseable {
       BucketCorrector corrector,
       CacheLife life,
       Supplier<PolicySet> policies,
+      LongSupplier cacheClockMillis,
       CorrectionStatistics statistics) {
     LocalClock clock = LocalClock.ofSystem();
     Trouble trouble = new Trouble();
     CorrectionLoop loop =
         new CorrectionLoop(
             settings, corrector, life, new LimitsInForce(policies), statistics, trouble, clock);
-    CacheWatch watch = new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clock);
+    CacheWatch watch =
+        new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clock, cacheClockMillis);
     return new Corrections(loop, watch, trouble, statistics);
   }
 

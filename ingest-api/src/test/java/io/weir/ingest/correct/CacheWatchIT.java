@@ -71,7 +71,12 @@ final class CacheWatchIT {
   private void watch(String node, CorrectionStatistics statistics, CacheLife life) {
     CorrectionSettings settings = new CorrectionSettings(node, kafka.bootstrapServers(), 1);
     CacheWatch watch =
-        new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, LocalClock.ofSystem());
+        new CacheWatch(
+            life,
+            new KafkaLossAnnouncer(settings),
+            statistics,
+            LocalClock.ofSystem(),
+            System::currentTimeMillis);
     watch.start();
     watches.add(watch);
   }

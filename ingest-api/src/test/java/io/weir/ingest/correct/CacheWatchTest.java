@@ -12,12 +12,15 @@ import org.junit.jupiter.api.Test;
 
 /** What a watch does at each look. */
 final class CacheWatchTest {
+  private static final long CACHE_MILLIS = 1_700_000_000_000L;
+
   private final HandClock clock = new HandClock();
   private final FakeLife life = new FakeLife();
   private final List<CacheLoss> announced = new ArrayList<>();
   private boolean kafkaAnswers = true;
   private final CorrectionStatistics statistics = new CorrectionStatistics(new CollectedAges());
-  private final CacheWatch watch = new CacheWatch(life, this::announce, statistics, clock.clock());
+  private final CacheWatch watch =
+      new CacheWatch(life, this::announce, statistics, clock.clock(), () -> CACHE_MILLIS);
 
   private void announce(CacheLoss loss) throws LossAnnouncer.FailedException {
     if (!kafkaAnswers) {
@@ -59,7 +62,7 @@ final class CacheWatchTest {
     assertTrue(watch.look() > 0);
     assertTrue(watch.look() > 0);
 
-    assertEquals(List.of(new CacheLoss("g1", clock.clock().nowEpochMillis())), announced);
+    assertEquals(List.of(new CacheLoss("g1", CACHE_MILLIS)), announced);
     assertEquals(1, statistics.restorationsBegun());
     assertEquals(0, statistics.restorationsCompleted());
     life.set(Warmth.WARM);
@@ -96,7 +99,8 @@ final class CacheWatchTest {
               throw new LossAnnouncer.FailedException("away", new IllegalStateException());
             },
             statistics,
-            clock.clock());
+            clock.clock(),
+            () -> CACHE_MILLIS);
     life.set(Warmth.COLD);
     unlucky.look();
     assertEquals(List.of(), life.abandoned());

@@ -44,6 +44,9 @@ final class BucketBook {
    */
   static final long GAP_GRACE_MILLIS = 2_000;
 
+  /** By no more does the cache's clock differ from a broker's. */
+  private static final long CLOCKS_DIFFER_MILLIS = 10_000;
+
   /** No older is the newest word of a node, which stands in for a broker's clock that is wrong. */
   private static final long WORD_AGE_MILLIS = 60_000;
 
@@ -265,12 +268,18 @@ final class BucketBook {
     return track.nextLookMillis(watermark, KEPT_AFTER_FULL_MILLIS) + GAP_GRACE_MILLIS;
   }
 
-  /** Begins to tell all live buckets again; a restoration under way is replaced. */
+  /**
+   * Begins to tell all live buckets again; a restoration under way is replaced. Calls decided
+   * before the loss are dated before the node's word of it, which is by the cache's clock, too. A
+   * word that is further ahead than clocks differ is of a node that does not know that clock.
+   */
   void restore(CacheLoss loss) {
     long lostAt =
         state.isBrokerAhead()
             ? state.newestWordEpochMillis + WORD_AGE_MILLIS
-            : state.nowEpochMillis;
+            : Math.max(
+                state.nowEpochMillis,
+                Math.min(loss.foundAtEpochMillis(), state.nowEpochMillis + CLOCKS_DIFFER_MILLIS));
     restoration = new Restoration(loss.generation(), lostAt);
     restoration.save(progress);
   }

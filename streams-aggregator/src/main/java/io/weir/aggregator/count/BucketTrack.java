@@ -300,7 +300,7 @@ final class BucketTrack {
   private void beginLife(Stamp stamp, long costTokens, long at) {
     boolean wasUsed = limit instanceof TokenBucketLimit || totalTokens > costTokens;
     boolean wasFull = trueFullAtMicros <= stamp.epoch() || !wasUsed;
-    boolean right = wasFull && pendingCause == null && beganFull(stamp, at);
+    boolean right = wasFull && pendingCause == null && beganFull(stamp, costTokens, at);
     noteDistance(trueFullAtMicros - stamp.epoch());
     olderLives.add(line);
     line = new BucketLine(stamp.epoch(), stamp.charged(), at, costTokens, 0);
@@ -321,11 +321,12 @@ final class BucketTrack {
   }
 
   /**
-   * Whether a life may have begun full, by what it holds now. A cache that went back to an older
-   * limit of its own may begin one with less (simulation, seed 10425).
+   * Whether a life may have begun full, by its first charge. A cache that went back to an older
+   * limit of its own may begin one with less (simulation, seed 10425). Later charges do not tell:
+   * the limit may have been changed since.
    */
-  private boolean beganFull(Stamp stamp, long at) {
-    if (limit instanceof TokenBucketLimit bucket) {
+  private boolean beganFull(Stamp stamp, long costTokens, long at) {
+    if (limit instanceof TokenBucketLimit bucket && stamp.charged() == costTokens) {
       long rounding = CLOCK_STEP_MICROS + bucket.scale().tickMicros();
       return stamp.fullAtEpochMicros() <= at + micros(bucket, stamp.charged()) + rounding;
     }

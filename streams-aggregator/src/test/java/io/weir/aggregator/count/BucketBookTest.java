@@ -270,6 +270,16 @@ final class BucketBookTest {
     assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
   }
 
+  /** Found by {@code ./weir sim}, seed 21412: the limit was raised in the life. */
+  @Test
+  void freshEpochWithLess_afterOtherChargesOfItsLife_isBelieved() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 20_000, charge((T + 19_000) * 1_000, 0, 1, 3, T + 60_000));
+    promise(T + 20_500);
+
+    assertEquals(List.of(), memory.corrections);
+  }
+
   /** Found by {@code ./weir sim}, seed 7437. */
   @Test
   void gapOfALifeThatBeganNearlyFull_isCreditedInFull() {
@@ -387,6 +397,30 @@ final class BucketBookTest {
 
     assertEquals("g1", memory.restored.get(0).generation());
     assertEquals(1, memory.restored.get(0).buckets());
+  }
+
+  /** Found by {@code ./weir sim}, seeds 23620 and 64661. */
+  @Test
+  void cacheLoss_foundLaterThanTheBrokersClockSays_waitsForTheCallsUntilThen() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    memory.takeCacheLoss("g1", T + 1_800, T + 50);
+    promise(T + 1_800);
+    memory.tick();
+    assertEquals(List.of(), memory.restored);
+
+    promise(T + 1_801);
+    memory.tick();
+    assertEquals("g1", memory.restored.get(0).generation());
+  }
+
+  @Test
+  void cacheLoss_foundFarAhead_byANodeWithoutTheCachesClock_isNotWaitedForSoLong() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    memory.takeCacheLoss("g1", T + 3_600_000, T + 50);
+    promise(T + 20_000);
+    memory.tick();
+
+    assertEquals("g1", memory.restored.get(0).generation());
   }
 
   @Test

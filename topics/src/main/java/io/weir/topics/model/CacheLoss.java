@@ -6,8 +6,8 @@ package io.weir.topics.model;
  * partition of the calls topic, so that what was recorded before it is known to be before it.
  *
  * @param generation names the new life of the cache; its restoration is announced under this name
- * @param foundAtEpochMillis when the node found it, by its own clock: a word of the node's time, as
- *     the low watermark of a batch is
+ * @param foundAtEpochMillis when the node found it, by the cache's clock as the node knows it, as
+ *     calls and the low watermark of a batch are dated
  */
 public record CacheLoss(String generation, long foundAtEpochMillis) {
   public CacheLoss {
