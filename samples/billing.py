@@ -21,6 +21,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 TOPIC = "weir.usage.ledger.v1"
 NOT_READY = 3
+LARGEST = 2**63 - 1  # of SQLite's integers
 EXACT = decimal.Context(prec=200, traps=[decimal.Inexact, decimal.InvalidOperation])  # or an error
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS cluster (id TEXT NOT NULL);
@@ -62,7 +63,8 @@ def transaction(db):
         yield
         db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # after some errors, SQLite has rolled back by itself
+            db.execute("ROLLBACK")
         raise
 
 
@@ -153,6 +155,12 @@ def keep(db, messages):
 def known(row):
     if row["schema_version"] != 1 or row["record_type"] not in ("FINAL", "ADJUSTMENT", "CLOSE"):
         raise Refusal(1, f"a row that this job does not know: {row}")
+    if any(isinstance(value, int) and not -LARGEST <= value <= LARGEST for value in row.values()):
+        raise Refusal(
+            1,
+            "a row has a number that SQLite cannot hold, and Weir does not write; it is not kept, "
+            f"and nothing after it is read. Find out what wrote it: {row}",
+        )
     return row
 
 
@@ -204,14 +212,12 @@ def invoice_of(db, options, from_ms, to_ms):
 
 
 def refuse_unless_ready(db, options, from_ms, to_ms):
-    for row in db.execute(
-        "SELECT DISTINCT window_end_ms - window_start_ms AS ms FROM usage WHERE client = ?",
-        (options.client,),
-    ):
-        if from_ms % row["ms"] or to_ms % row["ms"]:
+    # windows are as long for one client as for the other, and this one may have no rows yet
+    for (ms,) in db.execute("SELECT DISTINCT window_end_ms - window_start_ms FROM usage"):
+        if from_ms % ms or to_ms % ms:
             raise Refusal(
                 2,
-                f"a window of the ledger (of {row['ms'] // 1000} s) must begin at --from and at --to; "
+                f"a window of the ledger (of {ms // 1000} s) must begin at --from and at --to; "
                 "for the midnights of a zone WEIR_WINDOW must divide its offset from UTC",
             )
     partitions = db.execute("SELECT * FROM partitions").fetchall()
@@ -230,12 +236,14 @@ def refuse_unless_ready(db, options, from_ms, to_ms):
 def new_invoice(db, options, prices, from_ms, to_ms):
     period = (options.client, from_ms, to_ms)
     # rows of this period: each is on no other invoice, since periods of a client do not overlap
-    usage = db.execute(
-        "SELECT meter, max(unit) AS unit, sum(quantity) AS quantity FROM usage"
-        " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ?"
-        " GROUP BY meter ORDER BY meter",
+    usage = {}
+    for row in db.execute(
+        "SELECT meter, unit, quantity FROM usage"
+        " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ? ORDER BY meter",
         period,
-    ).fetchall()
+    ):  # added up here, since SQLite's sum() ends at 2^63 - 1
+        meter = usage.setdefault(row["meter"], {**row, "quantity": 0})
+        meter["quantity"] += row["quantity"]
     # rows of earlier periods that came after their invoice had been issued
     adjustments = db.execute(
         "SELECT u.*, i.number, i.prices FROM usage u JOIN invoices i ON i.client = u.client"
@@ -246,7 +254,7 @@ def new_invoice(db, options, prices, from_ms, to_ms):
     ).fetchall()
     number = db.execute("SELECT coalesce(max(number), 0) + 1 FROM invoices").fetchone()[0]
     lines = [("line", "quantity", "unit", "price", "amount")]
-    lines += [line(row["meter"], row, prices, prices) for row in usage]
+    lines += [line(row["meter"], row, prices, prices) for row in usage.values()]
     lines += [line(adjustment(row, options.tz), row, read_prices(row), prices) for row in adjustments]
     if len(lines) == 1:
         lines = [("no usage",)]
@@ -278,6 +286,8 @@ def line(name, row, prices, otherwise):
     """A line of the invoice; an adjustment is priced as the invoice that it adjusts."""
     price = prices.get(row["meter"], otherwise.get(row["meter"]))
     if price is None and (prices or otherwise):
+        if row["quantity"] == 0:  # of calls that were denied, say: it costs nothing at any price
+            return name, "0", row["unit"], "-", "0"
         raise Refusal(2, f"no price for the meter {row['meter']}: give --price {row['meter']}=AMOUNT")
     if price is None:
         return name, str(row["quantity"]), row["unit"], "-", "-"
@@ -370,8 +380,8 @@ def price_of(text):
 def arguments():
     parser = argparse.ArgumentParser(
         description="Bills from Weir's ledger.",
-        epilog="Exit status: 0; 1 Kafka or the ledger failed; 2 a wrong option, or what was issued "
-        "stands against it; 3 the period is not closed yet.",
+        epilog="Exit status: 0; 1 Kafka, the ledger or --db failed; 2 a wrong option, or what was "
+        "issued stands against it; 3 the period is not closed yet.",
     )
     parser.add_argument("--db", default="billing.db", help="the SQLite file (billing.db)")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -423,6 +433,12 @@ def main():
         warn(f"Kafka: {error.str()}")
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             warn("the next row to be read is not in the ledger any more: see docs/billing.md")
+        return 1
+    except sqlite3.Error as failure:
+        warn(
+            f"--db {options.db}: {failure}; what was under way is rolled back. See to it that the "
+            "file can be written and its disk has room, then run this again: it goes on from there"
+        )
         return 1
     return 0
 

@@ -4,6 +4,7 @@ package io.weir.e2e;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,7 +30,8 @@ final class DocsTest {
   private static final Pattern ROUTE = Pattern.compile("^(/(?:v1|health|metrics)[a-z/]*)");
 
   private static final Pattern COMMAND =
-      Pattern.compile("(?m)(?:`|^)(?:\\./)?weir\\s+([a-z]+(?:\\s+(?:create|check|list|replay))?)");
+      Pattern.compile(
+          "(?m)(?:`|^)(?:\\./)?weir\\s+([a-z]+(?:\\s+(?:create|check|explain|list|replay|tail))?)");
 
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
 
@@ -109,6 +111,42 @@ final class DocsTest {
         assertTrue(
             sources.contains('"' + route.group(1)), () -> "operating.md names " + route.group(1));
       }
+    }
+  }
+
+  /** Was a hole: {@code blocked} stood in no table, and the word was said to be absent at times. */
+  @Test
+  void everyReason_standsInTheReferenceWithItsStatus_andAmongTheProblems() throws IOException {
+    String reference = Files.readString(Markdown.REFERENCE);
+    String problems = Files.readString(Markdown.ROOT.resolve("docs").resolve("problems.md"));
+    for (ProblemReason reason : ProblemReason.values()) {
+      String status =
+          reason == ProblemReason.MALFORMED_REQUEST ? "4xx" : Integer.toString(reason.status());
+      assertTrue(
+          reference
+              .lines()
+              .anyMatch(line -> line.contains('`' + reason.word() + '`') && line.contains(status)),
+          () -> "reference.md has no " + status + " " + reason.word());
+      assertTrue(
+          problems.contains("## " + reason.word() + "\n**" + status + ".**"),
+          () -> "problems.md has no " + status + " " + reason.word());
+    }
+  }
+
+  @Test
+  void everyMemberOfReadiness_standsInTheReference() throws IOException {
+    String reference = Files.readString(Markdown.REFERENCE);
+    Set<String> members =
+        Markdown.matches(
+            Pattern.compile("put(?:Object)?\\(\"([a-z_]+)\""),
+            Files.readString(
+                Markdown.ROOT.resolve(
+                    "ingest-api/src/main/java/io/weir/ingest/http/HealthBody.java")));
+
+    assertTrue(members.contains("ok"), members::toString);
+    for (String member : members) {
+      assertTrue(
+          reference.contains('"' + member + '"'), () -> "/health/ready has " + member + ", too");
     }
   }
 

@@ -17,6 +17,7 @@ import java.util.stream.Stream;
 final class Markdown {
   static final Path ROOT = Path.of("..");
   static final Path OPERATING = ROOT.resolve("docs").resolve("operating.md");
+  static final Path REFERENCE = ROOT.resolve("docs").resolve("reference.md");
 
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
   private static final Pattern CODE_BLOCK = Pattern.compile("(?s)```.*?```");

@@ -44,6 +44,7 @@ final class VariablesSection {
           "policies explain", Set.of("WEIR_POLICIES"),
           "quarantine list", Set.of("WEIR_KAFKA", "WEIR_LATENESS"),
           "quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS"),
+          "ledger tail", Set.of("WEIR_KAFKA"),
           "verify",
               Set.of("WEIR_KAFKA", "WEIR_WINDOW", "WEIR_LATENESS", "WEIR_QUARANTINE_RECORDS"));
 

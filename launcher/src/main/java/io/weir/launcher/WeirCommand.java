@@ -29,6 +29,7 @@ import picocli.CommandLine.Spec;
       PoliciesCommand.class,
       VerifyCommand.class,
       QuarantineCommand.class,
+      LedgerCommand.class,
       CommandLine.HelpCommand.class
     },
     footerHeading = "%n",

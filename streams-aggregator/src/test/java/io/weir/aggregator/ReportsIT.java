@@ -15,6 +15,8 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -134,6 +136,34 @@ final class ReportsIT {
     } while (!page.isEmpty());
 
     assertEquals(List.of("e0", "e1", "e2", "e3", "e4"), endpoints);
+  }
+
+  @Test
+  void page_moreRowsThanOnePage_sumsBeyondDoubles_areToldExactly() throws Exception {
+    String client = Calls.clientOf("browsed", 3, PARTITIONS);
+    List<CallEvent> calls = new ArrayList<>();
+    long now = System.currentTimeMillis();
+    for (int i = 0; i < 1_010; i++) {
+      // so much that the sum, and one row's figure without endpoints, is no double
+      long cost = i < 2 ? CallEvent.MAX_QUANTITY : 1;
+      calls.add(Calls.call("b" + i, false, client, "e" + (1_000 + i), cost, true, now));
+    }
+    String position = send(3, calls);
+    Reports.document(reports.one, Reports.TOTAL + client, "Usage-Position", position);
+    String day = LocalDate.ofInstant(Instant.ofEpochMilli(now), ZoneOffset.UTC).toString();
+    String page = "/?tz=UTC&window=P1D&client=" + client + "&from=" + day + "&to=" + day;
+
+    for (String grouping : List.of("", "&group_by=endpoint")) {
+      Chromium.awaitPage(
+          folder,
+          reports.one,
+          page + grouping,
+          shown ->
+              shown.contains("<b id=\"quantity\">18,014,398,509,482,990</b>")
+                  && shown.contains("<b id=\"allowed\">1,010</b>")
+                  && shown.contains("Only the first 1,000 rows") == !grouping.isEmpty()
+                  && (shown.contains("<td>18,014,398,509,482,990</td>") || !grouping.isEmpty()));
+    }
   }
 
   @Test

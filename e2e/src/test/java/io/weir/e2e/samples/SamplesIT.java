@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.WeirProcess;
 import io.weir.e2e.samples.Customers.Call;
 import io.weir.e2e.samples.Customers.Period;
+import io.weir.e2e.samples.Programs.Ended;
 import io.weir.servers.Ports;
 import io.weir.testing.Await;
 import java.io.IOException;
@@ -30,7 +31,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -59,6 +59,7 @@ final class SamplesIT {
   private WeirProcess weir;
   private String url;
   private String kafka;
+  private Programs programs;
 
   @BeforeAll
   void start(@TempDir Path temporary) throws Exception {
@@ -86,6 +87,7 @@ final class SamplesIT {
     weir = WeirProcess.start(folder, environment, "up");
     weir.awaitLine("weir is ready");
     kafka = weir.awaitLine("Kafka      ");
+    programs = new Programs(folder, kafka);
     url = "http://127.0.0.1:" + httpPort;
   }
 
@@ -98,7 +100,7 @@ final class SamplesIT {
 
   @Test
   void billingPy_killedAndStartedAgain_invoicesWhatCallersWereAnswered() throws Exception {
-    String python = python();
+    String python = programs.python();
     List<String> job =
         List.of(
             python,
@@ -191,7 +193,7 @@ final class SamplesIT {
   @Test
   void ledgerSh_showsEachRowWithItsWindow() throws Exception {
     assumeTrue(
-        succeeds("kcat", "-V") && succeeds("jq", "--version"),
+        programs.succeeds("kcat", "-V") && programs.succeeds("jq", "--version"),
         "kcat and jq are not installed: apt-get install kcat jq");
     Period period = new Customers(url, WINDOW).period("hooli");
 
@@ -227,21 +229,6 @@ final class SamplesIT {
   }
 
   // ---- billing.py
-
-  /** A Python that has what the sample needs; without one the test is skipped. */
-  private String python() throws Exception {
-    String needed = "import confluent_kafka, sqlite3, zoneinfo; zoneinfo.ZoneInfo('" + ZONE + "')";
-    Optional<String> found = Optional.empty();
-    for (String candidate : List.of("python3", "/usr/bin/python3")) {
-      if (found.isEmpty() && succeeds(candidate, "-c", needed)) {
-        found = Optional.of(candidate);
-      }
-    }
-    assumeTrue(
-        found.isPresent(),
-        "no Python 3.9 with confluent_kafka: apt-get install python3-confluent-kafka tzdata");
-    return found.orElseThrow();
-  }
 
   private void killWhenItHasKeptSome(List<String> command) throws Exception {
     try (WeirProcess follow = program(command)) {
@@ -350,7 +337,7 @@ final class SamplesIT {
           try (WeirProcess follow = javaJob(environment, "follow", "--until-end")) {
             assertEquals(0, follow.awaitExit(), follow::errors);
           }
-          last[0] = ended(javaJob(environment, bill));
+          last[0] = Programs.ended(javaJob(environment, bill));
           return last[0].status() != NOT_READY;
         });
     assertEquals(0, last[0].status(), last[0]::errors);
@@ -359,30 +346,12 @@ final class SamplesIT {
 
   // ---- programs
 
-  /** What a program has left. */
-  private record Ended(int status, String output, String errors) {}
-
   private WeirProcess program(List<String> command) throws IOException {
     return WeirProcess.startProgram(folder, Map.of("WEIR_KAFKA", kafka), command);
   }
 
   private Ended run(List<String> command) throws Exception {
-    return ended(program(command));
-  }
-
-  private static Ended ended(WeirProcess started) throws Exception {
-    try (WeirProcess process = started) {
-      int status = process.awaitExit();
-      return new Ended(status, String.join("\n", process.output()), process.errors());
-    }
-  }
-
-  private boolean succeeds(String... command) throws Exception {
-    try {
-      return run(List.of(command)).status() == 0;
-    } catch (IOException notInstalled) {
-      return false;
-    }
+    return programs.run(command);
   }
 
   private static List<String> with(List<String> command, String... arguments) {

@@ -156,6 +156,19 @@ public final class TopicReader implements AutoCloseable {
     }
   }
 
+  /** Passes over what lies below the ends, so that what comes behind them is visited next. */
+  public void skipTo(Map<Integer, Long> ends) {
+    for (TopicPartition partition : partitions) {
+      consumer.seek(partition, end(ends, partition));
+    }
+  }
+
+  /** Whether everything below the ends was visited. */
+  public boolean hasReached(Map<Integer, Long> ends) {
+    return partitions.stream()
+        .allMatch(partition -> consumer.position(partition) >= end(ends, partition));
+  }
+
   /** Visits what comes next, waiting a moment for it. */
   public void follow(Visitor visitor) {
     consumer.resume(partitions);

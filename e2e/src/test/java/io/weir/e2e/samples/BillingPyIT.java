@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.samples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.e2e.samples.Programs.Ended;
+import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageWindow;
+import io.weir.topics.wire.LedgerRowCodec;
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code billing.py} does with ledgers that a short load does not make. */
+final class BillingPyIT {
+  private static final Instant HOUR = Instant.parse("2026-11-01T00:00:00Z");
+  private static final int WINDOW_MILLIS = 3_600_000;
+  private static final int ROWS = 1_100;
+
+  /** Half an hour off, and so beside every window of an hour. */
+  private static final String BESIDE = "Asia/Kolkata";
+
+  /** Room for an empty SQLite file and its index of shared memory, but not for the rows. */
+  private static final int MAX_FILE_KIBIBYTES = 64;
+
+  private final TestKafka kafka = TestKafka.borrow();
+  @TempDir private Path folder;
+  private Programs programs;
+  private List<String> job;
+
+  @BeforeEach
+  void createTopics() throws Exception {
+    programs = new Programs(folder, kafka.bootstrapServers());
+    String sample = Path.of("..", "samples", "billing.py").toAbsolutePath().normalize().toString();
+    job = List.of(programs.python(), sample, "--db", database().toString());
+    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      topics.createMissing(1, Optional.empty());
+    }
+  }
+
+  @AfterEach
+  void giveBack() {
+    kafka.close();
+  }
+
+  @Test
+  void invoice_meterOfDeniedCallsOnly_needsNoPrice() throws Exception {
+    write(row("acme", "calls", "-", 19, 0), row("acme", "seats", "-", 0, 3), close());
+    follow();
+
+    Ended invoice = invoice("acme", "UTC", "--price", "calls=0.002");
+
+    assertEquals(0, invoice.status(), invoice::errors);
+    assertEquals(
+        List.of("calls 19 call 0.002 0.038", "seats 0 seats - 0", "total 0.038"),
+        invoice.output().lines().skip(2).map(line -> line.replaceAll(" +", " ")).toList());
+  }
+
+  @Test
+  void invoice_clientWithoutRows_isHeldToTheWindowsOfTheOthers() throws Exception {
+    write(row("acme", "calls", "-", 19, 0), close());
+    follow();
+
+    for (String client : List.of("acme", "globex")) {
+      Ended beside = invoice(client, BESIDE);
+      assertEquals(2, beside.status(), beside::output);
+      assertTrue(beside.errors().contains("a window of the ledger (of 3600 s)"), beside::errors);
+    }
+    Ended aligned = invoice("globex", "UTC");
+    assertEquals(0, aligned.status(), aligned::errors);
+    assertTrue(aligned.output().contains("no usage"), aligned::output);
+  }
+
+  @Test
+  void invoice_sumBeyondSqlitesRange_isExact() throws Exception {
+    write(manyRows());
+    follow();
+
+    Ended invoice = invoice("acme", "UTC", "--price", "bytes=1");
+
+    assertEquals(0, invoice.status(), invoice::errors);
+    BigInteger sum = BigInteger.valueOf(CallEvent.MAX_QUANTITY).multiply(BigInteger.valueOf(ROWS));
+    assertTrue(invoice.output().contains("  " + sum + "  bytes"), invoice::output);
+  }
+
+  @Test
+  void follow_numberBeyondSqlitesRange_keepsNothingOfTheBatchAndSaysSo() throws Exception {
+    LedgerRow good = row("acme", "calls", "-", 19, 0);
+    byte[] bad =
+        text(row("acme", "calls", "GET /b", 77, 0))
+            .replace("\"quantity\":77", "\"quantity\":1" + "0".repeat(30))
+            .getBytes(StandardCharsets.UTF_8);
+    send(List.of(LedgerRowCodec.encode(good), bad));
+
+    Ended follow = run("follow", "--until-end");
+
+    assertEquals(1, follow.status(), follow::errors);
+    assertTrue(follow.errors().contains("a number that SQLite cannot hold"), follow::errors);
+    assertFalse(follow.errors().contains("Traceback"), follow::errors);
+    assertEquals(0, count("SELECT count(*) FROM usage"));
+    assertEquals(0, count("SELECT max(next_offset) FROM partitions"));
+  }
+
+  @Test
+  void follow_fileCannotGrow_rollsBack_saysWhatToDo_andGoesOnWhenItCan() throws Exception {
+    write(manyRows());
+    assertEquals(3, invoice("acme", "UTC").status(), "an empty file");
+    List<String> limited =
+        new ArrayList<>(
+            List.of("bash", "-c", "ulimit -f " + MAX_FILE_KIBIBYTES + "; exec \"$@\"", "-"));
+    limited.addAll(job);
+    limited.addAll(List.of("follow", "--until-end"));
+
+    Ended follow = programs.run(limited);
+
+    assertEquals(1, follow.status(), follow::errors);
+    assertTrue(follow.errors().contains("--db " + database()), follow::errors);
+    assertTrue(follow.errors().contains("its disk has room, then run this again"), follow::errors);
+    assertFalse(follow.errors().contains("Traceback"), follow::errors);
+    follow();
+    assertEquals(ROWS, count("SELECT count(*) FROM usage"));
+  }
+
+  // ---- the ledger
+
+  private static LedgerRow[] manyRows() {
+    List<LedgerRow> rows = new ArrayList<>();
+    for (int i = 0; i < ROWS; i++) {
+      rows.add(row("acme", "bytes", "GET /" + i, CallEvent.MAX_QUANTITY, 0));
+    }
+    rows.add(close());
+    return rows.toArray(LedgerRow[]::new);
+  }
+
+  /** A closed window of an hour; with a quantity a single call of that cost. */
+  private static LedgerRow row(
+      String client, String meter, String endpoint, long quantity, long denied) {
+    int allowed = quantity > 0 ? 1 : 0;
+    return new UsageRow(
+        new UsageKey(client, meter, endpoint),
+        new UsageWindow(HOUR.toEpochMilli(), HOUR.toEpochMilli() + WINDOW_MILLIS),
+        UsageRow.Type.FINAL,
+        1,
+        null,
+        null,
+        new UsageCount(quantity, allowed, denied, 0, 0, 0, allowed + denied, 0, 0, 0, 1),
+        quantity,
+        0,
+        HOUR.toEpochMilli() + WINDOW_MILLIS,
+        true,
+        0);
+  }
+
+  /** Closes a day and more. */
+  private static LedgerRow close() {
+    return new CloseRow(0, HOUR.toEpochMilli() + 48L * WINDOW_MILLIS, 0, 0, true, 0);
+  }
+
+  private static String text(LedgerRow row) {
+    return new String(LedgerRowCodec.encode(row), StandardCharsets.UTF_8);
+  }
+
+  private void write(LedgerRow... rows) throws Exception {
+    send(Arrays.stream(rows).map(LedgerRowCodec::encode).toList());
+  }
+
+  private void send(List<byte[]> rows) throws Exception {
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", kafka.bootstrapServers()),
+            new ByteArraySerializer(),
+            new ByteArraySerializer())) {
+      List<Future<RecordMetadata>> sent = new ArrayList<>();
+      for (byte[] row : rows) {
+        sent.add(producer.send(new ProducerRecord<>(Topics.LEDGER.name(), row)));
+      }
+      for (Future<RecordMetadata> one : sent) {
+        one.get();
+      }
+    }
+  }
+
+  // ---- the job
+
+  private Path database() {
+    return folder.resolve("billing.db");
+  }
+
+  private void follow() throws Exception {
+    Ended follow = run("follow", "--until-end");
+    assertEquals(0, follow.status(), follow::errors);
+  }
+
+  private Ended invoice(String client, String zone, String... more) throws Exception {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of("invoice", "--client", client, "--from", "2026-11-01", "--to", "2026-11-02"));
+    arguments.addAll(List.of("--tz", zone));
+    arguments.addAll(List.of(more));
+    return run(arguments.toArray(String[]::new));
+  }
+
+  private Ended run(String... arguments) throws Exception {
+    List<String> command = new ArrayList<>(job);
+    command.addAll(List.of(arguments));
+    return programs.run(command);
+  }
+
+  private long count(String query) throws SQLException {
+    try (Connection db = DriverManager.getConnection("jdbc:sqlite:" + database());
+        Statement statement = db.createStatement();
+        ResultSet result = statement.executeQuery(query)) {
+      result.next();
+      return result.getLong(1);
+    }
+  }
+}

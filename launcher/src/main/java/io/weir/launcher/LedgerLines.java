@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.launcher.verify.TopicReader;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Instant;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/** Prints rows of the ledger, each as a line of JSON. Not safe for threads. */
+final class LedgerLines implements TopicReader.Visitor {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final PrintWriter out;
+  private final @Nullable String client;
+  private long left;
+
+  /**
+   * Prints to a writer.
+   *
+   * @param client whose rows are printed; null for everyone's
+   * @param max most rows that are printed
+   */
+  LedgerLines(PrintWriter out, @Nullable String client, long max) {
+    this.out = out;
+    this.client = client;
+    this.left = max;
+  }
+
+  @Override
+  public void visit(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] value = record.value();
+    if (value == null || left == 0) {
+      return;
+    }
+    try {
+      if (LedgerRowCodec.decode(value) instanceof UsageRow row
+          && (client == null || client.equals(row.key().client()))) {
+        ObjectNode line = JSON.createObjectNode();
+        line.put("key", row.key().client());
+        line.putObject("window")
+            .put("from", Instant.ofEpochMilli(row.window().startEpochMillis()).toString())
+            .put("to", Instant.ofEpochMilli(row.window().endEpochMillis()).toString());
+        line.set("value", JSON.readTree(value));
+        out.println(JSON.writeValueAsString(line));
+        left--;
+      }
+    } catch (MalformedRecordException | IOException notARow) {
+      throw new CommandFailedException(
+          "what stands at offset "
+              + record.offset()
+              + " of partition "
+              + record.partition()
+              + " of "
+              + Topics.LEDGER.name()
+              + " is no row of the ledger: "
+              + notARow.getMessage(),
+          notARow);
+    }
+  }
+
+  /** Whether no further line is wanted: there were enough, or the reader of them is gone. */
+  boolean isOver() {
+    // the stream under the writer keeps its errors to itself
+    return left == 0 || out.checkError() || System.out.checkError();
+  }
+}
