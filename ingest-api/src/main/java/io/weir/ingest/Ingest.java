@@ -124,7 +124,6 @@ public final class Ingest implements AutoCloseable {
       verdicts = verdicts(config, log);
       Settler settler = new Settler(finder, log, verdicts);
       HttpStatistics turnedAway = new HttpStatistics();
-      turnedAway.onAnswer(latencies::answered);
       log.statistics().onSeal(latencies::sealed);
       metrics.bind(
           gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
@@ -155,6 +154,10 @@ public final class Ingest implements AutoCloseable {
               metrics::scrape,
               http,
               turnedAway);
+      if (!config.readyWait().isZero()) {
+        RouteWarmUp.run(config.httpHost(), api.port());
+      }
+      turnedAway.onAnswer(latencies::answered);
       // a start that is refused must not take the group membership of the node that runs
       healing.start();
       LOG.info("ingest started node={} http_port={}", config.node(), api.port());

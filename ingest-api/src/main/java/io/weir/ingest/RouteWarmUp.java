@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks the check API of a node that starts until its code is loaded: the first call of a cold JVM
+ * takes a tenth of a second, which is not for a caller to wait. Peeks take nothing and are not
+ * recorded. A node that does not answer is none the worse for it.
+ */
+final class RouteWarmUp {
+  private static final Logger LOG = LoggerFactory.getLogger(RouteWarmUp.class);
+
+  /** The first two or three take the time; the rest let the compiler see which code is used. */
+  private static final int PEEKS = 50;
+
+  private static final Duration LIMIT = Duration.ofSeconds(1);
+
+  private static final byte[] BODY =
+      "{\"client\":\"weir-warm-up\",\"endpoint\":\"-\"}".getBytes(StandardCharsets.UTF_8);
+
+  private RouteWarmUp() {}
+
+  /** Peeks until the code is warm, for a second at most. */
+  static void run(String boundHost, int port) {
+    long end = System.nanoTime() + LIMIT.toNanos();
+    try {
+      InetAddress bound = InetAddress.getByName(boundHost);
+      InetAddress address = bound.isAnyLocalAddress() ? InetAddress.getLoopbackAddress() : bound;
+      URI uri =
+          new URI("http", null, address.getHostAddress(), port, "/v1/check", "peek=true", null);
+      for (int peek = 0; peek < PEEKS && System.nanoTime() < end; peek++) {
+        peek(uri);
+      }
+    } catch (IOException | URISyntaxException failed) {
+      LOG.debug("route_warm_up_ended", failed);
+    }
+  }
+
+  private static void peek(URI uri) throws IOException {
+    HttpURLConnection connection = (HttpURLConnection) uri.toURL().openConnection();
+    connection.setConnectTimeout((int) LIMIT.toMillis());
+    connection.setReadTimeout((int) LIMIT.toMillis());
+    connection.setRequestMethod("POST");
+    connection.setRequestProperty("Content-Type", "application/json");
+    connection.setDoOutput(true);
+    try (OutputStream out = connection.getOutputStream()) {
+      out.write(BODY);
+    }
+    boolean isAnswer = connection.getResponseCode() == HttpURLConnection.HTTP_OK;
+    // read to its end, so that the connection is used again
+    try (InputStream in = isAnswer ? connection.getInputStream() : connection.getErrorStream()) {
+      if (in != null) {
+        in.transferTo(OutputStream.nullOutputStream());
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.Test;
+
+final class RouteWarmUpTest {
+  @Test
+  void run_asksForPeeksAlone_whateverAddressIsBound() throws Exception {
+    Queue<String> asked = new ConcurrentLinkedQueue<>();
+    HttpServer server = HttpServer.create(new InetSocketAddress(0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          asked.add(exchange.getRequestMethod() + " " + exchange.getRequestURI());
+          exchange.sendResponseHeaders(503, -1);
+          exchange.close();
+        });
+    server.start();
+    try {
+      RouteWarmUp.run("0.0.0.0", server.getAddress().getPort());
+    } finally {
+      server.stop(0);
+    }
+
+    assertTrue(!asked.isEmpty());
+    assertEquals(Set.of("POST /v1/check?peek=true"), Set.copyOf(asked));
+  }
+
+  @Test
+  void run_nobodyAnswers_ends() throws Exception {
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    RouteWarmUp.run("127.0.0.1", port);
+  }
+}
