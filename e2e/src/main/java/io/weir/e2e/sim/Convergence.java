@@ -121,9 +121,12 @@ final class Convergence {
    */
   private double unseenTokens(String bucket, History history) {
     BucketState kept = world.redis().kept(bucket);
-    boolean isUnseen =
-        kept != null && history.events.stream().noneMatch(event -> event.epoch() == kept.epoch());
-    return isUnseen ? kept.chargedTokens() : 0;
+    if (kept == null) {
+      return 0;
+    }
+    long life = kept.epoch();
+    boolean isSeen = history.events.stream().anyMatch(event -> event.epoch() == life);
+    return isSeen ? 0 : kept.chargedTokens();
   }
 
   private void checkBucket(String bucket, History history, long healedMicros) {
