@@ -31,6 +31,7 @@ import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 
 /**
@@ -251,6 +252,17 @@ final class Cluster implements Deployment, AutoCloseable {
           .map(record -> Instant.ofEpochMilli(record.timestamp()))
           .max(Comparator.naturalOrder())
           .orElse(Instant.MIN);
+    }
+  }
+
+  /**
+   * Gives each broker the partitions again that it is to lead, as far as it has caught up. Kafka
+   * does so by itself every five minutes; until then a broker that was restarted may lead none.
+   */
+  void electPreferredLeaders() throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka()))) {
+      Map<TopicPartition, Optional<Throwable>> unused =
+          admin.electLeaders(ElectionType.PREFERRED, null).partitions().get();
     }
   }
 
