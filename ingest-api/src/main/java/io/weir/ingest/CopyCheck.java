@@ -40,7 +40,7 @@ final class CopyCheck {
   private static List<String> lacking(String kafka) {
     try (TopicAdmin admin = TopicAdmin.connect(kafka, PATIENCE)) {
       return admin.lackingCopies(Topics.CALLS.name()::equals);
-    } catch (TopicAdminException unanswered) {
+    } catch (TopicAdminException | IllegalArgumentException unanswered) {
       LOG.warn("copies_unknown reason=\"{}\"", unanswered.getMessage());
       return List.of();
     }

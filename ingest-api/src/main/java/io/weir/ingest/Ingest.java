@@ -25,6 +25,8 @@ import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;
 import java.net.BindException;
+import java.net.SocketException;
+import java.nio.channels.UnresolvedAddressException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -289,6 +291,22 @@ public final class Ingest implements AutoCloseable {
 
   private static RuntimeException explained(IngestConfig config, RuntimeException failed) {
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+      if (cause instanceof UnresolvedAddressException) {
+        return new IngestStartException(
+            "nobody knows the address of " + config.httpHost() + " (WEIR_HTTP_HOST)", failed);
+      }
+      String said = String.valueOf(cause.getMessage());
+      if (cause instanceof SocketException && said.contains("Permission denied")) {
+        return new IngestStartException(
+            "this user may not take port "
+                + config.httpPort()
+                + " for the check API; set WEIR_HTTP_PORT to one above 1023",
+            failed);
+      }
+      if (cause instanceof BindException && said.contains("assign requested address")) {
+        return new IngestStartException(
+            "this machine has no address " + config.httpHost() + " (WEIR_HTTP_HOST)", failed);
+      }
       if (cause instanceof BindException) {
         return new IngestStartException(
             "port "

@@ -9,6 +9,8 @@ import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
 import java.util.Map;
+import org.apache.kafka.common.KafkaException;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -60,15 +62,37 @@ public final class WeirCommand implements Runnable {
     VariablesSection.addTo(commandLine);
     commandLine.setExecutionExceptionHandler(
         (failure, command, parsed) -> {
-          if (!isExplained(failure)) {
+          KafkaException ofKafka = ofKafka(failure);
+          if (!isExplained(failure) && ofKafka == null) {
             throw failure;
           }
+          String why =
+              ofKafka == null || isExplained(failure)
+                  ? failure.getMessage()
+                  : "Kafka (WEIR_KAFKA) at "
+                      + environment.getOrDefault("WEIR_KAFKA", "")
+                      + ": "
+                      + ofKafka.getMessage();
           PrintWriter err = command.getErr();
-          err.println("weir: " + failure.getMessage());
+          err.println("weir: " + why);
           err.flush();
           return 1;
         });
     return commandLine;
+  }
+
+  /**
+   * What Kafka's client said first: it wraps an address that is wrong into a client that could not
+   * be made. Null when the failure is not of Kafka.
+   */
+  private static @Nullable KafkaException ofKafka(Throwable failure) {
+    KafkaException deepest = null;
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof KafkaException of) {
+        deepest = of;
+      }
+    }
+    return deepest;
   }
 
   /** Whether a failure's message says to a person what is wrong and what to change. */

@@ -116,7 +116,13 @@ final class JsonBody {
   }
 
   private static String shown(String name) {
-    return name.length() <= SHOWN_CHARS ? name : name.substring(0, SHOWN_CHARS) + "...";
+    if (name.length() <= SHOWN_CHARS) {
+      return name;
+    }
+    // a character of two is shown whole or not at all
+    int end =
+        Character.isHighSurrogate(name.charAt(SHOWN_CHARS - 1)) ? SHOWN_CHARS - 1 : SHOWN_CHARS;
+    return name.substring(0, end) + "...";
   }
 
   /**

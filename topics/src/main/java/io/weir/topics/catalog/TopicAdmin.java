@@ -20,6 +20,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
@@ -63,13 +64,18 @@ public final class TopicAdmin implements AutoCloseable {
    * The same with another limit of what one question may take.
    *
    * @param timeout 1 ms to an hour
+   * @throws IllegalArgumentException when none of the servers is an address
    */
   public static TopicAdmin connect(String bootstrapServers, Duration timeout) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) timeout.toMillis());
     settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) timeout.toMillis() / 2);
-    return new TopicAdmin(Admin.create(settings), bootstrapServers, timeout);
+    try {
+      return new TopicAdmin(Admin.create(settings), bootstrapServers, timeout);
+    } catch (KafkaException noAddress) {
+      throw new IllegalArgumentException(bootstrapServers + " is no address", noAddress);
+    }
   }
 
   /**

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * safe for threads.
  */
 final class LimitMembers {
+  private boolean hasCapacity;
   private long capacity;
   private long refillTokens;
   private long refillPeriodMicros;
@@ -33,7 +34,10 @@ final class LimitMembers {
   /** Takes the member the parser stands on, if it is one of a limit. */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     switch (member) {
-      case "capacity" -> capacity = Json.integer(json, member);
+      case "capacity" -> {
+        capacity = Json.integer(json, member);
+        hasCapacity = true;
+      }
       case "refill_tokens" -> refillTokens = Json.integer(json, member);
       case "refill_period_us" -> refillPeriodMicros = Json.integer(json, member);
       case "ends_at_us" -> endsAtEpochMicros = Json.integer(json, member);
@@ -50,7 +54,8 @@ final class LimitMembers {
    * @throws IllegalArgumentException when its numbers are out of range
    */
   @Nullable BucketLimit limit() {
-    if (capacity == 0) {
+    // 0 is the bucket that denies every call
+    if (!hasCapacity) {
       return null;
     }
     return endsAtEpochMicros > 0
