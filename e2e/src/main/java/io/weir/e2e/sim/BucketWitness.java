@@ -28,12 +28,6 @@ final class BucketWitness implements CacheWitness {
   /** Refill of the milliseconds by which records round the times of calls. */
   private static final double ROUNDING_TOKENS = 0.5;
 
-  /**
-   * Term: how near full a bucket was while a charge of it was missing is known from stamps alone,
-   * so that what is given back for it may be a part of a token too much, each time.
-   */
-  private static final double GAP_ESTIMATE_TOKENS = 1;
-
   private final World world;
   private final TreeMap<String, Admissions> buckets = new TreeMap<>();
   private final TreeMap<String, Long> charged = new TreeMap<>();
@@ -218,7 +212,8 @@ final class BucketWitness implements CacheWitness {
             correction.epoch(),
             correction.version(),
             result.outcome().kind().name(),
-            result.outcome().changeTokens());
+            result.outcome().changeTokens(),
+            levels(correction, before, after));
     if (after == null) {
       return;
     }
@@ -236,10 +231,11 @@ final class BucketWitness implements CacheWitness {
         correction.cause() == Correction.Cause.GAP
             || correction.cause() == Correction.Cause.RESTORE;
     if (bucket != null
+        && bucket.clamped
         && correction.cause() == Correction.Cause.GAP
         && result.outcome().changeTokens() > 0) {
       // term: what a debt cap has cut off may have been the charge that is given back
-      bucket.allowance += bucket.clamped ? result.outcome().changeTokens() : GAP_ESTIMATE_TOKENS;
+      bucket.allowance += result.outcome().changeTokens();
       bucket.clamped = false;
     }
     if (bucket != null && result.outcome().clamped()) {
@@ -249,6 +245,19 @@ final class BucketWitness implements CacheWitness {
       // term: calls of a node that was silent for too long count as never made, until they come
       bucket.allowance += world.tokensOfSilentNodes(correction.bucket());
     }
+  }
+
+  /** A bucket's level in tokens before a correction and after it, for the trace. */
+  private String levels(
+      Correction correction, @Nullable BucketState before, @Nullable BucketState after) {
+    BucketArithmetic arithmetic = BucketArithmetic.of(correction.limit());
+    double unitsPerToken = arithmetic.unitsPerToken();
+    long nowMicros = world.redis().clock().epochMicros();
+    double levelBefore =
+        arithmetic.levelUnits(arithmetic.refill(before, nowMicros)) / unitsPerToken;
+    return after == null
+        ? levelBefore + " stays"
+        : levelBefore + " to " + arithmetic.levelUnits(after) / unitsPerToken;
   }
 
   private static void checkOrder(

@@ -476,11 +476,11 @@ final class BucketTrack {
     if (missingTokens <= 0) {
       return 0;
     }
-    long headroom = gapCheck.leastHeadroomMicros();
     of.acceptGap(missingTokens);
     if (limit instanceof TokenBucketLimit bucket) {
-      long earlier = Math.min(micros(bucket, missingTokens), headroom);
+      long earlier = Math.min(micros(bucket, missingTokens), gapCheck.leastHeadroomMicros());
       trueFullAtMicros = Math.max(0, trueFullAtMicros - earlier);
+      gapCheck.spendHeadroom(earlier);
     }
     disturb(Cause.GAP, missingTokens, of.stampedAtMicros / MICROS_PER_MILLI);
     return Math.min(missingTokens, gapCheck.possibleRefusals());

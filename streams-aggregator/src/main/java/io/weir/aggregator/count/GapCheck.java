@@ -77,6 +77,19 @@ final class GapCheck {
     return micros == Long.MAX_VALUE ? micros : change.sameTokensMicros(micros);
   }
 
+  /**
+   * A gap was credited with so much: what it has left of the distances is for the others
+   * (simulation, seed 60920).
+   */
+  void spendHeadroom(long micros) {
+    headroomMicros = spend(headroomMicros, micros);
+    nextHeadroomMicros = spend(nextHeadroomMicros, micros);
+  }
+
+  private static long spend(long headroom, long micros) {
+    return headroom == Long.MAX_VALUE ? headroom : Math.max(0, headroom - micros);
+  }
+
   /** Nothing is on its way, so that no gap can be older than this moment. */
   void forgetHeadroom() {
     headroomMicros = Long.MAX_VALUE;

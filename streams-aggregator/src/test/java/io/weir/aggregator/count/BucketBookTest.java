@@ -293,6 +293,25 @@ final class BucketBookTest {
     assertEquals((T + 11_000) * 1_000, last.fullAtEpochMicros());
   }
 
+  /** Found by {@code ./weir sim}, seeds 37936, 54906 and 60920. */
+  @Test
+  void twoGapsBeforeABucketWasNearlyFull_areCreditedTogetherNoMoreThanWasMissingToFull() {
+    // two charged at T + 100 ms and two at T + 300 ms; without them full long before T + 5 s
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 200, charge(EPOCH, 0, 1, 4, T + 4_000));
+    promise(T + 2_300);
+    take(T + 5_000, charge(EPOCH, 0, 1, 7, T + 7_000));
+    promise(T + 5_100);
+    assertEquals((T + 6_000) * 1_000, only().fullAtEpochMicros());
+
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(-4, last.driftTokens());
+    assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros());
+  }
+
   /** Found by {@code ./weir sim}, seeds 7063 and 10425. */
   @Test
   void limitThatChangesWhileTheCacheIsAway_isFollowed() {
