@@ -24,7 +24,7 @@ final class CallBook {
   private final Set<String> unanswered = new HashSet<>();
   private final Set<String> lostPlaces = new HashSet<>();
   private final Set<String> arrived = new HashSet<>();
-  private final Map<String, Long> heardMicros = new HashMap<>();
+  private final Map<String, Long> promiseMicros = new HashMap<>();
 
   /** Places of calls that the counting has stopped to wait for, though their journal came back. */
   private final Set<String> givenUp = new HashSet<>();
@@ -117,19 +117,20 @@ final class CallBook {
               .toString());
     }
     if (batch.departing()) {
-      heardMicros.remove(journal);
+      promiseMicros.remove(journal);
     } else {
-      heardMicros.put(journal, nowMicros);
+      long promised = Math.min(nowMicros, batch.lowWatermarkEpochMillis() * 1_000);
+      promiseMicros.merge(journal, promised, Math::max);
     }
   }
 
   private boolean isSilent(String journal, long sinceMicros) {
-    return heardMicros.getOrDefault(journal, 0L) < sinceMicros;
+    return promiseMicros.getOrDefault(journal, 0L) < sinceMicros;
   }
 
   /**
-   * Tokens of answered calls on a bucket that are not in the log, of journals that were not heard
-   * of in their partition since a moment, or were silent for as long since the call.
+   * Tokens of answered calls on a bucket that are not in the log, of journals whose newest promise
+   * in their partition is older than a moment, or was so for as long since the call.
    */
   long tokensOfSilentJournals(String bucket, long sinceMicros) {
     long tokens = 0;

@@ -132,6 +132,7 @@ final class Convergence {
   private void checkBucket(String bucket, History history, long healedMicros) {
     TokenBucketLimit limit = null;
     double interval = 0;
+    double slowest = 0;
     double fullAt = 0;
     double chargedAt = 0;
     boolean wasFullSince = false;
@@ -148,11 +149,13 @@ final class Convergence {
         wasFullSince = false;
         limit = now;
         interval = next;
+        slowest = Math.max(slowest, next);
       }
       chargedAt = at;
       wasFullSince |= at > healedMicros && fullAt < at;
       fullAt = event.tokens() < 0 ? fullAt : Math.max(fullAt, at);
-      fullAt += event.tokens() * interval;
+      // term: a call without the cache is owed by the limit in force when its record comes
+      fullAt += event.tokens() * (event.isStamped() ? interval : slowest);
     }
     if (limit != null && (wasFullSince || fullAt <= healedMicros)) {
       double now = world.redis().clock().epochMicros();
