@@ -38,6 +38,10 @@ import org.slf4j.LoggerFactory;
 final class LocalWeir implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalWeir.class);
   private static final int MAX_PARTITIONS = 1_000;
+  private static final String KAFKA_PORT = "WEIR_KAFKA_PORT";
+  private static final int DEFAULT_KAFKA_PORT = 9092;
+  private static final String REDIS_PORT = "WEIR_REDIS_PORT";
+  private static final int DEFAULT_REDIS_PORT = 6379;
 
   /** State of months is restored from the broker beside; that is minutes at most. */
   private static final Duration READY_PATIENCE = Duration.ofMinutes(5);
@@ -89,7 +93,7 @@ final class LocalWeir implements AutoCloseable {
     if (kafka.isEmpty()) {
       step.accept("Kafka");
       EmbeddedKafka broker =
-          EmbeddedKafka.start(data.resolve("kafka"), settings.port("WEIR_KAFKA_PORT", 9092));
+          EmbeddedKafka.start(data.resolve("kafka"), settings.port(KAFKA_PORT, DEFAULT_KAFKA_PORT));
       parts.push(new Part("Kafka", broker, broker::failure));
       kafka = broker.bootstrapServers();
     }
@@ -108,7 +112,7 @@ final class LocalWeir implements AutoCloseable {
     if (redisUri.isEmpty()) {
       step.accept("Redis");
       RedisServer server =
-          RedisServer.start(data.resolve("redis"), settings.port("WEIR_REDIS_PORT", 6379));
+          RedisServer.start(data.resolve("redis"), settings.port(REDIS_PORT, DEFAULT_REDIS_PORT));
       parts.push(new Part("Redis", server, () -> server.isAlive() ? "" : "its process has ended"));
       redisUri = server.uri();
     }
@@ -164,6 +168,12 @@ final class LocalWeir implements AutoCloseable {
   private static void refuseTakenPorts(Settings settings) throws IOException {
     requireFree(settings, "WEIR_HTTP_PORT", 8080, "the check API");
     requireFree(settings, "WEIR_REPORTS_PORT", 8081, "the reports API");
+    if (settings.text("WEIR_KAFKA", "").isEmpty()) {
+      requireFree(settings, KAFKA_PORT, DEFAULT_KAFKA_PORT, "Kafka");
+    }
+    if (settings.text("WEIR_REDIS", "").isEmpty()) {
+      requireFree(settings, REDIS_PORT, DEFAULT_REDIS_PORT, "Redis");
+    }
   }
 
   private static void requireFree(Settings settings, String variable, int absent, String owner)

@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -17,20 +19,23 @@ public final class Ports {
   private static final AtomicInteger NEXT =
       new AtomicInteger(ThreadLocalRandom.current().nextInt(COUNT));
 
+  /** Ports that something of this process wants. */
+  private static final Set<Integer> WANTED = ConcurrentHashMap.newKeySet();
+
   private Ports() {}
 
   /**
    * Returns a port from 10,000 to 14,999 that nobody listens on at this moment, another one each
-   * time until all were given. It lies below the ports that systems give to outgoing connections
-   * (from 32,768 on Linux, from 49,152 elsewhere), so that none of these takes it before it is
-   * bound; another process may.
+   * time until all were given, and none of those that {@link #requireFree} was asked for. It lies
+   * below the ports that systems give to outgoing connections (from 32,768 on Linux, from 49,152
+   * elsewhere), so that none of these takes it before it is bound; another process may.
    *
    * @throws IOException if no port is free
    */
   public static int free() throws IOException {
     for (int i = 0; i < COUNT; i++) {
       int port = FIRST + Math.floorMod(NEXT.getAndIncrement(), COUNT);
-      if (isFree(port)) {
+      if (!WANTED.contains(port) && isFree(port)) {
         return port;
       }
     }
@@ -60,7 +65,8 @@ public final class Ports {
   }
 
   /**
-   * Refuses a port that is taken.
+   * Refuses a port that this process cannot listen on. {@link #free} does not give it to others
+   * from now on, so that a fixed port may be bound long after it was asked for.
    *
    * @param port the port, 1 to 65535
    * @param owner what wants it, for the message
@@ -68,18 +74,18 @@ public final class Ports {
    */
   public static void requireFree(int port, String owner, String setting)
       throws ServerStartException {
+    WANTED.add(port);
     try {
       bind(port).close();
-    } catch (IOException taken) {
+    } catch (IOException refused) {
+      boolean mayNot = String.valueOf(refused.getMessage()).contains("Permission denied");
       throw new ServerStartException(
-          "port "
-              + port
-              + " for "
-              + owner
-              + " is taken; set "
-              + setting
-              + " to another port, or to 0 for any free one",
-          taken);
+          mayNot
+              ? "this user may not take port %d for %s; set %s to one above 1023"
+                  .formatted(port, owner, setting)
+              : "port %d for %s is taken; set %s to another port, or to 0 for any free one"
+                  .formatted(port, owner, setting),
+          refused);
     }
   }
 }

@@ -2,6 +2,7 @@
 package io.weir.servers;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -26,6 +27,20 @@ final class PortsTest {
     }
 
     assertEquals(100, given.size());
+  }
+
+  /** Once, a broker's own port was given to its controller, since nobody listened there yet. */
+  @Test
+  void requireFree_portIsKept_andGivenToNobodyElse() throws Exception {
+    int wanted = Ports.free();
+    Ports.requireFree(wanted, "Kafka", "WEIR_KAFKA_PORT");
+
+    Set<Integer> given = new HashSet<>();
+    for (int port = Ports.free(); given.add(port); port = Ports.free()) {
+      // until they come round again
+    }
+
+    assertFalse(given.contains(wanted));
   }
 
   @Test
