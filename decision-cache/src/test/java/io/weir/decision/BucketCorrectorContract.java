@@ -163,6 +163,17 @@ public abstract class BucketCorrectorContract {
     assertEquals(0, take(HOURLY, 1).remainingTokens());
   }
 
+  /** Found by {@code ./weir sim}, seed 89698: a bucket of a faster limit was left in deep debt. */
+  @Test
+  void apply_takesOnly_leavesWhatWasChargedSince_whichMayHaveBeenRefilled() throws Exception {
+    BucketReply stamp = take(HOURLY, 1);
+    take(HOURLY, 7);
+
+    Correction late = of(HOURLY, stamp.epoch(), 1, 1, 6);
+    assertEquals(new Outcome(Kind.APPLIED, 0, false), applyTakingOnly(late));
+    assertEquals(1, take(HOURLY, 1).remainingTokens());
+  }
+
   private Outcome applyTakingOnly(Correction correction) throws CacheUnavailableException {
     return corrector().apply(List.of(new Bounded(correction, CAPACITY_TOKENS, true))).get(0);
   }

@@ -91,8 +91,13 @@ public final class CorrectionRule {
     long sinceTokens = chargedSince(before, epoch, bounded(correction.chargedTokens()));
     boolean isBehind = sinceTokens < 0;
     long chargedUnits = product(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
-    long highUnits = Math.max(0, missingUnits(correction, nowEpochMicros) + chargedUnits);
-    long lowUnits = Math.max(0, highUnits - refilledUnits(correction, nowEpochMicros));
+    long lackingUnits = missingUnits(correction, nowEpochMicros);
+    long highUnits = Math.max(0, lackingUnits + chargedUnits);
+    // what was charged since may have been refilled under the limit that it is carried over to
+    long lowUnits =
+        bounded.takesOnly()
+            ? lackingUnits
+            : Math.max(0, highUnits - refilledUnits(correction, nowEpochMicros));
     if (bounded.takesOnly() || (isBehind && mayMissStamps(correction))) {
       highUnits = TokenBucketLimit.EXACT_BELOW;
     }

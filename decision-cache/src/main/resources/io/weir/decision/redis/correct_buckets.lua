@@ -27,6 +27,8 @@ local function correct(view, debt_cap, epoch, version, charged, truth, takes_onl
   local high = max(lacking + product(since, view.per_token), 0)
   -- what is lacking lies between: the charges since were made at some time after the records, until now
   local low, own = max(high - refilled, 0), view.capacity - view.units
+  -- carried over to another limit, under which what was charged since may have been refilled
+  if takes_only == 1 then low = max(lacking, 0) end
   -- no charge of the cache is known: what looks gone back may be a life whose stamps are on their way
   if takes_only == 1 or behind and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))

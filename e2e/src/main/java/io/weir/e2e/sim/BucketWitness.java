@@ -257,7 +257,11 @@ final class BucketWitness implements CacheWitness {
         arithmetic.levelUnits(arithmetic.refill(before, nowMicros)) / unitsPerToken;
     return after == null
         ? levelBefore + " stays"
-        : levelBefore + " to " + arithmetic.levelUnits(after) / unitsPerToken;
+        : levelBefore
+            + " to "
+            + arithmetic.levelUnits(after) / unitsPerToken
+            + " of "
+            + correction.limit();
   }
 
   private static void checkOrder(

@@ -141,10 +141,10 @@ final class Convergence {
       if (event.limit() instanceof TokenBucketLimit now && !now.equals(limit)) {
         double next = (double) now.refillPeriodMicros() / now.refillTokens();
         if (limit != null) {
-          // at the latest: what was missing at the charge before, and what the bucket holds more
+          // at the latest: what was missing at the charge before, and all that the bucket holds,
+          // since a correction may have kept it under a limit in between that held next to nothing
           double missing = Math.max(0, fullAt - chargedAt) / interval;
-          double more = Math.max(0, now.capacityTokens() - limit.capacityTokens());
-          fullAt = at + (missing + more) * next;
+          fullAt = at + (missing + now.capacityTokens()) * next;
         }
         wasFullSince = false;
         limit = now;

@@ -311,13 +311,34 @@ final class BucketTrack {
       totalTokens = costTokens;
       trueFullAtMicros = stamp.fullAtEpochMicros();
     } else {
-      // a correction may have begun the life long before this charge
-      fillUp(stamp.charged() - costTokens, stamp.epoch());
-      fillUp(costTokens, at);
+      fillLife(stamp, costTokens, at);
       disturb(Cause.FRESH_EPOCH, lostTokens(), at / MICROS_PER_MILLI);
     }
     noteHeadroom(costTokens, at);
     gapCheck.begin(line);
+  }
+
+  /**
+   * Adds what a life has charged to what was missing before. A life whose stamp shows no more
+   * missing than its own charges may have begun full: then the truth is the later of its own T and
+   * the T before with all its charges, whenever they were made (simulation, seed 97091). Of another
+   * only the last charge has a time; those before may have been made long before it.
+   */
+  private void fillLife(Stamp stamp, long costTokens, long at) {
+    if (limit instanceof TokenBucketLimit bucket
+        && stamp.fullAtEpochMicros() <= latestFullAtMicros(bucket, stamp, at)) {
+      fillUp(stamp.charged(), trueFullAtMicros);
+      trueFullAtMicros = Math.max(trueFullAtMicros, stamp.fullAtEpochMicros());
+      return;
+    }
+    fillUp(stamp.charged() - costTokens, stamp.epoch());
+    fillUp(costTokens, at);
+  }
+
+  /** When a bucket that began full is full again at the latest, by a charge's own counter. */
+  private static long latestFullAtMicros(TokenBucketLimit bucket, Stamp stamp, long at) {
+    long rounding = CLOCK_STEP_MICROS + bucket.scale().tickMicros();
+    return at + micros(bucket, stamp.charged()) + rounding;
   }
 
   /**
@@ -327,8 +348,7 @@ final class BucketTrack {
    */
   private boolean beganFull(Stamp stamp, long costTokens, long at) {
     if (limit instanceof TokenBucketLimit bucket && stamp.charged() == costTokens) {
-      long rounding = CLOCK_STEP_MICROS + bucket.scale().tickMicros();
-      return stamp.fullAtEpochMicros() <= at + micros(bucket, stamp.charged()) + rounding;
+      return stamp.fullAtEpochMicros() <= latestFullAtMicros(bucket, stamp, at);
     }
     return true;
   }

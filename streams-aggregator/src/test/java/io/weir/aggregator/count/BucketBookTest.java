@@ -280,6 +280,18 @@ final class BucketBookTest {
     assertEquals(List.of(), memory.corrections);
   }
 
+  /** Found by {@code ./weir sim}, seed 97091. */
+  @Test
+  void lifeOfWhichALaterChargeIsRecordedFirst_isFullWhenTheCacheSays_orLater() {
+    // five are missing until T + 5 s; of the life since T + 4 s the fifth token was charged at T +
+    // 9 s
+    take(T, charge(EPOCH, 0, 5, 5, T + 5_000));
+    take(T + 9_500, charge((T + 4_000) * 1_000, 0, 1, 6, T + 14_000));
+
+    assertEquals(Cause.FRESH_EPOCH, only().cause());
+    assertEquals((T + 14_000) * 1_000, only().fullAtEpochMicros());
+  }
+
   /** Found by {@code ./weir sim}, seed 7437. */
   @Test
   void gapOfALifeThatBeganNearlyFull_isCreditedInFull() {
