@@ -22,6 +22,8 @@ public final class PolicyAdvice {
   /** What people write who expect regular expressions; braces are templates' ({@code {id}}). */
   private static final Pattern REGULAR_EXPRESSION = Pattern.compile("[\\^$\\[\\]()|\\\\]|\\.[*+]");
 
+  private static final String ANY = "*";
+
   private final List<Policy> policies;
   private final List<Advice> advice = new ArrayList<>();
 
@@ -76,20 +78,39 @@ public final class PolicyAdvice {
     }
   }
 
-  /** Calls, bytes and tokens in one bucket are added up, which is seldom meant. */
+  /**
+   * Calls, bytes and tokens in one bucket are added up, which is seldom meant. That there are other
+   * meters is known from policies that may be for calls of the same client and endpoint.
+   */
   private void lookAtMeter(Policy policy) {
     boolean otherMeters =
         policies.stream()
+            .filter(other -> mayMeet(other.match(), policy.match()))
             .flatMap(other -> other.match().meter().stream())
-            .anyMatch(meter -> !meter.equals(CallEvent.DEFAULT_METER));
-    if (policy.match().meter().isEmpty()
-        && otherMeters
-        && !TokenBucketLimit.DENY.equals(policy.limit())) {
+            .anyMatch(meter -> !meter.equals(CallEvent.DEFAULT_METER) && !meter.equals(ANY));
+    boolean anyMeter = policy.match().meter().isEmpty() || policy.match().meter().contains(ANY);
+    if (anyMeter && otherMeters && !TokenBucketLimit.DENY.equals(policy.limit())) {
       advise(
           policy,
           "has no match.meter, so calls of every meter take their cost from its bucket; write"
               + " meter: [calls] if calls are meant");
     }
+  }
+
+  private static boolean mayMeet(PolicyMatch one, PolicyMatch other) {
+    return mayMeet(one.client(), other.client()) && mayMeet(one.endpoint(), other.endpoint());
+  }
+
+  private static boolean mayMeet(List<String> one, List<String> other) {
+    return one.isEmpty()
+        || other.isEmpty()
+        || one.stream()
+            .map(List::of)
+            .anyMatch(
+                pattern ->
+                    other.stream()
+                        .map(List::of)
+                        .anyMatch(each -> covers(each, pattern) || covers(pattern, each)));
   }
 
   private void advise(Policy policy, String text) {
@@ -98,14 +119,15 @@ public final class PolicyAdvice {
 
   /**
    * Whether a policy denies whatever another would deny: it is enforced, is for all calls of the
-   * other, gives out the same buckets, or wider ones, and its limit is never wider. Of two that
-   * leave each other nothing the first counts.
+   * other, gives out the same buckets, or wider ones, its limit is never wider, and it decides the
+   * same without Redis. Of two that leave each other nothing the first counts.
    */
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE
         || !covers(tight.match(), policy.match())
         || !policy.key().containsAll(tight.key())
-        || !isNoWider(tight.limit(), policy.limit())) {
+        || !isNoWider(tight.limit(), policy.limit())
+        || !failsAlike(tight, policy)) {
       return false;
     }
     boolean both =
@@ -114,6 +136,12 @@ public final class PolicyAdvice {
             && tight.key().containsAll(policy.key())
             && isNoWider(policy.limit(), tight.limit());
     return !both || policies.indexOf(tight) < policies.indexOf(policy);
+  }
+
+  private static boolean failsAlike(Policy tight, Policy policy) {
+    return tight.denies()
+        || (tight.onCacheFailure() == policy.onCacheFailure()
+            && tight.onColdCache() == policy.onColdCache());
   }
 
   private static boolean covers(PolicyMatch wide, PolicyMatch narrow) {

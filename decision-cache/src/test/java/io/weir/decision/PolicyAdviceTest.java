@@ -92,11 +92,42 @@ final class PolicyAdviceTest {
         advice(policy("all", endpoints(), HUNDRED), policy("some", endpoints("GET *"), TEN)));
   }
 
+  /** While Redis is away the wide one of these decides alone. */
+  @Test
+  void policyThatDecidesWithoutRedis_isNot() {
+    Policy open =
+        new Policy(
+            "tight",
+            endpoints(),
+            List.of(KeyPart.CLIENT),
+            TEN,
+            PolicyMode.ENFORCE,
+            FailureMode.OPEN);
+
+    assertEquals(List.of(), advice(policy("wide", endpoints(), HUNDRED), open));
+  }
+
+  @Test
+  void bucketOfCallsThatNoOtherMeterMeets_isNot() {
+    PolicyMatch uploads = new PolicyMatch(List.of(), List.of("POST /files"), List.of("bytes"));
+
+    assertEquals(
+        List.of(),
+        advice(policy("reads", endpoints("GET /*"), HUNDRED), policy("bytes", uploads, TEN)));
+    assertEquals(
+        List.of("all has no match.meter"),
+        advice(
+            policy("all", endpoints("GET /*", "POST *"), HUNDRED), policy("bytes", uploads, TEN)));
+  }
+
   @Test
   void bucketThatEveryMeterDrains_isNamed() {
     assertEquals(
         List.of("all has no match.meter"),
         advice(policy("all", endpoints(), HUNDRED), policy("bytes", meters("bytes"), TEN)));
+    assertEquals(
+        List.of("all has no match.meter"),
+        advice(policy("all", meters("*"), HUNDRED), policy("bytes", meters("bytes"), TEN)));
     assertEquals(
         List.of(),
         advice(policy("calls", meters("calls"), TEN), policy("bytes", meters("bytes"), HUNDRED)));

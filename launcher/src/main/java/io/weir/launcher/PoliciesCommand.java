@@ -51,8 +51,9 @@ final class PoliciesCommand implements Runnable {
       @Option(
               names = "--against-usage",
               description =
-                  "also name what no call fits that was counted in WEIR_KAFKA: misspelt meters,"
-                      + " endpoints and clients")
+                  "also compare with the calls that were counted in WEIR_KAFKA: name meters, endpoints"
+                      + " and clients that fit none of them, and buckets that calls of several"
+                      + " meters share")
           boolean againstUsage) {
     PrintWriter out = spec.commandLine().getOut();
     Path read = fileOf(file);
@@ -91,7 +92,7 @@ final class PoliciesCommand implements Runnable {
     return set.policies().stream()
         .flatMap(
             policy ->
-                used.unusedOf(policy).stream()
+                used.adviceOn(policy).stream()
                     .map(text -> new PolicyAdvice.Advice(policy.name(), text)))
         .toList();
   }

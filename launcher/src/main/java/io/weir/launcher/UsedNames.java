@@ -20,6 +20,8 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
 
@@ -67,34 +69,51 @@ final class UsedNames {
     return all.isEmpty();
   }
 
-  /** What of a policy's patterns no counted call fits, in words. */
-  List<String> unusedOf(Policy policy) {
-    List<String> unused = new ArrayList<>();
+  /** What of a policy does not go with the calls that were counted, in words. */
+  List<String> adviceOn(Policy policy) {
+    List<String> advice = new ArrayList<>();
     PolicyMatch match = policy.match();
     for (String pattern : match.client()) {
-      add(unused, "client", pattern, new PolicyMatch(List.of(pattern), List.of(), List.of()));
+      add(advice, "client", pattern, new PolicyMatch(List.of(pattern), List.of(), List.of()));
     }
     for (String pattern : match.endpoint()) {
-      add(unused, "endpoint", pattern, new PolicyMatch(List.of(), List.of(pattern), List.of()));
+      add(advice, "endpoint", pattern, new PolicyMatch(List.of(), List.of(pattern), List.of()));
     }
     for (String pattern : match.meter()) {
-      add(unused, "meter", pattern, new PolicyMatch(List.of(), List.of(), List.of(pattern)));
+      add(advice, "meter", pattern, new PolicyMatch(List.of(), List.of(), List.of(pattern)));
     }
-    if (unused.isEmpty() && !isUsed(match)) {
-      unused.add("no call that was counted fits client, endpoint and meter at once");
+    Set<String> meters = metersOf(match);
+    if (match.meter().isEmpty()
+        && meters.size() > 1
+        && !TokenBucketLimit.DENY.equals(policy.limit())) {
+      advice.add(
+          "has no match.meter, and calls of "
+              + String.join(", ", meters)
+              + " were counted that take their cost from its bucket");
     }
-    return unused;
+    if (advice.isEmpty() && meters.isEmpty()) {
+      advice.add("no call that was counted fits client, endpoint and meter at once");
+    }
+    return advice;
   }
 
-  private void add(List<String> unused, String field, String pattern, PolicyMatch match) {
+  private void add(List<String> advice, String field, String pattern, PolicyMatch match) {
     if (!isUsed(match)) {
-      unused.add("match." + field + " '" + pattern + "' fits no call that was counted");
+      advice.add("match." + field + " '" + pattern + "' fits no call that was counted");
     }
   }
 
   private boolean isUsed(PolicyMatch match) {
+    return !metersOf(match).isEmpty();
+  }
+
+  /** The meters of the calls that were counted and that a match fits. */
+  private Set<String> metersOf(PolicyMatch match) {
     Fit fit = matcher(match);
-    return all.stream().anyMatch(fit::fits);
+    return all.stream()
+        .filter(fit::fits)
+        .map(Used::meter)
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /** Tells what a match fits, by the rules that decide calls. */

@@ -26,6 +26,9 @@ final class VariablesSection {
   private static final String RESOURCE = "reference.md";
   private static final int INDENT = 6;
 
+  /** The default of variables that stand in another table, too. */
+  private static final String ELSEWHERE = "as there";
+
   /** Which tables a command's variables stand in. */
   private static final Map<String, List<String>> TABLES =
       Map.of(
@@ -104,7 +107,9 @@ final class VariablesSection {
         isBelow = line.startsWith(heading);
       } else if (isBelow && line.startsWith("| `")) {
         String[] cells = line.split(" \\| |^\\| | \\|$", -1);
-        rows.add(new String[] {plain(cells[1]), plain(cells[2]), plain(cells[3])});
+        if (!cells[3].equals(ELSEWHERE)) {
+          rows.add(new String[] {plain(cells[1]), plain(cells[2]), plain(cells[3])});
+        }
       }
     }
     return rows;

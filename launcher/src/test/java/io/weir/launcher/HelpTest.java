@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -42,6 +43,25 @@ final class HelpTest {
         "../streams-aggregator/src/main/java/io/weir/aggregator/AggregatorConfig.java");
     assertTells("up", "src/main/java/io/weir/launcher/LocalWeir.java");
     assertTells("verify", "src/main/java/io/weir/launcher/VerifyCommand.java");
+  }
+
+  /** Once, {@code up} and {@code verify} told of WEIR_WINDOW twice. */
+  @Test
+  void usage_tellsEachVariableOnce() {
+    assertTellsOnce(weir);
+  }
+
+  private static void assertTellsOnce(CommandLine command) {
+    List<String> told =
+        command
+            .getUsageMessage(Ansi.OFF)
+            .lines()
+            .filter(line -> line.startsWith("  WEIR_"))
+            .flatMap(line -> Pattern.compile("WEIR_[A-Z_]+").matcher(line).results())
+            .map(MatchResult::group)
+            .toList();
+    assertEquals(told.stream().distinct().toList(), told, command::getCommandName);
+    command.getSubcommands().values().forEach(HelpTest::assertTellsOnce);
   }
 
   @Test

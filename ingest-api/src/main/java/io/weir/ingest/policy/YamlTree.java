@@ -2,25 +2,41 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.StringReader;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.Yaml;
-import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.composer.Composer;
 import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
 import org.yaml.snakeyaml.nodes.Tag;
-import org.yaml.snakeyaml.representer.Representer;
+import org.yaml.snakeyaml.parser.ParserImpl;
+import org.yaml.snakeyaml.reader.StreamReader;
 import org.yaml.snakeyaml.resolver.Resolver;
 
 /**
  * A YAML text as a tree, with its anchors, aliases and merged keys ({@code <<}) resolved. Of the
  * plain scalars only those of YAML 1.2's core schema are more than strings: {@code off}, {@code
- * 2026-01-17} and {@code 1:30} stand for themselves.
+ * 2026-01-17} and {@code 1:30} stand for themselves. A key is the text that stands there: {@code
+ * 1.10} is not {@code 1.1}. Not safe for threads.
  */
 final class YamlTree {
   /** Largest file: 100,000 clients with calendars take a tenth of it. */
@@ -29,7 +45,22 @@ final class YamlTree {
   /** Most aliases of mappings and lists; a few for each policy. */
   private static final int MAX_ALIASES = 10_000;
 
-  private static final ObjectMapper MAPPER = new ObjectMapper();
+  /**
+   * Most values in a tree, those of an alias counted each time. Aliases of aliases double with each
+   * line ("billion laughs").
+   */
+  private static final long MAX_VALUES = 5_000_000;
+
+  /** Every number of so many characters is a {@code long}, with its sign. */
+  private static final int LONGEST_LONG = 18;
+
+  private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  /** What stands for a node wherever it is named. */
+  private final Map<Node, Part> parts = new IdentityHashMap<>();
+
+  /** The nodes that the one being read is in. */
+  private final Map<Node, Boolean> within = new IdentityHashMap<>();
 
   private YamlTree() {}
 
@@ -37,10 +68,17 @@ final class YamlTree {
   static final class NotYamlException extends Exception {
     private static final long serialVersionUID = 1L;
 
+    NotYamlException(String message) {
+      super(message);
+    }
+
     NotYamlException(String message, YAMLException cause) {
       super(message, cause);
     }
   }
+
+  /** A node's tree, and how many values it has. */
+  private record Part(JsonNode tree, long values) {}
 
   /**
    * Reads a text.
@@ -49,25 +87,138 @@ final class YamlTree {
    */
   static JsonNode of(String yaml) throws NotYamlException {
     LoaderOptions options = new LoaderOptions();
-    options.setAllowDuplicateKeys(false);
     options.setCodePointLimit(MAX_CHARS);
     options.setMaxAliasesForCollections(MAX_ALIASES);
-    DumperOptions unused = new DumperOptions();
+    Node root;
     try {
-      Object root =
-          new Yaml(
-                  new SafeConstructor(options),
-                  new Representer(unused),
-                  unused,
-                  options,
-                  new CoreSchema())
-              .load(yaml);
-      return root == null ? MissingNode.getInstance() : MAPPER.valueToTree(root);
+      StreamReader reader = new StreamReader(new StringReader(yaml));
+      root =
+          new Composer(new ParserImpl(reader, options), new CoreSchema(), options).getSingleNode();
     } catch (MarkedYAMLException marked) {
       throw new NotYamlException(place(marked.getProblemMark()) + marked.getProblem(), marked);
     } catch (YAMLException tooLarge) {
       throw new NotYamlException(
           String.valueOf(tooLarge.getMessage()).lines().findFirst().orElse("?"), tooLarge);
+    }
+    return root == null || root.getTag().equals(Tag.NULL)
+        ? MissingNode.getInstance()
+        : new YamlTree().part(root).tree;
+  }
+
+  private Part part(Node node) throws NotYamlException {
+    Part known = parts.get(node);
+    if (known != null) {
+      return known;
+    }
+    if (within.put(node, true) != null) {
+      throw refused(node, "an alias stands inside what it names");
+    }
+    Part read = read(node);
+    within.remove(node);
+    if (read.values > MAX_VALUES) {
+      throw refused(node, "aliases make more than " + MAX_VALUES + " values of this");
+    }
+    parts.put(node, read);
+    return read;
+  }
+
+  private Part read(Node node) throws NotYamlException {
+    if (node instanceof MappingNode mapping) {
+      return mapping(mapping);
+    }
+    if (node instanceof SequenceNode sequence) {
+      return list(sequence);
+    }
+    return new Part(scalar((ScalarNode) node), 1);
+  }
+
+  private Part list(SequenceNode node) throws NotYamlException {
+    requireTag(node, Tag.SEQ);
+    ArrayNode list = NODES.arrayNode();
+    long values = 1;
+    for (Node element : node.getValue()) {
+      Part part = part(element);
+      list.add(part.tree);
+      values += part.values;
+    }
+    return new Part(list, values);
+  }
+
+  /** A mapping's own keys go before merged ones; of these, the first. */
+  private Part mapping(MappingNode node) throws NotYamlException {
+    requireTag(node, Tag.MAP);
+    ObjectNode mapping = NODES.objectNode();
+    List<JsonNode> merged = new ArrayList<>();
+    Set<String> keys = new HashSet<>();
+    long values = 1;
+    for (NodeTuple entry : node.getValue()) {
+      String key = key(entry.getKeyNode());
+      if (!keys.add(key)) {
+        throw refused(entry.getKeyNode(), "found duplicate key " + key);
+      }
+      Part part = part(entry.getValueNode());
+      values += part.values;
+      if (entry.getKeyNode().getTag().equals(Tag.MERGE)) {
+        merged.addAll(mappings(entry.getValueNode(), part.tree));
+      } else {
+        mapping.set(key, part.tree);
+      }
+    }
+    for (JsonNode other : merged) {
+      other.properties().forEach(each -> mapping.putIfAbsent(each.getKey(), each.getValue()));
+    }
+    return new Part(mapping, values);
+  }
+
+  private static List<JsonNode> mappings(Node node, JsonNode merged) throws NotYamlException {
+    List<JsonNode> mappings = new ArrayList<>();
+    if (merged.isArray()) {
+      merged.forEach(mappings::add);
+    } else {
+      mappings.add(merged);
+    }
+    if (!mappings.stream().allMatch(JsonNode::isObject)) {
+      throw refused(node, "<< takes a mapping or a list of mappings");
+    }
+    return mappings;
+  }
+
+  private static String key(Node node) throws NotYamlException {
+    if (!(node instanceof ScalarNode scalar)) {
+      throw refused(node, "a key must be a text, not a mapping or a list");
+    }
+    if (node.getTag().equals(Tag.NULL)) {
+      throw refused(node, "a key is missing before the colon");
+    }
+    return scalar.getValue();
+  }
+
+  private static JsonNode scalar(ScalarNode node) throws NotYamlException {
+    Tag tag = node.getTag();
+    String text = node.getValue();
+    if (tag.equals(Tag.STR)) {
+      return NODES.textNode(text);
+    }
+    if (tag.equals(Tag.NULL)) {
+      return NODES.nullNode();
+    }
+    if (tag.equals(Tag.BOOL) && CoreSchema.BOOL.matcher(text).matches()) {
+      return NODES.booleanNode(text.toLowerCase(Locale.ROOT).equals("true"));
+    }
+    if (tag.equals(Tag.INT) && CoreSchema.INT.matcher(text).matches()) {
+      return text.length() > LONGEST_LONG
+          ? NODES.numberNode(new BigInteger(text))
+          : NODES.numberNode(Long.parseLong(text));
+    }
+    if (tag.equals(Tag.FLOAT) && CoreSchema.FLOAT.matcher(text).matches()) {
+      return NODES.numberNode(Double.parseDouble(text));
+    }
+    throw refused(node, "the type " + tag + " is not one of a policy file, or not of its value");
+  }
+
+  private static void requireTag(Node node, Tag tag) throws NotYamlException {
+    if (!node.getTag().equals(tag)) {
+      throw refused(node, "the type " + node.getTag() + " is not one of a policy file");
     }
   }
 
@@ -75,6 +226,10 @@ final class YamlTree {
     return mark == null
         ? ""
         : "line " + (mark.getLine() + 1) + ", column " + (mark.getColumn() + 1) + ": ";
+  }
+
+  private static NotYamlException refused(Node node, String why) {
+    return new NotYamlException(place(node.getStartMark()) + why);
   }
 
   /** YAML 1.2 §10.3.2, and merged keys. */

@@ -20,7 +20,10 @@ import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class PolicyFileTest {
   private static final String LIMIT =
@@ -122,6 +125,76 @@ final class PolicyFileTest {
     assertEquals(
         List.of("line 1, column 20: found undefined alias nobody"),
         invalid("policies: [{limit: *nobody}]"));
+  }
+
+  @Test
+  void parse_keysThatLookLikeNumbers_areTheTextThatStandsThere() {
+    PolicySet set =
+        valid(
+            """
+            policies: []
+            clients:
+              1.10: {time_zone: Europe/Paris}
+              007: {time_zone: Europe/Paris}
+              true: {time_zone: Europe/Paris}
+              1e3: {time_zone: Europe/Paris}
+            """);
+
+    assertEquals(Set.of("1.10", "007", "true", "1e3"), set.calendars().keySet());
+  }
+
+  @Test
+  void parse_listOfMergedMappings_theFirstThatHasAKeyGivesIt() {
+    Policy policy =
+        valid(
+                """
+                x-a: &a {capacity: 7, refill_tokens: 1}
+                x-b: &b {capacity: 8, refill_period: PT1S}
+                policies:
+                  - name: a
+                    limit: {<<: [*a, *b]}
+                """)
+            .policies()
+            .get(0);
+
+    assertEquals(new TokenBucketLimit(7, 1, 1_000_000), policy.limit());
+  }
+
+  /** Each of these once ended the process with a stack trace, or took its memory. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "? | line 1, column 2: a key is missing before the colon",
+        "{~: 1}| line 1, column 2: a key is missing before the colon",
+        "{[a]: 1}| line 1, column 2: a key must be a text, not a mapping or a list",
+        "x: &x [*x]| line 1, column 4: an alias stands inside what it names",
+        "x: &x {y: *x}| line 1, column 4: an alias stands inside what it names",
+        "x: &x {<<: *x}| line 1, column 4: an alias stands inside what it names",
+        "{<<: 1}| line 1, column 6: << takes a mapping or a list of mappings",
+        "{<<: [{}, 1]}| line 1, column 6: << takes a mapping or a list of mappings",
+        "x: !!int 1.5| line 1, column 4: the type tag:yaml.org,2002:int is not one of a policy"
+            + " file, or not of its value",
+        "x: !!set {a}| line 1, column 4: the type tag:yaml.org,2002:set is not one of a policy file",
+        "x: !java.net.URL [a]| line 1, column 4: the type !java.net.URL is not one of a policy file",
+        "[policies]| the file must hold a mapping with a list 'policies'",
+        "policies| the file must hold a mapping with a list 'policies'"
+      })
+  void parse_treeThatCannotBe_isRefusedInOneLine_withItsPlace(String yaml, String problem) {
+    assertEquals(List.of(problem), invalid(yaml));
+  }
+
+  @Test
+  void parse_aliasesOfAliases_areRefused_beforeTheyTakeMemory() {
+    StringBuilder laughs = new StringBuilder("x0: &x0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]\n");
+    for (int i = 1; i < 30; i++) {
+      String last = "*x" + (i - 1);
+      laughs.append("x%d: &x%d [%s, %s, %s]\n".formatted(i, i, last, last, last));
+    }
+
+    assertEquals(
+        List.of("line 13, column 6: aliases make more than 5000000 values of this"),
+        invalid(laughs.append("policies: []").toString()));
   }
 
   @Test
