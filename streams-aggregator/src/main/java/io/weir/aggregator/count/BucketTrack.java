@@ -245,7 +245,7 @@ final class BucketTrack {
     long at = atMillis * MICROS_PER_MILLI;
     if (stamp.epoch() > line.epoch) {
       beginLife(stamp, costTokens, at);
-    } else if (isNewest(stamp, at)) {
+    } else if (isNewest(stamp, costTokens, at)) {
       takeNewest(stamp, costTokens, at);
     } else {
       takeLate(stamp, ownLimit, costTokens, at);
@@ -364,9 +364,10 @@ final class BucketTrack {
 
   /**
    * The counter tells what is newer, unless it went back while the clock went on. Refusals leave
-   * the counter as it is; of those the clock tells, and within a millisecond the version.
+   * the counter as it is; of those the clock tells, and within a millisecond the version. A charge
+   * that has the counter of a refusal of its millisecond was before it (simulation, seed 315353).
    */
-  private boolean isNewest(Stamp stamp, long at) {
+  private boolean isNewest(Stamp stamp, long costTokens, long at) {
     if (at < line.wentBackAtMicros) {
       return false;
     }
@@ -374,7 +375,9 @@ final class BucketTrack {
       return at > line.stampedAtMicros || stamp.charged() > line.chargedTokens;
     }
     return stamp.charged() > line.chargedTokens
-        || (stamp.charged() == line.chargedTokens && stamp.version() >= confirmedVersion);
+        || (stamp.charged() == line.chargedTokens
+            && costTokens == 0
+            && stamp.version() >= confirmedVersion);
   }
 
   private void takeNewest(Stamp stamp, long costTokens, long at) {

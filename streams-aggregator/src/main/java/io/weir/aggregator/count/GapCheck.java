@@ -115,6 +115,7 @@ final class GapCheck {
   boolean isOpen(BucketLine line) {
     return line.exactTokens != exactTokens
         || line.chargedTokens != chargedTokens
+        || line.driftTokens != driftTokens
         || missingTokens() != 0;
   }
 

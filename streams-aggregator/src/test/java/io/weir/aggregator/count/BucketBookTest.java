@@ -493,6 +493,17 @@ final class BucketBookTest {
     assertEquals(3, accuracy().decided());
   }
 
+  /** Found by {@code ./weir sim}, seed 315353: the charge looked like a counter that went back. */
+  @Test
+  void refusalThatIsRecordedBeforeTheChargeOfItsMillisecond_isNoCounterThatWentBack() {
+    take(T, charge(EPOCH, 0, 0, 3, T + 3_000));
+    take(T, charge(EPOCH, 0, 3, 3, T + 3_000));
+    promise(T + 10_000);
+    promise(T + 20_000);
+
+    assertEquals(List.of(), memory.corrections);
+  }
+
   @Test
   void refusalByALifeThatWasOver_isToldAgain() {
     take(T, charge(EPOCH, 0, 90, 90, T + 90_000));
