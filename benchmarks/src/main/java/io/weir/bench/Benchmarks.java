@@ -26,7 +26,15 @@ public final class Benchmarks {
   public static void main(String[] arguments) throws Exception {
     List<String> names =
         arguments.length == 0
-            ? List.of("cache", "check", "meter", "heal", "overload", "open-overload", "verify")
+            ? List.of(
+                "cache",
+                "check",
+                "meter",
+                "heal",
+                "overload",
+                "open-overload",
+                "verify",
+                "watermark")
             : List.of(arguments);
     PrintStream out = System.out;
     out.printf(
@@ -49,11 +57,12 @@ public final class Benchmarks {
           case "overload" -> new OverloadBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "open-overload" -> new OpenOverload(LENGTH, out).run(folder);
           case "verify" -> new VerifyBenchmark(VERIFY_CALLS, out).run(folder);
+          case "watermark" -> new WatermarkBenchmark(WARM_UP, LENGTH, out).run(folder);
           default ->
               throw new IllegalArgumentException(
                   "no benchmark '"
                       + name
-                      + "'; there are cache, check, meter, heal, overload, open-overload, verify");
+                      + "'; there are cache, check, meter, heal, overload, open-overload, verify, watermark");
         }
       } finally {
         delete(folder);
