@@ -111,7 +111,7 @@ final class IngestProcess {
   private static RecordConfig config(String node) {
     return RecordConfig.builder(node, "simulated:9092", Path.of("simulated"))
         .linger(LINGER)
-        .maxBatchLines(8)
+        .maxBatchLines(3)
         .heartbeatInterval(Duration.ofSeconds(1))
         .build();
   }

@@ -22,8 +22,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An outlet over one idempotent Kafka producer that retries for ever. The caller keeps one batch a
- * partition under way, so that no failure can let a later batch overtake an earlier one.
+ * An outlet over one idempotent Kafka producer that retries for ever, and so keeps the order of a
+ * partition's batches. One that is refused for good may be overtaken by those behind it; then the
+ * count waits for it with their promises.
  */
 final class KafkaOutlet implements Outlet {
   /** A broker that is silent for longer is asked again, over a new connection. */
@@ -72,7 +73,7 @@ final class KafkaOutlet implements Outlet {
     settings.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
     settings.put(ProducerConfig.ACKS_CONFIG, "all");
     settings.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
-    settings.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 5);
+    settings.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, Lane.MAX_UNDER_WAY);
     settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, Integer.MAX_VALUE);
     settings.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
     settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, MAX_BLOCK_MILLIS);

@@ -4,18 +4,24 @@ package io.weir.ingest.record;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What is held for one partition, on its way through three stages: lines that are pending, batches
- * that are sealed, and the one batch that is with the Kafka client.
+ * that are sealed, and the oldest of these, which are with the Kafka client. When one of them
+ * fails, no more are handed over until the others are answered; then all are again from the one
+ * that failed, since those behind it may be in Kafka without it.
  *
  * <p>The pending lines are shared between the callers, who add, and the record loop, which takes;
  * the count of lines belongs to whoever holds the turn to commit; all else belongs to the loop.
  */
 final class Lane {
+  /** Most batches with the client at once: as many as it sends over a connection in order. */
+  static final int MAX_UNDER_WAY = 5;
+
   private final int partition;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -33,7 +39,8 @@ final class Lane {
   private long sealedBatches;
   private long sealedLines;
   private long promiseEpochMillis;
-  private boolean batchUnderWay;
+  private int underWay;
+  private boolean oneFailed;
   private boolean heartbeatUnderWay;
   private long notBeforeNanos;
 
@@ -176,15 +183,63 @@ final class Lane {
     promiseEpochMillis = seal.lowWatermarkEpochMillis();
   }
 
-  /** The sealed batch to be sent next or on its way; null when Kafka has all of them. */
-  @Nullable SealedBatch oldestSealed() {
-    return sealed.peekFirst();
+  /** Whether Kafka may lack a batch that is sealed. */
+  boolean hasSealed() {
+    return !sealed.isEmpty();
   }
 
-  /** Kafka has the oldest sealed batch. */
-  SealedBatch acked() {
+  /** The sealed batch to be handed over next; null when there is none, or none may be now. */
+  @Nullable SealedBatch next() {
+    if (oneFailed || underWay == MAX_UNDER_WAY || underWay == sealed.size()) {
+      return null;
+    }
+    Iterator<SealedBatch> batches = sealed.iterator();
+    for (int i = 0; i < underWay; i++) {
+      batches.next();
+    }
+    return batches.next();
+  }
+
+  /** The {@linkplain #next next} batch is with the client. */
+  void handedOver() {
+    underWay++;
+  }
+
+  boolean isAnyUnderWay() {
+    return underWay > 0;
+  }
+
+  /** What is with the client is given up: it will not be answered. */
+  void startOver() {
+    underWay = 0;
+    oneFailed = false;
+  }
+
+  /** Kafka may lack a batch that was handed over. */
+  void failed() {
+    oneFailed = true;
+    answered();
+  }
+
+  private void answered() {
+    underWay--;
+    if (underWay == 0) {
+      oneFailed = false;
+    }
+  }
+
+  /**
+   * Kafka has a batch that was handed over.
+   *
+   * @return whether it has all before it, too; else the batch is handed over again
+   */
+  boolean acked(SealedBatch batch) {
+    if (batch != sealed.peekFirst()) {
+      failed();
+      return false;
+    }
+    answered();
     SealedBatch acked = sealed.removeFirst();
-    batchUnderWay = false;
     List<Waiter> served = new ArrayList<>();
     lock.lock();
     try {
@@ -199,7 +254,7 @@ final class Lane {
     for (Waiter waiter : served) {
       waiter.append().ackedInOneLane();
     }
-    return acked;
+    return true;
   }
 
   long sealedBatches() {
@@ -221,14 +276,6 @@ final class Lane {
   /** True when Kafka has every line that was appended. */
   boolean isDrained() {
     return sealed.isEmpty() && !hasPending();
-  }
-
-  boolean isBatchUnderWay() {
-    return batchUnderWay;
-  }
-
-  void batchUnderWay(boolean underWay) {
-    batchUnderWay = underWay;
   }
 
   boolean isHeartbeatUnderWay() {

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends sealed batches in order, one of each partition at a time, for as long as it takes. Of the
+ * Sends sealed batches in order, some of each partition at a time, for as long as it takes. Of the
  * record loop's thread; only the outlet's answers come from others, through a queue.
  */
 final class RecordSender {
@@ -54,11 +54,16 @@ final class RecordSender {
    * What became of a batch.
    *
    * @param outlet what it was given to
+   * @param batch null for a heartbeat
    * @param bytes its size, which is no longer under way
    * @param failure null when Kafka has it
    */
   private record Answer(
-      Outlet outlet, Lane lane, boolean heartbeat, int bytes, Outlet.@Nullable Failure failure) {}
+      Outlet outlet,
+      Lane lane,
+      @Nullable SealedBatch batch,
+      int bytes,
+      Outlet.@Nullable Failure failure) {}
 
   /** Takes note of all answers that have come. */
   void settle() throws JournalException {
@@ -74,14 +79,16 @@ final class RecordSender {
         continue;
       }
       connector.recovered();
-      if (answer.heartbeat()) {
+      SealedBatch batch = answer.batch();
+      if (batch == null) {
         answer.lane().heartbeatUnderWay(false);
         statistics.heartbeat();
-      } else {
-        SealedBatch batch = answer.lane().acked();
+      } else if (answer.lane().acked(batch)) {
         sealer.released(batch);
         statistics.acked(batch.seal());
         acked.add(batch.seal());
+      } else {
+        statistics.retried();
       }
     }
     if (!acked.isEmpty()) {
@@ -92,10 +99,10 @@ final class RecordSender {
   /** Gives up the outlet with all that is under way; it is sent again by another. */
   void startOver(String why) {
     for (Lane lane : lanes) {
-      if (lane.isBatchUnderWay()) {
+      if (lane.isAnyUnderWay()) {
         statistics.retried();
       }
-      lane.batchUnderWay(false);
+      lane.startOver();
       lane.heartbeatUnderWay(false);
     }
     underWayBytes = 0;
@@ -109,15 +116,15 @@ final class RecordSender {
     }
     connector.complain(failure.detail());
     answer.lane().notBefore(clock.nowNanos() + RETRY_NANOS);
-    if (answer.heartbeat()) {
+    if (answer.batch() == null) {
       answer.lane().heartbeatUnderWay(false);
     } else {
-      answer.lane().batchUnderWay(false);
+      answer.lane().failed();
       statistics.retried();
     }
   }
 
-  /** Sends the oldest sealed batch of every partition that has none under way. */
+  /** Sends the oldest sealed batches of every partition, in turn, that are not under way. */
   void sendBatches() throws JournalException {
     Outlet outlet = connector.outlet();
     if (outlet == null) {
@@ -125,24 +132,32 @@ final class RecordSender {
     }
     // begins with another lane each time, so that none starves when there is little room
     firstLane = (firstLane + 1) % lanes.size();
-    for (int i = 0; i < lanes.size(); i++) {
-      Lane lane = lanes.get((firstLane + i) % lanes.size());
-      SealedBatch batch = lane.oldestSealed();
-      if (batch == null || lane.isBatchUnderWay() || isTooEarly(lane)) {
-        continue;
+    boolean isAnySent = true;
+    for (int round = 0; isAnySent && round < Lane.MAX_UNDER_WAY; round++) {
+      isAnySent = false;
+      for (int i = 0; i < lanes.size(); i++) {
+        isAnySent |= sendNext(outlet, lanes.get((firstLane + i) % lanes.size()));
       }
-      int bytes = batch.seal().bytes();
-      if (underWayBytes > 0 && underWayBytes + bytes > MAX_UNDER_WAY_BYTES) {
-        continue;
-      }
-      if (batch.seal().count() == 0 && !lane.isHeartbeatUnderWay()) {
-        sayHello(outlet, lane, batch.seal());
-      }
-      byte[] retained = batch.lines();
-      byte[] lines = retained == null ? journal.read(batch.seal()) : retained;
-      lane.batchUnderWay(true);
-      send(outlet, lane, batch.seal().header(journal.identity().node()), lines, false);
     }
+  }
+
+  private boolean sendNext(Outlet outlet, Lane lane) throws JournalException {
+    SealedBatch batch = lane.next();
+    if (batch == null || isTooEarly(lane)) {
+      return false;
+    }
+    int bytes = batch.seal().bytes();
+    if (underWayBytes > 0 && underWayBytes + bytes > MAX_UNDER_WAY_BYTES) {
+      return false;
+    }
+    if (batch.seal().count() == 0 && !lane.isHeartbeatUnderWay()) {
+      sayHello(outlet, lane, batch.seal());
+    }
+    byte[] retained = batch.lines();
+    byte[] lines = retained == null ? journal.read(batch.seal()) : retained;
+    lane.handedOver();
+    send(outlet, lane, batch, batch.seal().header(journal.identity().node()), lines);
+    return true;
   }
 
   /**
@@ -161,7 +176,7 @@ final class RecordSender {
             lane.linesBeforeEpoch(),
             lane.linesBeforeEpoch(),
             false);
-    send(outlet, lane, hello, NO_LINES, true);
+    send(outlet, lane, null, hello, NO_LINES);
   }
 
   /**
@@ -194,7 +209,7 @@ final class RecordSender {
               lane.sealedLines(),
               lane.linesBeforeEpoch(),
               departing);
-      send(outlet, lane, header, NO_LINES, true);
+      send(outlet, lane, null, header, NO_LINES);
     }
   }
 
@@ -202,14 +217,15 @@ final class RecordSender {
     return clock.nowNanos() - lane.notBeforeNanos() < 0;
   }
 
-  private void send(Outlet outlet, Lane lane, BatchHeader header, byte[] lines, boolean heartbeat) {
+  private void send(
+      Outlet outlet, Lane lane, @Nullable SealedBatch batch, BatchHeader header, byte[] lines) {
     underWayBytes += lines.length;
     outlet.send(
         lane.partition(),
         header,
         lines,
         failure -> {
-          answers.add(new Answer(outlet, lane, heartbeat, lines.length, failure));
+          answers.add(new Answer(outlet, lane, batch, lines.length, failure));
           wakeLoop.run();
         });
   }

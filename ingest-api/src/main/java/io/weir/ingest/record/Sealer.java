@@ -84,7 +84,7 @@ final class Sealer {
   }
 
   private boolean hasLingered(Lane lane, long nowNanos) {
-    return lane.oldestSealed() == null
+    return !lane.hasSealed()
         && lane.hasPending()
         && nowNanos - lane.pendingSinceNanos() >= lingerNanos;
   }

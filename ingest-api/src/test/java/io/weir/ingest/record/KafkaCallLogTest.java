@@ -114,6 +114,53 @@ final class KafkaCallLogTest {
   }
 
   @Test
+  void fullBatches_kafkaSlow_fiveAreUnderWay_inOrder() throws Exception {
+    KafkaCallLog log = open(config().maxBatchLines(1));
+    for (int i = 1; i <= 7; i++) {
+      log.record(log.begin(), call("c" + i));
+    }
+    Await.until("five are under way", () -> sequences().equals(List.of(1L, 2L, 3L, 4L, 5L)));
+    outlet.batches().get(0).done().accept(null);
+
+    Await.until("the next follows", () -> sequences().size() == 6);
+    outlet.batches().get(1).done().accept(null);
+    Await.until("the last follows", () -> sequences().size() == 7);
+    assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 6L, 7L), sequences());
+    outlet.batches().subList(2, 7).forEach(each -> each.done().accept(null));
+    Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
+    assertEquals(7, log.statistics().ackedLines());
+  }
+
+  @Test
+  void fullBatches_oneFails_allFromItAreSentAgain_andNoneIsDoneBeforeIt() throws Exception {
+    KafkaCallLog log = open(config().maxBatchLines(1));
+    for (int i = 1; i <= 6; i++) {
+      log.record(log.begin(), call("c" + i));
+    }
+    Await.until("five are under way", () -> sequences().size() == 5);
+    List<HeldOutlet.Sent> first = outlet.batches();
+    first.get(0).done().accept(new Outlet.Failure(false, "not authorised"));
+    first.subList(1, 5).forEach(each -> each.done().accept(null));
+    Await.until("all are to be sent again", () -> log.statistics().retriedBatches() == 5);
+    assertEquals(0, log.statistics().ackedLines());
+    now.addAndGet(1_000);
+
+    Await.until("they are", () -> sequences().size() == 10);
+    assertEquals(List.of(1L, 2L, 3L, 4L, 5L), sequences().subList(5, 10));
+    List<HeldOutlet.Sent> again = outlet.batches().subList(5, 10);
+    assertEquals(first.get(0).lines(), again.get(0).lines(), "the same, however often it is sent");
+    again.forEach(each -> each.done().accept(null));
+    Await.until("the last follows", () -> sequences().size() == 11);
+    outlet.batches().get(10).done().accept(null);
+    Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
+    assertEquals(6, log.statistics().ackedLines());
+  }
+
+  private List<Long> sequences() {
+    return outlet.batches().stream().map(each -> each.header().batchSequence()).toList();
+  }
+
+  @Test
   void promise_callUnderWay_isNotAheadOfIt() throws Exception {
     KafkaCallLog log = open(config());
     Ticket ticket = log.begin();
