@@ -27,7 +27,13 @@ final class DelayedRoute implements AutoCloseable {
   private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
 
   /** Bytes, and when they are due; none at the end. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Chunk(byte[] bytes, long dueNanos) {}
+
+  /** The port to go to. */
+  int port() {
+    return listener.getLocalPort();
+  }
 
   private DelayedRoute(ServerSocket listener, int target, Duration roundTrip) {
     this.listener = listener;

@@ -96,7 +96,7 @@ final class WatermarkBenchmark {
         topics.createMissing(1, Optional.empty());
       }
       RecordConfig config =
-          RecordConfig.builder("bench", "127.0.0.1:" + route, folder.resolve("journal"))
+          RecordConfig.builder("bench", "127.0.0.1:" + slow.port(), folder.resolve("journal"))
               .maxJournalBytes(JOURNAL_BYTES)
               .build();
       try (KafkaCallLog log = KafkaCallLog.open(config, DecisionClock.ofSystem())) {

@@ -75,6 +75,7 @@ final class SimulatedOutlet implements Outlet {
   }
 
   /** A batch, and its place among those of the partition. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Batch(int partition, long place, Map<String, byte[]> headers, byte[] lines) {}
 
   /** Takes a batch to the broker. */

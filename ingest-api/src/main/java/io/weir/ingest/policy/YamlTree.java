@@ -13,7 +13,6 @@ import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -57,10 +56,10 @@ final class YamlTree {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   /** What stands for a node wherever it is named. */
-  private final Map<Node, Part> parts = new IdentityHashMap<>();
+  private final IdentityHashMap<Node, Part> parts = new IdentityHashMap<>();
 
   /** The nodes that the one being read is in. */
-  private final Map<Node, Boolean> within = new IdentityHashMap<>();
+  private final IdentityHashMap<Node, Boolean> within = new IdentityHashMap<>();
 
   private YamlTree() {}
 

@@ -234,17 +234,18 @@ final class Lane {
    * @return whether it has all before it, too; else the batch is handed over again
    */
   boolean acked(SealedBatch batch) {
-    if (batch != sealed.peekFirst()) {
+    SealedBatch oldest = sealed.peekFirst();
+    if (oldest == null || oldest.seal().batchSequence() != batch.seal().batchSequence()) {
       failed();
       return false;
     }
     answered();
-    SealedBatch acked = sealed.removeFirst();
+    sealed.removeFirst();
     List<Waiter> served = new ArrayList<>();
     lock.lock();
     try {
       for (Waiter first = waiters.peekFirst();
-          first != null && first.lastLine() <= acked.seal().linesThrough();
+          first != null && first.lastLine() <= batch.seal().linesThrough();
           first = waiters.peekFirst()) {
         served.add(waiters.removeFirst());
       }
