@@ -112,7 +112,7 @@ final class CommandsIT {
 
       WeirProcess single =
           WeirProcess.start(folder, strict, "topics", "create", "--replication-factor", "1");
-      assertEquals(1, single.awaitExit());
+      assertEquals(2, single.awaitExit());
       assertTrue(single.errors().contains("--replication-factor must be at least 3"));
       WeirProcess oneBroker = WeirProcess.start(folder, strict, "topics", "create");
       assertEquals(1, oneBroker.awaitExit());
@@ -172,7 +172,7 @@ final class CommandsIT {
   void missingVariable_isNamed() throws Exception {
     WeirProcess ingest = WeirProcess.start(folder, Map.of(), "ingest");
 
-    assertEquals(1, ingest.awaitExit());
+    assertEquals(2, ingest.awaitExit());
     assertTrue(ingest.errors().contains("WEIR_KAFKA is not set"), ingest.errors());
   }
 }

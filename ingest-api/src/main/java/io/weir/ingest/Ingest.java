@@ -110,7 +110,11 @@ public final class Ingest implements AutoCloseable {
       cache.onServerTime(micros -> clock.observe(micros / MICROS_PER_MILLI));
       warmUp(cache, clock);
       CopyCheck copies = CopyCheck.begin(config);
-      log = KafkaCallLog.open(recordConfig(config), clock);
+      RecordConfig recording = recordConfig(config);
+      if (!Files.exists(recording.journalFolder())) {
+        copies.require(); // a start that is refused leaves no journal
+      }
+      log = KafkaCallLog.open(recording, clock);
       copies.require();
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       IngestMetrics metrics = new IngestMetrics();
@@ -203,6 +207,15 @@ public final class Ingest implements AutoCloseable {
     return Math.max(1, calls / 4);
   }
 
+  /**
+   * Refuses what {@link #start} would refuse before it asks anybody: the policy file.
+   *
+   * @throws IngestStartException when it cannot be read, or a policy is wrong
+   */
+  public static void check(IngestConfig config) {
+    policies(config.policies());
+  }
+
   private static PolicySet policies(Path file) {
     if (!Files.isRegularFile(file)) {
       throw new IngestStartException(
@@ -216,7 +229,10 @@ public final class Ingest implements AutoCloseable {
       content = PolicyFile.read(file);
     } catch (IOException unreadable) {
       throw new IngestStartException(
-          "policy file " + file.toAbsolutePath() + " (WEIR_POLICIES) cannot be read: " + unreadable,
+          "policy file "
+              + file.toAbsolutePath()
+              + " (WEIR_POLICIES) "
+              + PolicyFile.reason(unreadable),
           unreadable);
     }
     if (content instanceof PolicyFile.Content.Invalid invalid) {

@@ -108,7 +108,7 @@ public record IngestConfig(
     return new IngestConfig(
         node,
         (int) settings.integer("WEIR_NODES", 1, 1, LocalDecider.MAX_NODES),
-        settings.required("WEIR_KAFKA", KAFKA_MEANING),
+        settings.bootstrapServers("WEIR_KAFKA"),
         redis(settings),
         settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
         settings.port("WEIR_HTTP_PORT", DEFAULT_HTTP_PORT),

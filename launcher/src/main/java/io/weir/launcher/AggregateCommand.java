@@ -49,7 +49,6 @@ final class AggregateCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     out.println("aggregator is up, reports on port " + aggregator.reportsPort());
     out.flush();
-    return Stop.awaitAndClose(
-        aggregator, () -> aggregator.failed() ? "its log says why" : "", Stop.LIMIT);
+    return Stop.awaitAndClose(aggregator, aggregator::failure, Stop.LIMIT);
   }
 }

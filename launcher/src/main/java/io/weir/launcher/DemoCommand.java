@@ -30,6 +30,7 @@ import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
@@ -76,7 +77,8 @@ final class DemoCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     if (seconds < 1 || seconds > 3_600) {
-      throw new CommandFailedException("--seconds must be 1 to 3600, is " + seconds);
+      throw new ParameterException(
+          spec.commandLine(), "--seconds must be 1 to 3600, is " + seconds);
     }
     PrintWriter out = json ? spec.commandLine().getErr() : spec.commandLine().getOut();
     Map<String, String> environment = demoEnvironment();

@@ -5,7 +5,6 @@ import io.weir.launcher.verify.TopicReader;
 import io.weir.topics.catalog.Topics;
 import java.io.PrintWriter;
 import java.util.Map;
-import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -68,10 +67,7 @@ final class LedgerCommand implements Runnable {
     if (max != null && max < 1) {
       throw wrong("--max must be at least 1, is " + max);
     }
-    String kafka = weir.setting("WEIR_KAFKA", "");
-    if (kafka.isEmpty()) {
-      throw wrong("WEIR_KAFKA is not set; it names Kafka's bootstrap servers, host:port");
-    }
+    String kafka = weir.kafka();
     PrintWriter out = spec.commandLine().getOut();
     try (TopicReader reader = new TopicReader(kafka, Topics.LEDGER);
         StopRequest stop = StopRequest.watch()) {
@@ -85,9 +81,6 @@ final class LedgerCommand implements Runnable {
         reader.follow(lines);
       }
       return 0;
-    } catch (KafkaException failed) {
-      throw new CommandFailedException(
-          "Kafka at " + kafka + " (WEIR_KAFKA): " + failed.getMessage(), failed);
     }
   }
 
@@ -97,6 +90,6 @@ final class LedgerCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), "Missing required subcommand");
+    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
   }
 }

@@ -85,6 +85,15 @@ final class LocalWeir implements AutoCloseable {
   private void startParts(Map<String, String> environment, Consumer<String> step)
       throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
     Settings settings = Settings.of(environment);
+    int partitions = (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
+    // before anything is started: servers of its own stand where nothing can be wrong
+    Map<String, String> first =
+        inner(
+            environment,
+            settings.text("WEIR_KAFKA", "127.0.0.1:9092"),
+            settings.text("WEIR_REDIS", "redis://127.0.0.1"));
+    AggregatorConfig.of(first);
+    Ingest.check(IngestConfig.of(first));
     refuseTakenPorts(settings);
     step.accept("data folder");
     Path data = Path.of(settings.text("WEIR_DATA", ".weir"));
@@ -99,7 +108,6 @@ final class LocalWeir implements AutoCloseable {
     }
     step.accept("topics");
     try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
-      int partitions = (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
       boolean isNew =
           admin.createMissing(partitions, Optional.empty()).contains(Topics.CALLS.name());
       if (settings.text("WEIR_KAFKA", "").isEmpty() && !isNew) {
@@ -116,20 +124,10 @@ final class LocalWeir implements AutoCloseable {
       parts.push(new Part("Redis", server, () -> server.isAlive() ? "" : "its process has ended"));
       redisUri = server.uri();
     }
-    Map<String, String> inner = new HashMap<>(environment);
     if (settings.text(SingleCopy.VARIABLE, "").isEmpty()) {
-      inner.put(SingleCopy.VARIABLE, "allow");
       step.accept("with one copy of everything in Kafka (" + SingleCopy.VARIABLE + "=allow)");
     }
-    inner.put("WEIR_KAFKA", kafka);
-    inner.put("WEIR_REDIS", redisUri);
-    putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
-    // no balancer stands before it
-    putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
-    putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
-    // the one node of this folder, wherever the folder is carried to
-    putIfUnset(inner, "WEIR_NODE", "local");
-    putIfUnset(inner, "WEIR_INSTANCE", "local");
+    Map<String, String> inner = inner(environment, kafka, redisUri);
     AggregatorConfig aggregatorConfig = AggregatorConfig.of(inner);
     IngestConfig ingestConfig = IngestConfig.of(inner);
     redis = ingestConfig.redis().shownUri();
@@ -137,7 +135,7 @@ final class LocalWeir implements AutoCloseable {
     RedisLiveCache cache = RedisLiveCache.start(ingestConfig.redis());
     parts.push(new Part("reports' look at Redis", cache, () -> ""));
     Aggregator started = Aggregator.start(aggregatorConfig, cache);
-    parts.push(new Part("aggregator", started, () -> started.failed() ? "its log says why" : ""));
+    parts.push(new Part("aggregator", started, started::failure));
     reportsPort = started.reportsPort();
     step.accept("ingest");
     Ingest ingest = Ingest.start(ingestConfig);
@@ -147,6 +145,23 @@ final class LocalWeir implements AutoCloseable {
     step.accept("reports");
     awaitReady(started);
     ingest.awaitReady();
+  }
+
+  /** The variables as its parts read them. */
+  private static Map<String, String> inner(
+      Map<String, String> environment, String kafka, String redisUri) {
+    Map<String, String> inner = new HashMap<>(environment);
+    putIfUnset(inner, SingleCopy.VARIABLE, "allow");
+    inner.put("WEIR_KAFKA", kafka);
+    inner.put("WEIR_REDIS", redisUri);
+    putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
+    // no balancer stands before it
+    putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
+    putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
+    // the one node of this folder, wherever the folder is carried to
+    putIfUnset(inner, "WEIR_NODE", "local");
+    putIfUnset(inner, "WEIR_INSTANCE", "local");
+    return inner;
   }
 
   private void awaitReady(Aggregator aggregator) throws InterruptedException {

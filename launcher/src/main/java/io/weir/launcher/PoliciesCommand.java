@@ -83,8 +83,7 @@ final class PoliciesCommand implements Runnable {
   }
 
   private List<PolicyAdvice.Advice> usageAdvice(PolicySet set, PrintWriter out) {
-    UsedNames used =
-        UsedNames.read(weir.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"));
+    UsedNames used = UsedNames.read(weir.kafka());
     if (used.isEmpty()) {
       out.println("nothing was counted yet, so there is nothing to compare with");
       return List.of();
@@ -135,10 +134,10 @@ final class PoliciesCommand implements Runnable {
     return 0;
   }
 
-  private static void requireName(String option, String name) {
+  private void requireName(String option, String name) {
     String violation = Names.violation(name);
     if (violation != null) {
-      throw new CommandFailedException(option + " " + violation);
+      throw new CommandLine.ParameterException(spec.commandLine(), option + " " + violation);
     }
   }
 
@@ -156,7 +155,7 @@ final class PoliciesCommand implements Runnable {
     try {
       content = PolicyFile.read(file);
     } catch (IOException unreadable) {
-      throw new CommandFailedException("cannot read " + file + ": " + unreadable, unreadable);
+      throw new CommandFailedException(file + " " + PolicyFile.reason(unreadable), unreadable);
     }
     if (content instanceof PolicyFile.Content.Invalid invalid) {
       List<String> problems = invalid.problems();
@@ -170,6 +169,6 @@ final class PoliciesCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), "Missing required subcommand");
+    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
   }
 }

@@ -19,7 +19,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
 import me.tongfei.progressbar.ProgressBar;
-import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -212,18 +211,10 @@ final class QuarantineCommand implements Runnable {
   private Quarantine quarantine() {
     String lateness = weir.setting("WEIR_LATENESS", Topics.LATENESS.toString());
     try {
-      return new Quarantine(kafka(), Duration.parse(lateness), System.currentTimeMillis());
+      return new Quarantine(weir.kafka(), Duration.parse(lateness), System.currentTimeMillis());
     } catch (DateTimeParseException notADuration) {
       throw wrong("WEIR_LATENESS must be an ISO 8601 duration such as P35D, is '" + lateness + "'");
     }
-  }
-
-  private String kafka() {
-    String kafka = weir.setting("WEIR_KAFKA", "");
-    if (kafka.isEmpty()) {
-      throw wrong("WEIR_KAFKA is not set; it names Kafka's bootstrap servers, host:port");
-    }
-    return kafka;
   }
 
   private SortedMap<Source, Entry> select(Filters filters, Quarantine quarantine) {
@@ -266,9 +257,6 @@ final class QuarantineCommand implements Runnable {
             bar.maxHint(total);
             bar.stepTo(done);
           });
-    } catch (KafkaException failed) {
-      throw new CommandFailedException(
-          "Kafka at " + kafka() + " (WEIR_KAFKA): " + failed.getMessage(), failed);
     }
   }
 
@@ -278,6 +266,6 @@ final class QuarantineCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), "Missing required subcommand");
+    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
   }
 }

@@ -55,29 +55,34 @@ final class TopicsCommand implements Runnable {
           @Nullable Short replicationFactor)
       throws TopicAdminException {
     if (partitions < 1) {
-      throw new CommandFailedException("--partitions must be at least 1, is " + partitions);
+      throw wrong("--partitions must be at least 1, is " + partitions);
     }
+    boolean mayBeSingle = singleCopy() == SingleCopy.ALLOW;
+    short copies = mayBeSingle ? 0 : copies(replicationFactor);
     PrintWriter out = spec.commandLine().getOut();
+    List<String> lacking;
     try (TopicAdmin admin = connect()) {
       int present = admin.callsPartitions();
       int ofEach = present == 0 ? partitions : present;
       List<String> created =
-          singleCopy() == SingleCopy.ALLOW
+          mayBeSingle
               ? admin.createMissing(ofEach, Optional.ofNullable(replicationFactor))
-              : admin.createMissingInCopies(ofEach, copies(replicationFactor));
+              : admin.createMissingInCopies(ofEach, copies);
       for (Topic topic : Topics.all()) {
         out.printf(
             "%-24s %s%n",
             topic.name(), created.contains(topic.name()) ? "created" : "was there already");
       }
+      lacking = mayBeSingle ? List.of() : admin.lackingCopies(Topics::contains);
     }
+    lacking.forEach(out::println);
     out.flush();
-    return 0;
+    return lacking.isEmpty() ? 0 : 1;
   }
 
-  private static short copies(@Nullable Short replicationFactor) {
+  private short copies(@Nullable Short replicationFactor) {
     if (replicationFactor != null && replicationFactor < Copies.LEAST) {
-      throw new CommandFailedException(
+      throw wrong(
           "--replication-factor must be at least "
               + Copies.LEAST
               + ", is "
@@ -121,11 +126,15 @@ final class TopicsCommand implements Runnable {
   }
 
   private TopicAdmin connect() {
-    return TopicAdmin.connect(weir.required("WEIR_KAFKA", "Kafka's bootstrap servers, host:port"));
+    return TopicAdmin.connect(weir.kafka());
   }
 
   @Override
   public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), "Missing required subcommand");
+    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
+  }
+
+  private CommandLine.ParameterException wrong(String message) {
+    return new CommandLine.ParameterException(spec.commandLine(), message);
   }
 }

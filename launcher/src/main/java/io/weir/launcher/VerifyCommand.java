@@ -17,7 +17,6 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
-import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -140,7 +139,7 @@ final class VerifyCommand implements Callable<Integer> {
 
   private Verifier.Settings settings(Duration window) {
     return new Verifier.Settings(
-        kafka(),
+        weir.kafka(),
         window,
         duration("WEIR_LATENESS", Topics.LATENESS.toString()),
         patience,
@@ -149,14 +148,6 @@ final class VerifyCommand implements Callable<Integer> {
             .collect(Collectors.toSet()),
         afterReset,
         scratch);
-  }
-
-  private String kafka() {
-    String kafka = weir.setting("WEIR_KAFKA", "");
-    if (kafka.isEmpty()) {
-      throw wrong("WEIR_KAFKA is not set; it names Kafka's bootstrap servers, host:port");
-    }
-    return kafka;
   }
 
   private static int status(Verification found) {
@@ -178,9 +169,6 @@ final class VerifyCommand implements Callable<Integer> {
             bar.maxHint(total);
             bar.stepTo(done);
           });
-    } catch (KafkaException failed) {
-      throw new CommandFailedException(
-          "Kafka at " + kafka() + " (WEIR_KAFKA): " + failed.getMessage(), failed);
     } catch (IOException | UncheckedIOException failed) {
       throw new CommandFailedException(
           "what is remembered could not be kept (--scratch): " + failed.getMessage(), failed);
@@ -189,8 +177,12 @@ final class VerifyCommand implements Callable<Integer> {
 
   static void print(PrintWriter out, Verification found) {
     out.printf(
-        "recounted %d calls (%d allowed, %d denied) in %d windows; %d windows are left out%n",
-        found.calls(), found.allowed(), found.denied(), found.windows(), found.openWindows());
+        "recounted %s (%d allowed, %d denied) in %s; %s left out%n",
+        PolicyText.count(found.calls(), "call", "calls"),
+        found.allowed(),
+        found.denied(),
+        PolicyText.count(found.windows(), "window", "windows"),
+        PolicyText.count(found.openWindows(), "window is", "windows are"));
     out.printf(
         "dropped as duplicate %d, refused as malformed or out of time %d%n",
         found.duplicates(), found.refused());

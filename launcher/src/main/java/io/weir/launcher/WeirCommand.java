@@ -8,7 +8,11 @@ import io.weir.servers.ServerStartException;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -41,6 +45,16 @@ import picocli.CommandLine.Spec;
             + "(build what is stale). Settings come from variables; 'weir COMMAND --help' names those "
             + "of a command.")
 public final class WeirCommand implements Runnable {
+  /** What a command says that is nothing without one below it; its usage names those. */
+  static final String MISSING_SUBCOMMAND = "Missing required subcommand";
+
+  private static final String KAFKA = "WEIR_KAFKA";
+  private static final Pattern LOG_LEVEL =
+      Pattern.compile("trace|debug|info|warn|error|off", Pattern.CASE_INSENSITIVE);
+
+  private static final int FAILED = 1;
+  private static final int MISUSED = 2;
+
   private final Map<String, String> environment;
 
   @Spec
@@ -53,12 +67,31 @@ public final class WeirCommand implements Runnable {
 
   /** Runs a command line and ends the process with its status. */
   public static void main(String[] arguments) {
+    for (String variable : List.of("WEIR_LOG", "WEIR_LOG_LIBRARIES")) {
+      String level = System.getenv().getOrDefault(variable, "");
+      if (!level.isEmpty() && !LOG_LEVEL.matcher(level).matches()) {
+        System.err.printf(
+            "weir: %s must be one of trace, debug, info, warn, error, off, is '%s'%n",
+            variable, level);
+        System.exit(MISUSED);
+      }
+    }
     System.exit(commandLine(System.getenv()).execute(arguments));
+  }
+
+  private static Duration duration(String text) {
+    try {
+      return Duration.parse(text);
+    } catch (DateTimeParseException notADuration) {
+      throw new CommandLine.TypeConversionException(
+          "'" + text + "' is not an ISO 8601 duration such as PT1M");
+    }
   }
 
   static CommandLine commandLine(Map<String, String> environment) {
     CommandLine commandLine = new CommandLine(new WeirCommand(environment));
     commandLine.setUsageHelpWidth(VariablesSection.WIDTH);
+    commandLine.registerConverter(Duration.class, WeirCommand::duration);
     VariablesSection.addTo(commandLine);
     commandLine.setExecutionExceptionHandler(
         (failure, command, parsed) -> {
@@ -69,14 +102,32 @@ public final class WeirCommand implements Runnable {
           String why =
               ofKafka == null || isExplained(failure)
                   ? failure.getMessage()
-                  : "Kafka (WEIR_KAFKA) at "
-                      + environment.getOrDefault("WEIR_KAFKA", "")
+                  : "Kafka ("
+                      + KAFKA
+                      + ") at "
+                      + environment.getOrDefault(KAFKA, "")
                       + ": "
                       + ofKafka.getMessage();
           PrintWriter err = command.getErr();
           err.println("weir: " + why);
           err.flush();
-          return 1;
+          return failure instanceof Settings.InvalidSettingException ? MISUSED : FAILED;
+        });
+    CommandLine.IParameterExceptionHandler withUsage = commandLine.getParameterExceptionHandler();
+    commandLine.setParameterExceptionHandler(
+        (wrong, arguments) -> {
+          CommandLine command = wrong.getCommandLine();
+          if (MISSING_SUBCOMMAND.equals(wrong.getMessage())) {
+            return withUsage.handleParseException(wrong, arguments);
+          }
+          PrintWriter err = command.getErr();
+          err.println("weir: " + wrong.getMessage());
+          CommandLine.UnmatchedArgumentException.printSuggestions(wrong, err);
+          err.println(
+              command.getCommandSpec().qualifiedName(" ")
+                  + " --help tells its options and variables");
+          err.flush();
+          return MISUSED;
         });
     return commandLine;
   }
@@ -117,17 +168,13 @@ public final class WeirCommand implements Runnable {
     return value == null || value.isEmpty() ? absent : value;
   }
 
-  /** The value of a variable that a command cannot do without. */
-  String required(String variable, String meaning) {
-    String value = environment.get(variable);
-    if (value == null || value.isEmpty()) {
-      throw new CommandFailedException(variable + " is not set; it names " + meaning);
-    }
-    return value;
+  /** Kafka's addresses, which a command cannot do without. */
+  String kafka() {
+    return Settings.of(environment).bootstrapServers(KAFKA);
   }
 
   @Override
   public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), "Missing required subcommand");
+    throw new CommandLine.ParameterException(spec.commandLine(), MISSING_SUBCOMMAND);
   }
 }

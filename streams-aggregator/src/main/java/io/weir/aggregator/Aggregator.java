@@ -48,6 +48,7 @@ public final class Aggregator implements AutoCloseable {
   private static final Duration POSITION_WAIT = Duration.ofSeconds(5);
 
   private final KafkaStreams meterCore;
+  private final StreamsFailures failures;
   private final Rebalances rebalances;
   private final Instances instances;
   private final TableFollower follower;
@@ -56,12 +57,14 @@ public final class Aggregator implements AutoCloseable {
 
   private Aggregator(
       KafkaStreams meterCore,
+      StreamsFailures failures,
       Rebalances rebalances,
       Instances instances,
       TableFollower follower,
       ReportServer reports,
       Deque<AutoCloseable> parts) {
     this.meterCore = meterCore;
+    this.failures = failures;
     this.rebalances = rebalances;
     this.instances = instances;
     this.follower = follower;
@@ -132,8 +135,8 @@ public final class Aggregator implements AutoCloseable {
     Rebalances rebalances =
         new Rebalances(() -> "counted=" + instances.counted() + " here=" + instances.here());
     meterCore.setStateListener(rebalances);
-    meterCore.setUncaughtExceptionHandler(
-        new StreamsFailures("meter-core", () -> NameCheck.isTaken(settings)));
+    StreamsFailures failures = new StreamsFailures("meter-core", () -> NameCheck.isTaken(settings));
+    meterCore.setUncaughtExceptionHandler(failures);
     ProgressSignal signal = new ProgressSignal();
     TableFollower follower =
         TableFollower.start(store, config.bootstrapServers(), instances::here, signal::signal);
@@ -161,7 +164,7 @@ public final class Aggregator implements AutoCloseable {
         stopped,
         cache);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
-    return new Aggregator(meterCore, rebalances, instances, follower, reports, parts);
+    return new Aggregator(meterCore, failures, rebalances, instances, follower, reports, parts);
   }
 
   private static ReportServer listen(AggregatorConfig config, Clock clock)
@@ -170,9 +173,11 @@ public final class Aggregator implements AutoCloseable {
       return ReportServer.bind(config.reportsHost(), config.reportsPort(), clock);
     } catch (IOException | RuntimeException taken) {
       throw new AggregatorStartException(
-          "the reports port "
+          "the reports API cannot listen on "
+              + config.reportsHost()
+              + " (WEIR_REPORTS_HOST), port "
               + config.reportsPort()
-              + " (WEIR_REPORTS_PORT) cannot be listened on: "
+              + " (WEIR_REPORTS_PORT): "
               + taken.getMessage(),
           taken);
     }
@@ -208,6 +213,11 @@ public final class Aggregator implements AutoCloseable {
    */
   public boolean failed() {
     return follower.hasFailed() || hasStoppedCounting();
+  }
+
+  /** Why it has {@linkplain #failed failed}, in words; empty while it has not. */
+  public String failure() {
+    return failed() ? failures.reason() : "";
   }
 
   private boolean hasStoppedCounting() {

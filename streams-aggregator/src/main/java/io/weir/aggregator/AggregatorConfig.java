@@ -127,7 +127,7 @@ public record AggregatorConfig(
    */
   public static AggregatorConfig of(Map<String, String> environment) {
     return new AggregatorConfig(
-        text(environment, "WEIR_KAFKA", ""),
+        Settings.of(environment).bootstrapServers("WEIR_KAFKA"),
         Path.of(text(environment, "WEIR_DATA", ".weir")),
         text(environment, "WEIR_REPORTS_HOST", "0.0.0.0"),
         integer(environment, "WEIR_REPORTS_PORT", 8081),

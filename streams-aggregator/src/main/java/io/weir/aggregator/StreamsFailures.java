@@ -30,6 +30,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   private final String application;
   private final BooleanSupplier isNameTaken;
   private final AtomicInteger replacements = new AtomicInteger();
+  private volatile String reason = "its log says why";
 
   /**
    * Failures of an application.
@@ -39,6 +40,11 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   StreamsFailures(String application, BooleanSupplier isNameTaken) {
     this.application = application;
     this.isNameTaken = isNameTaken;
+  }
+
+  /** Why the application was stopped, in words; where that is not known, where it is told. */
+  String reason() {
+    return reason;
   }
 
   @Override
@@ -52,20 +58,19 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
       return StreamThreadExceptionResponse.REPLACE_THREAD;
     }
     if (root instanceof FencedInstanceIdException && isNameTaken.getAsBoolean()) {
-      LOG.error(
-          "application stopped application={}: another process was started under the name of this"
-              + " one; WEIR_INSTANCE must be unique among aggregators",
-          application,
-          failure);
+      reason =
+          "another process was started under the name of this one; WEIR_INSTANCE must be unique"
+              + " among aggregators";
+      LOG.error("application stopped application={}: {}", application, reason, failure);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
     if (root instanceof OtherWindowException other) {
-      LOG.error(
-          "application stopped application={}: the data were counted with WEIR_WINDOW={}, and this"
-              + " process has {}; set it back, or begin with other topics and another WEIR_DATA",
-          application,
-          Duration.ofMillis(other.storedMillis()),
-          Duration.ofMillis(other.setMillis()));
+      reason =
+          "the data were counted with WEIR_WINDOW=%s, and this process has %s; set it back, or begin"
+                  .formatted(
+                      Duration.ofMillis(other.storedMillis()), Duration.ofMillis(other.setMillis()))
+              + " with other topics and another WEIR_DATA";
+      LOG.error("application stopped application={}: {}", application, reason);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
     boolean isTransient = root instanceof KafkaException || root instanceof RocksDBException;

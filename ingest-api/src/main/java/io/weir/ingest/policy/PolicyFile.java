@@ -4,6 +4,8 @@ package io.weir.ingest.policy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.topics.model.PolicySet;
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -39,6 +41,16 @@ public final class PolicyFile {
    */
   public static Content read(Path file) throws IOException {
     return parse(Files.readString(file));
+  }
+
+  /** Why a file could not be read, to be put behind its name. */
+  public static String reason(IOException unreadable) {
+    if (unreadable instanceof CharacterCodingException) {
+      return "is not encoded in UTF-8";
+    }
+    return unreadable instanceof AccessDeniedException
+        ? "may not be read by this user"
+        : "cannot be read: " + unreadable;
   }
 
   /** Reads a file's text. */

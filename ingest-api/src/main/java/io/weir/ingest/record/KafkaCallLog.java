@@ -79,7 +79,7 @@ public final class KafkaCallLog implements CallLog {
                 + identity.node()
                 + "', not to '"
                 + config.node()
-                + "': keep the name, or give the node a folder of its own");
+                + "': set WEIR_NODE to that name, or WEIR_DATA to a folder of its own");
       }
       CallsTopic.Description topic = CallsTopic.describe(config);
       CallsTopic.requireSamePartitions(config, topic, identity.partitions());

@@ -40,6 +40,10 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private static final long PAUSE_MILLIS = 1_000;
   private static final int API_TIMEOUT_MILLIS = 5_000;
   private static final long STOP_MILLIS = 5_000;
+
+  /** A lasting failure is logged this often. */
+  private static final long COMPLAINT_NANOS = 30_000_000_000L;
+
   private static final Logger LOG = LoggerFactory.getLogger(VerdictFollower.class);
 
   private final String bootstrapServers;
@@ -49,6 +53,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private final Map<TopicPartition, Long> next = new HashMap<>();
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
+  private long nextComplaintNanos = System.nanoTime();
   private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
 
   private VerdictFollower(String bootstrapServers, String node, int partitions, int maxWaiting) {
@@ -88,13 +93,23 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       } catch (WakeupException awake) {
         // it is only woken to be stopped
       } catch (KafkaException failed) {
-        LOG.warn("verdicts on settlements not readable, they are answered as pending", failed);
+        complain(failed);
         pause();
       } catch (RuntimeException | Error fault) {
         // this thread must live: without it every settlement would be answered as pending
         LOG.error("verdicts on settlements not read, tried again", fault);
         pause();
       }
+    }
+  }
+
+  private void complain(KafkaException failed) {
+    long now = System.nanoTime();
+    if (now - nextComplaintNanos >= 0) {
+      nextComplaintNanos = now + COMPLAINT_NANOS;
+      LOG.warn(
+          "verdicts_not_readable detail=\"{}\"; settlements are answered as pending",
+          failed.toString());
     }
   }
 

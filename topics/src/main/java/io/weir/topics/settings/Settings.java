@@ -5,6 +5,8 @@ import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -13,6 +15,12 @@ import java.util.stream.Stream;
  * default; a wrong one is refused with its name, its rule and its value. Immutable.
  */
 public final class Settings {
+  private static final int MAX_PORT = 65_535;
+
+  /** A listener's name may stand before, as Kafka allows; an IPv6 address stands in brackets. */
+  private static final Pattern ADDRESS =
+      Pattern.compile("(?:[A-Za-z_]+://)?(?:\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
+
   private final Map<String, String> variables;
 
   private Settings(Map<String, String> variables) {
@@ -46,6 +54,23 @@ public final class Settings {
       throw new InvalidSettingException(variable + " is not set; it names " + meaning);
     }
     return value;
+  }
+
+  /** Kafka's addresses, which cannot be done without: {@code host:port}, separated by commas. */
+  public String bootstrapServers(String variable) {
+    return requireAddresses(variable, required(variable, "Kafka's bootstrap servers, host:port"));
+  }
+
+  /** Refuses addresses that are not written as {@code host:port}, separated by commas. */
+  public static String requireAddresses(String variable, String addresses) {
+    for (String address : addresses.split(",", -1)) {
+      Matcher parts = ADDRESS.matcher(address.strip());
+      if (!parts.matches() || Integer.parseInt(parts.group(1)) > MAX_PORT) {
+        throw new InvalidSettingException(
+            variable + " must be host:port, several separated by commas, is '" + addresses + "'");
+      }
+    }
+    return addresses;
   }
 
   /**
@@ -82,7 +107,7 @@ public final class Settings {
 
   /** A TCP port; 0 takes any free one. */
   public int port(String variable, int absent) {
-    return (int) integer(variable, absent, 0, 65_535);
+    return (int) integer(variable, absent, 0, MAX_PORT);
   }
 
   /** A duration in {@code [min, max]}, written as ISO 8601. */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+/** A wrong option, or a wrong or missing variable, ends a command with 2 and a sentence. */
+final class MisuseTest {
+  private static final String RANGE = "--from 2026-11-21T00:00:00Z --to 2026-11-22T00:00:00Z";
+
+  private final StringWriter errors = new StringWriter();
+
+  private int run(Map<String, String> environment, String arguments) {
+    CommandLine weir = WeirCommand.commandLine(environment).setErr(new PrintWriter(errors, true));
+    return weir.execute(arguments.split(" ", -1));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "demo --seconds 0| --seconds must be 1 to 3600, is 0",
+        "demo --seconds x| Invalid value for option '--seconds': 'x' is not an int",
+        "up --quick| Unknown option: '--quick'",
+        "topics create --partitions 0| --partitions must be at least 1, is 0",
+        "topics create --replication-factor 2| --replication-factor must be at least 3, is 2;"
+            + " set WEIR_SINGLE_COPY=allow if fewer copies are meant",
+        "policies explain| Missing required option: '--client=NAME'",
+        "quarantine list --partition x| Invalid value for option '--partition': 'x' is not an int",
+        "ledger tail --max 0| --max must be at least 1, is 0",
+        "verify --from now --to then| --from must be an RFC 3339 time such as"
+            + " 2026-11-21T00:00:00Z, is 'now'"
+      })
+  void wrongOption_isTold_withWhereToLook(String arguments, String problem) {
+    assertEquals(2, run(Map.of("WEIR_KAFKA", "127.0.0.1:1"), arguments));
+
+    List<String> said = errors.toString().lines().toList();
+    assertEquals("weir: " + problem, said.get(0));
+    assertTrue(said.get(said.size() - 1).matches("weir .*--help tells its .*"), said::toString);
+    assertTrue(said.size() <= 3, said::toString);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "topics check",
+    "topics create",
+    "policies check --against-usage ../policies.yml",
+    "quarantine list",
+    "ledger tail",
+    "verify " + RANGE,
+    "ingest",
+    "aggregate"
+  })
+  void missingKafka_isTold(String arguments) {
+    assertEquals(2, run(Map.of(), arguments));
+
+    assertTrue(errors.toString().startsWith("weir: WEIR_KAFKA is not set"), errors::toString);
+    assertTrue(errors.toString().lines().count() <= 2, errors::toString); // ingest lacks Redis, too
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "topics create| WEIR_SINGLE_COPY| maybe",
+        "topics check| WEIR_KAFKA| nonsense",
+        "verify " + RANGE + "| WEIR_KAFKA| localhost",
+        "ingest| WEIR_KAFKA| localhost:99999",
+        "ledger tail| WEIR_KAFKA| :9092",
+        "up| WEIR_PARTITIONS| 0",
+        "up| WEIR_WINDOW| 15",
+        "quarantine list| WEIR_LATENESS| soon",
+        "verify " + RANGE + "| WEIR_WINDOW| 15",
+        "ingest| WEIR_HTTP_PORT| 123456",
+        "aggregate| WEIR_WINDOW| PT0S",
+        "up| WEIR_REPORTS_PORT| http"
+      })
+  void wrongVariable_isNamed(String arguments, String variable, String value) {
+    Map<String, String> environment = new HashMap<>();
+    environment.put("WEIR_KAFKA", "127.0.0.1:1");
+    environment.put("WEIR_REDIS", "redis://127.0.0.1:1");
+    environment.put("WEIR_POLICIES", "../policies.yml");
+    environment.put(variable, value);
+
+    assertEquals(2, run(environment, arguments));
+    assertTrue(errors.toString().startsWith("weir: " + variable), errors::toString);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "topics check",
+    "policies check --against-usage ../policies.yml",
+    "quarantine list",
+    "ledger tail",
+    "verify " + RANGE
+  })
+  void kafkaAddressThatNobodyKnows_isTold_withTheReason(String arguments) {
+    assertEquals(1, run(Map.of("WEIR_KAFKA", "nobody.invalid:9092"), arguments));
+
+    String said = errors.toString();
+    assertTrue(said.contains("WEIR_KAFKA") && said.contains("nobody.invalid"), said);
+    assertTrue(said.contains("No resolvable bootstrap urls"), said);
+    assertEquals(1, said.lines().count(), said);
+  }
+
+  @Test
+  void durationThatIsNone_isTold() {
+    assertEquals(2, run(Map.of(), "verify --wait 5 " + RANGE));
+    assertTrue(
+        errors.toString().contains("'5' is not an ISO 8601 duration such as PT1M"),
+        errors::toString);
+  }
+
+  @Test
+  void commandWithoutTheOneBelow_printsWhatThereIs() {
+    assertEquals(2, run(Map.of(), "topics"));
+
+    assertTrue(errors.toString().contains("Usage: weir topics"), errors::toString);
+  }
+}
