@@ -17,7 +17,19 @@ from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+try:
+    from confluent_kafka import (
+        OFFSET_BEGINNING,
+        Consumer,
+        KafkaError,
+        KafkaException,
+        TopicPartition,
+    )
+except ImportError:
+    sys.exit(
+        f"billing.py: {sys.executable} lacks confluent_kafka: pip install confluent-kafka, or in "
+        "Debian apt install python3-confluent-kafka and run it with /usr/bin/python3"
+    )
 
 TOPIC = "weir.usage.ledger.v1"
 NOT_READY = 3
@@ -258,6 +270,8 @@ def new_invoice(db, options, prices, from_ms, to_ms):
     lines += [line(adjustment(row, options.tz), row, read_prices(row), prices) for row in adjustments]
     if len(lines) == 1:
         lines = [("no usage",)]
+        if not db.execute("SELECT 1 FROM usage WHERE client = ?", period[:1]).fetchone():
+            warn(f"no row of a client {options.client!r} was read yet: is that its name?")
     elif prices:
         total = sum((Decimal(amount) for *_, amount in lines[1:]), Decimal())
         lines.append(("total", "", "", "", f"{total:f}"))
@@ -388,7 +402,7 @@ def arguments():
     reading = commands.add_parser("follow", help="read the ledger into --db until Ctrl-C")
     reading.add_argument(
         "--kafka",
-        default=os.environ.get("WEIR_KAFKA", "localhost:9092"),
+        default=os.environ.get("WEIR_KAFKA") or "localhost:9092",
         help="bootstrap servers (WEIR_KAFKA, else localhost:9092)",
     )
     reading.add_argument("--until-end", action="store_true", help="read what is there, then end")

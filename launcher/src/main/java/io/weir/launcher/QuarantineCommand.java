@@ -220,6 +220,11 @@ final class QuarantineCommand implements Runnable {
   private SortedMap<Source, Entry> select(Filters filters, Quarantine quarantine) {
     Selection selection = selection(filters);
     SortedMap<Source, Entry> all = withProgress(quarantine::read);
+    for (Source place : selection.places()) {
+      if (all.keySet().stream().noneMatch(place::holds)) {
+        throw new CommandFailedException("nothing of " + place + " is in the quarantine");
+      }
+    }
     SortedMap<Source, Entry> found = new TreeMap<>();
     all.values().stream()
         .filter(selection::includes)

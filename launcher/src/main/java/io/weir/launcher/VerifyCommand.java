@@ -113,6 +113,11 @@ final class VerifyCommand implements Callable<Integer> {
     noteWindows(begin, end, window);
     Verification found = verify(new Verifier(settings(window)), begin, end);
     print(spec.commandLine().getOut(), found);
+    if (client != null && found.calls() == 0) {
+      PrintWriter err = spec.commandLine().getErr();
+      err.printf("weir: no call of the client '%s' stands in the range%n", client);
+      err.flush();
+    }
     return status(found);
   }
 

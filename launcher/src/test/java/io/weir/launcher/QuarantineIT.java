@@ -95,6 +95,12 @@ final class QuarantineIT {
   }
 
   @Test
+  void placeThatIsNotThere_isSaid() {
+    assertTrue(said(1, "replay", "99@5").contains("weir: nothing of 99@5 is in the quarantine"));
+    assertTrue(said(1, "list", "0@5:2").contains("nothing of 0@5:2 is in the quarantine"));
+  }
+
+  @Test
   void everyKindOfRefusal_replayed_isCountedOnce_andTheRestSaysWhy() throws Exception {
     CallEvent ahead = call("ahead", A, 2, now + MAX_AHEAD_MILLIS + 4_000);
     UsagePosition place = new UsagePosition(0, "n", 1, 2);

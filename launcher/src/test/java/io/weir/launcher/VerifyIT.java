@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
+import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.Settlement;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -52,7 +54,7 @@ final class VerifyIT {
 
     String said = assertExit(0);
 
-    assertTrue(said.contains("recounted 3 calls (2 allowed, 1 denied) in 1 windows"), said);
+    assertTrue(said.contains("recounted 3 calls (2 allowed, 1 denied) in 1 window;"), said);
     assertTrue(said.contains("0 differences; the range is closed and complete"), said);
   }
 
@@ -421,6 +423,21 @@ final class VerifyIT {
           said.lines().anyMatch(line -> line.startsWith("DIFFERS ") && line.contains(part)),
           () -> part + " in " + said);
     }
+  }
+
+  @Test
+  void clientWithoutCalls_isSaid() throws Exception {
+    topics.writeComplete(kafka.bootstrapServers());
+
+    String nobody =
+        IntStream.range(0, Integer.MAX_VALUE)
+            .mapToObj(i -> "nobody-" + i)
+            .filter(name -> ClientPartitioner.partition(name, PARTITIONS) == partition)
+            .findFirst()
+            .orElseThrow();
+    String said = exit(0, "--from", from.toString(), "--to", to.toString(), "--client", nobody);
+
+    assertTrue(said.contains("no call of the client '" + nobody + "' stands in the range"), said);
   }
 
   private String assertExit(int status, String... options) {

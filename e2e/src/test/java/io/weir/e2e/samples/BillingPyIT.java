@@ -99,6 +99,7 @@ final class BillingPyIT {
     Ended aligned = invoice("globex", "UTC");
     assertEquals(0, aligned.status(), aligned::errors);
     assertTrue(aligned.output().contains("no usage"), aligned::output);
+    assertTrue(aligned.errors().contains("no row of a client 'globex'"), aligned::errors);
   }
 
   @Test

@@ -34,7 +34,7 @@ public record Source(int partition, long offset, int line) implements Comparable
   }
 
   /** Whether another one is this one, or stands in this record. */
-  boolean holds(Source other) {
+  public boolean holds(Source other) {
     return partition == other.partition
         && offset == other.offset
         && (line == 0 || line == other.line);

@@ -55,7 +55,7 @@ record Parameters(Map<String, List<String>> values) {
   static String checkedName(String field, String name) {
     String violation = Names.violation(name);
     if (violation != null) {
-      throw bad(field, violation);
+      throw bad(field, name.isEmpty() ? "is missing" : violation);
     }
     return name;
   }

@@ -150,7 +150,7 @@ final class UsageReports {
       if (position == null) {
         throw new ProblemException(
             Problem.ofField(
-                ProblemReason.INVALID_PARAMETER,
+                ProblemReason.INVALID_HEADER,
                 "Usage-Position",
                 "must be partition:node:epoch:line, is '" + text + "'"));
       }
