@@ -157,7 +157,7 @@ final class BucketBook {
       taken(track, atMillis);
       return;
     }
-    track.follow(limit, stamp, atMillis);
+    track.follow(limit, stamp, charge.cost(), atMillis);
     long driftBefore = track.openDriftTokens;
     long outageBefore = track.openOutageTokens;
     if (stamp == null) {

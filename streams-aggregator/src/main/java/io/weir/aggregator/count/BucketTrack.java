@@ -137,14 +137,18 @@ final class BucketTrack {
    * Follows a changed limit, if the record that has it is not older than the newest one, as the
    * cache does ({@link LimitChange}). A call that the cache did not decide is newer when nothing is
    * known of the bucket since: while the cache is away, its calls are charged by the limit in force
-   * (simulation, seeds 7063 and 10425). A bucket that was full and is made anew is full. Of a quota
-   * the tokens used are known, which no limit changes.
+   * (simulation, seeds 7063 and 10425). A refusal leaves the cache's bucket as it is, and so under
+   * the limit of its last charge. A bucket that was full and is made anew is full. Of a quota the
+   * tokens used are known, which no limit changes.
    *
    * @param stamp of the record; null when the cache did not decide
+   * @param costTokens what the call took; 0 when the bucket refused it
    */
-  void follow(BucketLimit changed, @Nullable Stamp stamp, long atMillis) {
+  void follow(BucketLimit changed, @Nullable Stamp stamp, long costTokens, long atMillis) {
     long at = atMillis * MICROS_PER_MILLI;
-    if (changed.equals(limit) || !isToBeFollowed(stamp, at)) {
+    if (changed.equals(limit)
+        || isRefusalUnderAnother(changed, stamp, costTokens)
+        || !isToBeFollowed(stamp, at)) {
       return;
     }
     BucketLimit before = limit;
@@ -165,6 +169,14 @@ final class BucketTrack {
       // what a debt cap may have cut off under the old limit counts against the new one
       disturb(Cause.RESTORE, 0, atMillis);
     }
+  }
+
+  private boolean isRefusalUnderAnother(
+      BucketLimit ownLimit, @Nullable Stamp stamp, long costTokens) {
+    return costTokens == 0
+        && ownLimit instanceof TokenBucketLimit
+        && !ownLimit.equals(limit)
+        && (stamp == null || stamp.epoch() == line.epoch);
   }
 
   private boolean isToBeFollowed(@Nullable Stamp stamp, long at) {
@@ -236,6 +248,13 @@ final class BucketTrack {
     if (costTokens == 0) {
       gapCheck.noteRefusal();
     }
+    if (isRefusalUnderAnother(ownLimit, stamp, costTokens)) {
+      // by that limit, of which nothing stands in the cache; but the cache has shown its version
+      if (stamp.version() >= version && stamp.charged() >= line.chargedTokens) {
+        confirmedVersion = version;
+      }
+      return Judgement.RIGHT;
+    }
     if (costTokens > 0) {
       chargedAtMicros = Math.max(chargedAtMicros, atMillis * MICROS_PER_MILLI);
     }
@@ -275,6 +294,9 @@ final class BucketTrack {
   }
 
   private boolean held(long fullAt, long total, long tokens, long at) {
+    if (tokens > limit.capacityTokens()) {
+      return false;
+    }
     if (limit instanceof TokenBucketLimit bucket) {
       return fullAt + micros(bucket, tokens) - micros(bucket, bucket.capacityTokens()) <= at;
     }

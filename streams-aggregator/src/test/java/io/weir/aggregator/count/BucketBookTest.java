@@ -324,6 +324,38 @@ final class BucketBookTest {
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros());
   }
 
+  /** A policy is made deny for a while, or lowered: Redis keeps what the bucket lacks. */
+  @Test
+  void refusalsUnderALimitThatIsTakenBack_changeNothing() {
+    BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
+    for (BucketLimit meanwhile : List.of(TokenBucketLimit.DENY, new TokenBucketLimit(10, 1, 9))) {
+      String bucket = "w1:{4:acme}:5:c" + meanwhile.capacityTokens();
+      take(T, new Charge(bucket, 60, slow, new Stamp(EPOCH, 0, 60, (T + 600_000) * 1_000)));
+      Stamp full = new Stamp(EPOCH, 0, 60, (T + 1_000) * 1_000);
+      take(T + 1_000, new Charge(bucket, 0, meanwhile, full));
+      promise(T + 20_000);
+      promise(T + 40_000);
+      take(T + 50_000, new Charge(bucket, 1, slow, new Stamp(EPOCH, 0, 61, (T + 610_000) * 1_000)));
+      promise(T + 60_000);
+      promise(T + 80_000);
+
+      assertEquals(List.of(), memory.corrections);
+    }
+  }
+
+  @Test
+  void refusalOfMoreThanTheCapacity_orUnderDeny_isRight_alsoWhileACorrectionIsOpen() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 1_500, new Charge(BUCKET, 1, LIMIT, null));
+
+    takeCalls(T + 9_000, call(T + 9_000, 105, charge(EPOCH, 0, 0, 1, T + 9_000)));
+    Stamp under = new Stamp(EPOCH, 0, 1, (T + 10_000) * 1_000);
+    Charge denied = new Charge(BUCKET, 0, TokenBucketLimit.DENY, under);
+    takeCalls(T + 10_000, call(T + 10_000, 1, denied));
+
+    assertEquals(0, accuracy().wronglyDenied());
+  }
+
   /** Found by {@code ./weir sim}, seeds 7063 and 10425. */
   @Test
   void limitThatChangesWhileTheCacheIsAway_isFollowed() {
