@@ -12,10 +12,13 @@ import io.weir.topics.model.PolicySet;
 import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -100,7 +103,9 @@ public final class PolicyMatcher {
     List<CompiledPolicy> byWeight = new ArrayList<>(matched);
     byWeight.sort(Comparator.comparingInt(CompiledPolicy::weight).reversed());
     List<CompiledPolicy> tooMany = byWeight.subList(Check.MAX_BUCKETS, byWeight.size());
-    matched.removeAll(tooMany);
+    Set<CompiledPolicy> left = Collections.newSetFromMap(new IdentityHashMap<>());
+    left.addAll(tooMany);
+    matched.removeIf(left::contains);
     return tooMany.stream().map(CompiledPolicy::policy).toList();
   }
 

@@ -53,7 +53,8 @@ public final class LimitsInForce {
       known = current;
     }
     Policy policy = byPart.get(part);
-    if (policy == null) {
+    if (policy == null || policy.limit().capacityTokens() == 0) {
+      // what denies every call writes nothing, so that the bucket is still of the limit before
       return new Bounded(correction, correction.limit().capacityTokens());
     }
     if (correction.limit() instanceof TokenBucketLimit then

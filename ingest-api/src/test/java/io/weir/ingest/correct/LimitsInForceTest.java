@@ -112,6 +112,14 @@ final class LimitsInForceTest {
   }
 
   @Test
+  void bound_policyDeniesNow_isAppliedByTheLimitBefore() {
+    policies.set(new PolicySet(3, List.of(policy("burst", 7, TokenBucketLimit.DENY))));
+    Correction correction = missing(3, SMALL);
+
+    assertEquals(new Bounded(correction, 10, false), limits.bound(correction, 0));
+  }
+
+  @Test
   void bound_limitInForce_isAppliedAsItIs() {
     policies.set(new PolicySet(3, List.of(policy("burst", 7, LARGE))));
     Correction correction = missing(3, LARGE);

@@ -245,15 +245,15 @@ final class BucketTrack {
       takeOlderLife(stamp, costTokens, atMillis);
       return Judgement.RIGHT;
     }
-    if (costTokens == 0) {
-      gapCheck.noteRefusal();
-    }
     if (isRefusalUnderAnother(ownLimit, stamp, costTokens)) {
       // by that limit, of which nothing stands in the cache; but the cache has shown its version
       if (stamp.version() >= version && stamp.charged() >= line.chargedTokens) {
         confirmedVersion = version;
       }
       return Judgement.RIGHT;
+    }
+    if (costTokens == 0 && askedTokens <= limit.capacityTokens()) {
+      gapCheck.noteRefusal();
     }
     if (costTokens > 0) {
       chargedAtMicros = Math.max(chargedAtMicros, atMillis * MICROS_PER_MILLI);
@@ -320,7 +320,12 @@ final class BucketTrack {
   }
 
   private void beginLife(Stamp stamp, long costTokens, long at) {
-    boolean wasUsed = limit instanceof TokenBucketLimit || totalTokens > costTokens;
+    // what is on its way was used, too
+    boolean wasUsed =
+        limit instanceof TokenBucketLimit
+            || totalTokens > costTokens
+            || line.pendingTokens() > 0
+            || olderLives.pendingTokens() > 0;
     boolean wasFull = trueFullAtMicros <= stamp.epoch() || !wasUsed;
     boolean right = wasFull && pendingCause == null && beganFull(stamp, costTokens, at);
     noteDistance(trueFullAtMicros - stamp.epoch());

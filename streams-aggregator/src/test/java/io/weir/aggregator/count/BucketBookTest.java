@@ -324,6 +324,24 @@ final class BucketBookTest {
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros());
   }
 
+  /** The records know of 99 by a refusal alone when the cache begins a life that is full. */
+  @Test
+  void quotaOfWhichARefusalIsRecordedFirst_isCorrectedInTheLifeThatFollows() {
+    BucketLimit quota = new QuotaLimit(100, (T + 86_400_000) * 1_000);
+    String bucket = "w1:{4:acme}:3:day@1700000000";
+    long ends = (T + 86_400_000) * 1_000;
+    long life = (T + 900) * 1_000;
+    take(T, new Charge(bucket, 0, quota, new Stamp(EPOCH, 0, 99, ends)));
+    take(T + 1_000, new Charge(bucket, 3, quota, new Stamp(life, 0, 3, ends)));
+    take(T - 500, new Charge(bucket, 99, quota, new Stamp(EPOCH, 0, 99, ends)));
+    promise(T + 5_000);
+    promise(T + 20_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(102, last.totalTokens());
+    assertEquals(life, last.epoch());
+  }
+
   /** A policy is made deny for a while, or lowered: Redis keeps what the bucket lacks. */
   @Test
   void refusalsUnderALimitThatIsTakenBack_changeNothing() {
