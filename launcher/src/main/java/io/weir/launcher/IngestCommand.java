@@ -4,6 +4,7 @@ package io.weir.launcher;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,14 +29,14 @@ final class IngestCommand implements Callable<Integer> {
   private CommandSpec spec;
 
   @Override
-  public Integer call() throws InterruptedException {
+  public Integer call() throws Exception {
     IngestConfig config = IngestConfig.of(weir.environment());
-    Ingest ingest = Ingest.start(config);
+    Duration closing = Stop.LIMIT.plus(config.stopDelay()).plus(config.drainTimeout());
+    Ingest ingest = Stop.start(() -> Ingest.start(config), closing);
     Thread announcer = new Thread(() -> announce(ingest), "weir-ready");
     announcer.setDaemon(true);
     announcer.start();
-    return Stop.awaitAndClose(
-        ingest, () -> "", Stop.LIMIT.plus(config.stopDelay()).plus(config.drainTimeout()));
+    return Stop.awaitAndClose(ingest, () -> "", closing);
   }
 
   /** Says that the node is ready once it is; a stop need not wait for that. */

@@ -3,6 +3,9 @@ package io.weir.launcher;
 
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -25,6 +28,47 @@ final class Stop {
   private static final Logger LOG = LoggerFactory.getLogger(Stop.class);
 
   private Stop() {}
+
+  /**
+   * Starts a resource. A process that is asked to end meanwhile closes it as soon as it is started,
+   * so that a node that has begun to promise says goodbye, and ends; a start that takes longer than
+   * {@link #LIMIT} is not waited for.
+   *
+   * @param closing how long closing may take
+   * @throws Exception when the start does
+   */
+  static <T extends AutoCloseable> T start(Callable<T> start, Duration closing) throws Exception {
+    CompletableFuture<Optional<T>> started = new CompletableFuture<>();
+    Thread hook =
+        new Thread(
+            () -> {
+              Optional<T> resource =
+                  started
+                      .completeOnTimeout(Optional.empty(), LIMIT.toMillis(), TimeUnit.MILLISECONDS)
+                      .join();
+              boolean inOrder = resource.isPresent() && close(resource.get(), closing);
+              Runtime.getRuntime().halt(inOrder ? 0 : 1);
+            },
+            "weir-stop");
+    Runtime.getRuntime().addShutdownHook(hook);
+    Optional<T> resource = Optional.empty();
+    try {
+      resource = Optional.of(start.call());
+      return resource.get();
+    } finally {
+      started.complete(resource);
+      awaitEndIfAsked(hook);
+    }
+  }
+
+  /** Takes a hook back; when it runs already, it ends the process. */
+  private static void awaitEndIfAsked(Thread hook) throws InterruptedException {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException asked) {
+      new CountDownLatch(1).await();
+    }
+  }
 
   /**
    * Closes a resource when the process is asked to end, or when the resource has failed by itself.

@@ -32,12 +32,15 @@ final class UpCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     PrintWriter out = spec.commandLine().getOut();
     LocalWeir local =
-        LocalWeir.start(
-            weir.environment(),
-            step -> {
-              out.println("starting " + step);
-              out.flush();
-            });
+        Stop.start(
+            () ->
+                LocalWeir.start(
+                    weir.environment(),
+                    step -> {
+                      out.println("starting " + step);
+                      out.flush();
+                    }),
+            Stop.LIMIT);
     out.println("check API  " + local.checkUrl() + "/v1/check");
     out.println("reports    " + local.reportsUrl() + "/");
     out.println("Kafka      " + local.kafka());

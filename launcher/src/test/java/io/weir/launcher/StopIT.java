@@ -43,6 +43,23 @@ final class StopIT {
     assertTrue(errors.contains("Hanging"), errors);
   }
 
+  /** Once, a node that was stopped while it started said no goodbye, and all windows waited. */
+  @Test
+  void askedWhileItStarts_isClosedOnceItIsStarted() throws Exception {
+    Process process =
+        new ProcessBuilder(ChildJvm.command("64m", Starting.class, folder.toString())).start();
+    BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
+    assertEquals("starting", output.readLine());
+
+    process.toHandle().destroy(); // its output stays open
+    assertEquals("asked", output.readLine());
+    Files.createFile(folder.resolve("go"));
+
+    assertEquals("closed", output.readLine());
+    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals(0, process.exitValue());
+  }
+
   @Test
   void partDead_closingHangs_endsByItselfAndSaysWhich() throws Exception {
     Process process = start("Kafka has stopped: no room");
@@ -51,6 +68,30 @@ final class StopIT {
     assertEquals(1, process.exitValue());
     String errors = Files.readString(folder.resolve("errors"));
     assertTrue(errors.contains("the process ends: Kafka has stopped: no room"), errors);
+  }
+
+  /** A process whose resource is started when a file is there. */
+  static final class Starting {
+    private Starting() {}
+
+    public static void main(String[] arguments) throws Exception {
+      Runtime.getRuntime().addShutdownHook(new Thread(() -> say("asked")));
+      AutoCloseable started =
+          Stop.start(
+              () -> {
+                say("starting");
+                Path go = Path.of(arguments[0], "go");
+                Await.until("the file is there", () -> Files.exists(go));
+                return (AutoCloseable) () -> say("closed");
+              },
+              Duration.ofSeconds(10));
+      say("not asked: " + started);
+    }
+
+    private static void say(String what) {
+      System.out.println(what);
+      System.out.flush();
+    }
   }
 
   /** A process whose resource cannot be closed. */
