@@ -137,8 +137,20 @@ final class RecordSender {
       isAnySent = false;
       for (int i = 0; i < lanes.size(); i++) {
         isAnySent |= sendNext(outlet, lanes.get((firstLane + i) % lanes.size()));
+        if (hasFailed()) {
+          return; // at once, as when the topic is not known yet: the next must not overtake it
+        }
       }
     }
+  }
+
+  private boolean hasFailed() {
+    for (Answer answer : answers) {
+      if (answer.failure() != null) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private boolean sendNext(Outlet outlet, Lane lane) throws JournalException {

@@ -13,6 +13,7 @@ import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.testing.Await;
+import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
 import java.nio.file.Path;
@@ -23,7 +24,10 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -154,6 +158,37 @@ final class KafkaCallLogTest {
     outlet.batches().get(10).done().accept(null);
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
     assertEquals(6, log.statistics().ackedLines());
+  }
+
+  /** Found by {@code KafkaCallLogIT}: what came after an unknown topic overtook what met it. */
+  @Test
+  void fullBatches_oneFailsAtOnce_noneOvertakesIt() throws Exception {
+    AtomicBoolean isKnown = new AtomicBoolean();
+    outlets.clear();
+    outlets.add(
+        new Outlet() {
+          @Override
+          public void send(
+              int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
+            if (!header.isHeartbeat() && !isKnown.getAndSet(true)) {
+              done.accept(new Failure(false, "the topic is not known"));
+            } else {
+              outlet.send(partition, header, lines, done);
+            }
+          }
+
+          @Override
+          public void close() {}
+        });
+    KafkaCallLog log = open(config().maxBatchLines(1));
+    log.record(log.begin(), List.of(call("a"), call("b"), call("c")));
+
+    Await.until("it has failed", () -> log.statistics().retriedBatches() == 1);
+    now.addAndGet(1_000);
+    Await.until("all are sent", () -> sequences().size() >= 3);
+    assertEquals(List.of(1L, 2L, 3L), sequences());
+    outlet.batches().forEach(each -> each.done().accept(null));
+    Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
   }
 
   private List<Long> sequences() {
