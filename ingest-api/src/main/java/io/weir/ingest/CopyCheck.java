@@ -49,16 +49,26 @@ final class CopyCheck {
   /**
    * Waits for the answer.
    *
+   * @return what the topic lacks, and what to do; empty when it lacks nothing, or that is allowed
+   */
+  String objection() {
+    List<String> found = lacking.join();
+    return found.isEmpty() || singleCopy == SingleCopy.ALLOW ? "" : Copies.advice(found);
+  }
+
+  /**
+   * Waits for the answer.
+   *
    * @throws IngestStartException when the topic lacks copies and that is not allowed
    */
   void require() {
+    String objection = objection();
+    if (!objection.isEmpty()) {
+      throw new IngestStartException(objection);
+    }
     List<String> found = lacking.join();
-    if (found.isEmpty()) {
-      return;
+    if (!found.isEmpty()) {
+      LOG.info("fewer_copies_allowed {}", found);
     }
-    if (singleCopy == SingleCopy.REFUSE) {
-      throw new IngestStartException(Copies.advice(found));
-    }
-    LOG.info("fewer_copies_allowed {}", found);
   }
 }

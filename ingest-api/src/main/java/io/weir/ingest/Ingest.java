@@ -110,11 +110,7 @@ public final class Ingest implements AutoCloseable {
       cache.onServerTime(micros -> clock.observe(micros / MICROS_PER_MILLI));
       warmUp(cache, clock);
       CopyCheck copies = CopyCheck.begin(config);
-      RecordConfig recording = recordConfig(config);
-      if (!Files.exists(recording.journalFolder())) {
-        copies.require(); // a start that is refused leaves no journal
-      }
-      log = KafkaCallLog.open(recording, clock);
+      log = KafkaCallLog.open(recordConfig(config), clock, copies::objection);
       copies.require();
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       IngestMetrics metrics = new IngestMetrics();

@@ -28,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -318,6 +319,20 @@ final class IngestIT {
     assertRefused("WEIR_POLICIES", folder.resolve("none.yml").toString(), "WEIR_POLICIES");
     // the running node holds this journal
     assertRefused("WEIR_DATA", folder.resolve("data").toString(), "journal");
+  }
+
+  /** A journal would belong to the name that was refused. */
+  @Test
+  void start_refusedForTooFewCopies_leavesNoJournal() {
+    Map<String, String> strict = new HashMap<>(environment);
+    strict.put("WEIR_DATA", folder.resolve("strict").toString());
+    strict.put("WEIR_SINGLE_COPY", "refuse");
+    for (String node : List.of("first", "second")) {
+      strict.put("WEIR_NODE", node);
+      RuntimeException refused =
+          assertThrows(RuntimeException.class, () -> Ingest.start(IngestConfig.of(strict)).close());
+      assertTrue(refused.toString().contains("WEIR_SINGLE_COPY=allow"), refused::toString);
+    }
   }
 
   private void assertRefused(String variable, String value, String named) {

@@ -82,16 +82,15 @@ final class UsedNames {
     for (String pattern : match.meter()) {
       add(advice, "meter", pattern, new PolicyMatch(List.of(), List.of(), List.of(pattern)));
     }
-    Set<String> meters = metersOf(match);
-    if (match.meter().isEmpty()
-        && meters.size() > 1
-        && !TokenBucketLimit.DENY.equals(policy.limit())) {
+    boolean isOfEveryMeter = match.meter().isEmpty();
+    Set<String> meters = isOfEveryMeter ? metersOf(match) : Set.of();
+    if (meters.size() > 1 && !TokenBucketLimit.DENY.equals(policy.limit())) {
       advice.add(
           "has no match.meter, and calls of "
               + String.join(", ", meters)
               + " were counted that take their cost from its bucket");
     }
-    if (advice.isEmpty() && meters.isEmpty()) {
+    if (advice.isEmpty() && (isOfEveryMeter ? meters.isEmpty() : !isUsed(match))) {
       advice.add("no call that was counted fits client, endpoint and meter at once");
     }
     return advice;
@@ -104,7 +103,8 @@ final class UsedNames {
   }
 
   private boolean isUsed(PolicyMatch match) {
-    return !metersOf(match).isEmpty();
+    Fit fit = matcher(match);
+    return all.stream().anyMatch(fit::fits);
   }
 
   /** The meters of the calls that were counted and that a match fits. */

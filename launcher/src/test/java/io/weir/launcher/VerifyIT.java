@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestKafka;
-import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.Settlement;
@@ -19,7 +18,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -429,12 +427,7 @@ final class VerifyIT {
   void clientWithoutCalls_isSaid() throws Exception {
     topics.writeComplete(kafka.bootstrapServers());
 
-    String nobody =
-        IntStream.range(0, Integer.MAX_VALUE)
-            .mapToObj(i -> "nobody-" + i)
-            .filter(name -> ClientPartitioner.partition(name, PARTITIONS) == partition)
-            .findFirst()
-            .orElseThrow();
+    String nobody = WrittenTopics.client("nobody-", partition, PARTITIONS);
     String said = exit(0, "--from", from.toString(), "--to", to.toString(), "--client", nobody);
 
     assertTrue(said.contains("no call of the client '" + nobody + "' stands in the range"), said);

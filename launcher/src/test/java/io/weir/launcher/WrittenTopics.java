@@ -82,13 +82,7 @@ final class WrittenTopics {
 
   WrittenTopics(int partition, int partitions) {
     this.partition = partition;
-    String client =
-        IntStream.range(0, Integer.MAX_VALUE)
-            .mapToObj(i -> "client-" + i)
-            .filter(name -> ClientPartitioner.partition(name, partitions) == partition)
-            .findFirst()
-            .orElseThrow();
-    key = new UsageKey(client, "calls", "-");
+    key = new UsageKey(client("client-", partition, partitions), "calls", "-");
     first = call("1", false, 3, true);
     denied = call("2", false, 4, false);
     own = call("own", true, 2, true);
@@ -105,6 +99,15 @@ final class WrittenTopics {
     ledger.add(row(first, denied, own, settlement));
     states.add(state(1, first, denied, own, settlement));
     ledger.add(close(1, 7));
+  }
+
+  /** A client of a partition. */
+  static String client(String prefix, int partition, int partitions) {
+    return IntStream.range(0, Integer.MAX_VALUE)
+        .mapToObj(i -> prefix + i)
+        .filter(name -> ClientPartitioner.partition(name, partitions) == partition)
+        .findFirst()
+        .orElseThrow();
   }
 
   /** Takes back what would have been written. */

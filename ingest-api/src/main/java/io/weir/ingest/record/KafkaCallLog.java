@@ -10,6 +10,7 @@ import io.weir.topics.model.CallEvent;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,11 +64,23 @@ public final class KafkaCallLog implements CallLog {
    * @throws CallLogStartException when the folder or the topic cannot be used
    */
   public static KafkaCallLog open(RecordConfig config, DecisionClock clock) {
+    return open(config, clock, () -> "");
+  }
+
+  /**
+   * The same, unless something speaks against a journal that is made anew: a start that is refused
+   * then leaves none.
+   *
+   * @param objection asked when Kafka has told of the topic; empty when nothing does
+   */
+  public static KafkaCallLog open(
+      RecordConfig config, DecisionClock clock, Supplier<String> objection) {
     Journal journal =
         switch (config.durability()) {
           case JOURNALED ->
-              RocksJournal.open(config.journalFolder(), config.fsync(), () -> identity(config));
-          case ACKED -> new MemoryJournal(identity(config));
+              RocksJournal.open(
+                  config.journalFolder(), config.fsync(), () -> identity(config, objection));
+          case ACKED -> new MemoryJournal(identity(config, objection));
         };
     try {
       JournalIdentity identity = journal.identity();
@@ -110,8 +123,12 @@ public final class KafkaCallLog implements CallLog {
     }
   }
 
-  private static JournalIdentity identity(RecordConfig config) {
+  private static JournalIdentity identity(RecordConfig config, Supplier<String> objection) {
     int partitions = CallsTopic.awaitPartitions(config);
+    String refusal = objection.get();
+    if (!refusal.isEmpty()) {
+      throw new CallLogStartException(refusal);
+    }
     return new JournalIdentity(config.node(), LocalClock.ofSystem().nowEpochMillis(), partitions);
   }
 

@@ -133,12 +133,14 @@ final class RecordSender {
     // begins with another lane each time, so that none starves when there is little room
     firstLane = (firstLane + 1) % lanes.size();
     boolean isAnySent = true;
-    for (int round = 0; isAnySent && round < Lane.MAX_UNDER_WAY; round++) {
+    while (isAnySent) {
       isAnySent = false;
       for (int i = 0; i < lanes.size(); i++) {
-        isAnySent |= sendNext(outlet, lanes.get((firstLane + i) % lanes.size()));
-        if (hasFailed()) {
-          return; // at once, as when the topic is not known yet: the next must not overtake it
+        if (sendNext(outlet, lanes.get((firstLane + i) % lanes.size()))) {
+          isAnySent = true;
+          if (hasFailed()) {
+            return; // at once, as when the topic is not known yet: the next must not overtake it
+          }
         }
       }
     }

@@ -58,11 +58,7 @@ public final class Settings {
 
   /** Kafka's addresses, which cannot be done without: {@code host:port}, separated by commas. */
   public String bootstrapServers(String variable) {
-    return requireAddresses(variable, required(variable, "Kafka's bootstrap servers, host:port"));
-  }
-
-  /** Refuses addresses that are not written as {@code host:port}, separated by commas. */
-  public static String requireAddresses(String variable, String addresses) {
+    String addresses = required(variable, "Kafka's bootstrap servers, host:port");
     for (String address : addresses.split(",", -1)) {
       Matcher parts = ADDRESS.matcher(address.strip());
       if (!parts.matches() || Integer.parseInt(parts.group(1)) > MAX_PORT) {
