@@ -53,7 +53,8 @@ public final class BillingJob {
   /** Runs {@code follow}, {@code follow --until-end} or {@code bill FROM TO ZONE}. */
   public static void main(String[] arguments) throws SQLException, IOException {
     String file = System.getenv().getOrDefault("BILLING_DB", "billing-java.db");
-    String kafka = System.getenv().getOrDefault("WEIR_KAFKA", "localhost:9092");
+    String address = System.getenv().getOrDefault("WEIR_KAFKA", "");
+    String kafka = address.isEmpty() ? "localhost:9092" : address;
     try (Connection db = DriverManager.getConnection("jdbc:sqlite:" + file)) {
       BillingJob job = open(db);
       List<String> words = List.of(arguments);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.bench;
 
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
@@ -111,7 +111,7 @@ final class Backlog {
               null,
               List.of(
                   new Charge(
-                      BucketKeys.ofClient("burst", client),
+                      BucketKey.of("burst", client).text(),
                       1,
                       LIMIT,
                       new Stamp(

@@ -9,14 +9,14 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import io.weir.servers.RedisServer;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -66,7 +66,7 @@ final class CacheBenchmark {
     RedisCacheConfig config = RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(2));
     List<Check> checks = new ArrayList<>();
     for (int i = 0; i < keys; i++) {
-      String bucket = BucketKeys.ofClient("burst", "client-" + i);
+      String bucket = BucketKey.of("burst", "client-" + i).text();
       checks.add(new Check(List.of(new BucketRequest(bucket, LIMIT, true)), 1));
     }
     LongAdder undecided = new LongAdder();

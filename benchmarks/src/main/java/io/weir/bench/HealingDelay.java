@@ -5,7 +5,7 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.weir.topics.model.BucketKeys;
+import io.weir.limits.BucketKey;
 import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -53,7 +53,7 @@ final class HealingDelay {
   HealingDelay(PrintStream out) {
     this.out = out;
     for (int i = 0; i < CLIENTS; i++) {
-      keys[i] = BucketKeys.ofClient("burst", "client-" + i).getBytes(StandardCharsets.US_ASCII);
+      keys[i] = BucketKey.of("burst", "client-" + i).text().getBytes(StandardCharsets.US_ASCII);
     }
   }
 

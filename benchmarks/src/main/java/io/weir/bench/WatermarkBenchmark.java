@@ -7,6 +7,7 @@ import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.KafkaNode;
 import io.weir.servers.Ports;
@@ -16,7 +17,6 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.PrintStream;
@@ -86,7 +86,7 @@ final class WatermarkBenchmark {
         new KafkaNode(
             1,
             Uuid.randomUuid().toString(),
-            List.of(Ports.free()),
+            List.of(Ports.freeForController()),
             List.of(
                 new KafkaNode.Listener("NEAR", near, near),
                 new KafkaNode.Listener("FAR", far, route)));

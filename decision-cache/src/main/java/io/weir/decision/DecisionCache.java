@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+
 /**
  * Where buckets live and calls are decided. Safe for threads. A failure of the cache is a value
  * ({@link Decision.Undecided}), never an exception.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Pure: what a decision is, the token bucket's arithmetic, and the port behind which a cache
- * decides. Depends on the model of the topics and the nullness annotations.
+ * The port behind which a cache decides; what is decided, and by which arithmetic, is in limits.
  */
 @NullMarked
 package io.weir.decision;

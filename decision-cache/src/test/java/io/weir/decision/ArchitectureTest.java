@@ -19,18 +19,18 @@ class ArchitectureTest {
           .importPackages("io.weir.decision");
 
   @Test
-  void purePackage_dependsOnTheModelAlone() {
+  void port_dependsOnLimitsAlone() {
     classes()
         .that()
         .resideInAPackage("io.weir.decision")
         .should()
         .onlyDependOnClassesThat()
-        .resideInAnyPackage("java..", "org.jspecify..", "io.weir.topics.model", "io.weir.decision")
+        .resideInAnyPackage("java..", "org.jspecify..", "io.weir.limits..", "io.weir.decision")
         .check(CLASSES);
   }
 
   @Test
-  void purePackage_knowsNoThreadFileOrNetwork() {
+  void port_knowsNoThreadFileOrNetwork() {
     noClasses()
         .that()
         .resideInAPackage("io.weir.decision")
@@ -50,7 +50,7 @@ class ArchitectureTest {
         .resideInAnyPackage(
             "java..",
             "org.jspecify..",
-            "io.weir.topics.model",
+            "io.weir.limits..",
             "io.weir.decision",
             "io.weir.decision.correction",
             "io.weir.decision.memory")
@@ -67,6 +67,7 @@ class ArchitectureTest {
         .resideInAnyPackage(
             "java..",
             "org.jspecify..",
+            "io.weir.limits..",
             "io.weir.topics.model",
             "io.weir.decision",
             "io.weir.decision.correction")

@@ -7,14 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Kind;
-import io.weir.decision.correction.BucketCorrector.Outcome;
 import io.weir.decision.correction.CacheUnavailableException;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -55,8 +59,8 @@ public abstract class BucketCorrectorContract {
     return assertInstanceOf(Decision.Decided.class, cache().take(check)).buckets().get(0);
   }
 
-  private Outcome apply(Correction correction) throws CacheUnavailableException {
-    return corrector().apply(List.of(new Bounded(correction, CAPACITY_TOKENS))).get(0);
+  private CorrectionOutcome apply(Correction correction) throws CacheUnavailableException {
+    return corrector().apply(List.of(new BoundedCorrection(correction, CAPACITY_TOKENS))).get(0);
   }
 
   private Correction of(BucketLimit limit, long epoch, long version, long charged, long missing) {
@@ -81,7 +85,8 @@ public abstract class BucketCorrectorContract {
   void apply_debit_isSeenByTheNextDecisionWithItsVersion() throws Exception {
     BucketReply before = take(HOURLY, 2);
 
-    assertEquals(new Outcome(Kind.APPLIED, -3, false), apply(of(HOURLY, before.epoch(), 1, 2, 6)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -3, false), apply(of(HOURLY, before.epoch(), 1, 2, 6)));
     BucketReply after = take(HOURLY, 1);
     assertEquals(3, after.remainingTokens());
     assertEquals(before.epoch(), after.epoch());
@@ -96,8 +101,9 @@ public abstract class BucketCorrectorContract {
     apply(correction);
     BucketReply between = take(HOURLY, 1);
 
-    assertEquals(new Outcome(Kind.STALE, 0, false), apply(correction));
-    assertEquals(new Outcome(Kind.STALE, 0, false), apply(of(HOURLY, before.epoch(), 3, 0, 0)));
+    assertEquals(new CorrectionOutcome(Kind.STALE, 0, false), apply(correction));
+    assertEquals(
+        new CorrectionOutcome(Kind.STALE, 0, false), apply(of(HOURLY, before.epoch(), 3, 0, 0)));
     BucketReply after = take(HOURLY, 1);
     assertEquals(between.remainingTokens() - 1, after.remainingTokens());
     assertEquals(4, after.version());
@@ -119,7 +125,8 @@ public abstract class BucketCorrectorContract {
     apply(of(HOURLY, stamp.epoch(), 1, 5, 0));
     take(HOURLY, 1);
 
-    assertEquals(new Outcome(Kind.APPLIED, 0, false), apply(of(HOURLY, stamp.epoch(), 2, 2, -5)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, 0, false), apply(of(HOURLY, stamp.epoch(), 2, 2, -5)));
     BucketReply after = take(HOURLY, 1);
     assertEquals(8, after.remainingTokens());
     assertEquals(2, after.version());
@@ -130,18 +137,20 @@ public abstract class BucketCorrectorContract {
     BucketReply before = take(HOURLY, 5);
 
     assertEquals(
-        new Outcome(Kind.APPLIED, 0, false), apply(of(HOURLY, before.epoch() + 1, 1, 0, 2)));
+        new CorrectionOutcome(Kind.APPLIED, 0, false),
+        apply(of(HOURLY, before.epoch() + 1, 1, 0, 2)));
     assertEquals(4, take(HOURLY, 1).remainingTokens());
     assertEquals(
-        new Outcome(Kind.APPLIED, -2, false), apply(of(HOURLY, before.epoch() + 1, 2, 0, 8)));
+        new CorrectionOutcome(Kind.APPLIED, -2, false),
+        apply(of(HOURLY, before.epoch() + 1, 2, 0, 8)));
   }
 
   @Test
   void apply_debt_deniesUntilItIsPaid() throws Exception {
     BucketReply stamp = take(HOURLY, 1);
 
-    Outcome outcome = apply(of(HOURLY, stamp.epoch(), 1, 1, 50));
-    assertEquals(new Outcome(Kind.APPLIED, -19, true), outcome);
+    CorrectionOutcome outcome = apply(of(HOURLY, stamp.epoch(), 1, 1, 50));
+    assertEquals(new CorrectionOutcome(Kind.APPLIED, -19, true), outcome);
     BucketReply reply = take(HOURLY, 1);
     assertEquals(0, reply.remainingTokens());
     assertTrue(!reply.sufficient());
@@ -156,7 +165,7 @@ public abstract class BucketCorrectorContract {
     BucketReply stamp = take(HOURLY, 5);
 
     Correction less = of(HOURLY, stamp.epoch(), 1, 5, 2);
-    assertEquals(new Outcome(Kind.APPLIED, 0, false), applyTakingOnly(less));
+    assertEquals(new CorrectionOutcome(Kind.APPLIED, 0, false), applyTakingOnly(less));
     assertEquals(4, take(HOURLY, 1).remainingTokens());
     Correction more = of(HOURLY, stamp.epoch(), 2, 6, 9);
     assertEquals(-2, applyTakingOnly(more).changeTokens());
@@ -170,12 +179,15 @@ public abstract class BucketCorrectorContract {
     take(HOURLY, 7);
 
     Correction late = of(HOURLY, stamp.epoch(), 1, 1, 6);
-    assertEquals(new Outcome(Kind.APPLIED, 0, false), applyTakingOnly(late));
+    assertEquals(new CorrectionOutcome(Kind.APPLIED, 0, false), applyTakingOnly(late));
     assertEquals(1, take(HOURLY, 1).remainingTokens());
   }
 
-  private Outcome applyTakingOnly(Correction correction) throws CacheUnavailableException {
-    return corrector().apply(List.of(new Bounded(correction, CAPACITY_TOKENS, true))).get(0);
+  private CorrectionOutcome applyTakingOnly(Correction correction)
+      throws CacheUnavailableException {
+    return corrector()
+        .apply(List.of(new BoundedCorrection(correction, CAPACITY_TOKENS, true)))
+        .get(0);
   }
 
   /** Found by {@code ./weir sim}, seed 2632. */
@@ -184,8 +196,8 @@ public abstract class BucketCorrectorContract {
     QuotaLimit lowered = new QuotaLimit(20, quota.endsAtEpochMicros());
     BucketReply used = take(quota, 90);
 
-    Outcome outcome = apply(of(lowered, used.epoch(), 1, 90, 90));
-    assertEquals(new Outcome(Kind.APPLIED, 0, false), outcome);
+    CorrectionOutcome outcome = apply(of(lowered, used.epoch(), 1, 90, 90));
+    assertEquals(new CorrectionOutcome(Kind.APPLIED, 0, false), outcome);
     assertEquals(9, take(quota, 1).remainingTokens());
   }
 
@@ -208,7 +220,8 @@ public abstract class BucketCorrectorContract {
     apply(of(HOURLY, epoch, 7, 42, 2));
     take(HOURLY, 3);
 
-    assertEquals(new Outcome(Kind.APPLIED, -1, false), apply(of(HOURLY, epoch, 8, 45, 3)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -1, false), apply(of(HOURLY, epoch, 8, 45, 3)));
     BucketReply reply = take(HOURLY, 1);
     assertEquals(3, reply.remainingTokens());
     assertEquals(0, reply.version());
@@ -222,7 +235,8 @@ public abstract class BucketCorrectorContract {
 
     assertTrue(begun.epoch() > stamp.epoch());
     assertEquals(3, begun.chargedTokens());
-    assertEquals(new Outcome(Kind.APPLIED, -1, false), apply(of(HOURLY, stamp.epoch(), 2, 45, 3)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -1, false), apply(of(HOURLY, stamp.epoch(), 2, 45, 3)));
     assertEquals(Kind.APPLIED, apply(of(HOURLY, begun.epoch(), 1, 3, 5)).kind());
     BucketReply reply = take(HOURLY, 1);
     assertEquals(4, reply.remainingTokens());
@@ -241,7 +255,7 @@ public abstract class BucketCorrectorContract {
   void apply_bucketGoneAndFull_keepsNothing() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;
 
-    assertEquals(new Outcome(Kind.FULL, 0, false), apply(of(HOURLY, epoch, 7, 42, 0)));
+    assertEquals(new CorrectionOutcome(Kind.FULL, 0, false), apply(of(HOURLY, epoch, 7, 42, 0)));
     assertEquals(1, take(HOURLY, 1).chargedTokens());
   }
 
@@ -250,13 +264,19 @@ public abstract class BucketCorrectorContract {
     BucketReply stamp = take(quota, 10);
     take(quota, 5);
 
-    assertEquals(new Outcome(Kind.APPLIED, -20, false), apply(of(quota, stamp.epoch(), 1, 10, 30)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -20, false),
+        apply(of(quota, stamp.epoch(), 1, 10, 30)));
     BucketReply reply = take(quota, 1);
     assertEquals(64, reply.remainingTokens());
     assertEquals(16, reply.chargedTokens());
-    assertEquals(new Outcome(Kind.APPLIED, -46, false), apply(of(quota, stamp.epoch(), 2, 16, 82)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -46, false),
+        apply(of(quota, stamp.epoch(), 2, 16, 82)));
     assertEquals(17, take(quota, 1).remainingTokens());
-    assertEquals(new Outcome(Kind.APPLIED, -27, true), apply(of(quota, stamp.epoch(), 3, 17, 111)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -27, true),
+        apply(of(quota, stamp.epoch(), 3, 17, 111)));
     assertTrue(!take(quota, 1).sufficient());
   }
 
@@ -266,9 +286,11 @@ public abstract class BucketCorrectorContract {
     BucketReply begun = take(quota, 1);
     long older = begun.epoch() - 1_000;
 
-    assertEquals(new Outcome(Kind.APPLIED, -40, false), apply(of(quota, older, 3, 0, 40)));
-    assertEquals(new Outcome(Kind.STALE, 0, false), apply(of(quota, older, 2, 0, 90)));
-    assertEquals(new Outcome(Kind.APPLIED, -1, false), apply(of(quota, begun.epoch(), 1, 1, 42)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -40, false), apply(of(quota, older, 3, 0, 40)));
+    assertEquals(new CorrectionOutcome(Kind.STALE, 0, false), apply(of(quota, older, 2, 0, 90)));
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -1, false), apply(of(quota, begun.epoch(), 1, 1, 42)));
     assertEquals(57, take(quota, 1).remainingTokens());
   }
 
@@ -276,7 +298,8 @@ public abstract class BucketCorrectorContract {
   void apply_quotaGone_isRestored() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;
 
-    assertEquals(new Outcome(Kind.CREATED, -70, false), apply(of(quota, epoch, 3, 65, 70)));
+    assertEquals(
+        new CorrectionOutcome(Kind.CREATED, -70, false), apply(of(quota, epoch, 3, 65, 70)));
     BucketReply reply = take(quota, 1);
     assertEquals(29, reply.remainingTokens());
     assertEquals(1, reply.chargedTokens());
@@ -293,35 +316,38 @@ public abstract class BucketCorrectorContract {
   @Test
   void apply_oneBucketSeveralTimesInACall_goesInOrder() throws Exception {
     BucketReply stamp = take(HOURLY, 1);
-    List<Bounded> corrections = new ArrayList<>();
+    List<BoundedCorrection> corrections = new ArrayList<>();
     for (long version : new long[] {1, 3, 2, 3, 4}) {
-      corrections.add(new Bounded(of(HOURLY, stamp.epoch(), version, 1, 1 + version), 10));
+      corrections.add(
+          new BoundedCorrection(of(HOURLY, stamp.epoch(), version, 1, 1 + version), 10));
     }
 
     assertEquals(
         List.of(
-            new Outcome(Kind.APPLIED, 0, false),
-            new Outcome(Kind.APPLIED, -2, false),
-            new Outcome(Kind.STALE, 0, false),
-            new Outcome(Kind.STALE, 0, false),
-            new Outcome(Kind.APPLIED, -1, false)),
+            new CorrectionOutcome(Kind.APPLIED, 0, false),
+            new CorrectionOutcome(Kind.APPLIED, -2, false),
+            new CorrectionOutcome(Kind.STALE, 0, false),
+            new CorrectionOutcome(Kind.STALE, 0, false),
+            new CorrectionOutcome(Kind.APPLIED, -1, false)),
         corrector().apply(corrections));
     assertEquals(4, take(HOURLY, 1).version());
   }
 
   @Test
   void apply_mostCorrections_answersEach() throws Exception {
-    List<Bounded> corrections =
+    List<BoundedCorrection> corrections =
         Collections.nCopies(
-            BucketCorrector.MAX_BATCH, new Bounded(of(HOURLY, nowEpochMicros(), 1, 1, 5), 10));
+            BucketCorrector.MAX_BATCH,
+            new BoundedCorrection(of(HOURLY, nowEpochMicros(), 1, 1, 5), 10));
 
-    List<Outcome> outcomes = corrector().apply(corrections);
+    List<CorrectionOutcome> outcomes = corrector().apply(corrections);
     assertEquals(BucketCorrector.MAX_BATCH, outcomes.size());
     assertEquals(Kind.CREATED, outcomes.get(0).kind());
     assertEquals(
-        Collections.nCopies(BucketCorrector.MAX_BATCH - 1, new Outcome(Kind.STALE, 0, false)),
+        Collections.nCopies(
+            BucketCorrector.MAX_BATCH - 1, new CorrectionOutcome(Kind.STALE, 0, false)),
         outcomes.subList(1, BucketCorrector.MAX_BATCH));
-    List<Bounded> tooMany = new ArrayList<>(corrections);
+    List<BoundedCorrection> tooMany = new ArrayList<>(corrections);
     tooMany.add(corrections.get(0));
     assertThrows(IllegalArgumentException.class, () -> corrector().apply(tooMany));
     assertThrows(IllegalArgumentException.class, () -> corrector().apply(List.of()));

@@ -5,8 +5,11 @@ import com.sun.management.OperatingSystemMXBean;
 import io.weir.decision.redis.CacheStatistics;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.List;
@@ -88,7 +91,7 @@ public final class CacheLoadMain {
       BucketRequest[] buckets = new BucketRequest[bucketsPerCheck];
       for (int i = 0; i < bucketsPerCheck; i++) {
         buckets[i] =
-            new BucketRequest(BucketKeys.ofClient("policy-" + i, "client-" + key), limit, true);
+            new BucketRequest(BucketKey.of("policy-" + i, "client-" + key).text(), limit, true);
       }
       checks[key] = new Check(List.of(buckets), 1);
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 

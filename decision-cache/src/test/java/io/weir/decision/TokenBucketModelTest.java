@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision;
 
-import static io.weir.topics.model.TokenBucketLimit.EXACT_BELOW;
+import static io.weir.limits.TokenBucketLimit.EXACT_BELOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.TokenBucket;
+import io.weir.limits.TokenBucketLimit;
 import java.math.BigInteger;
 import java.util.ArrayDeque;
 import java.util.Deque;

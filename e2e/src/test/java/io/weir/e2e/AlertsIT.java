@@ -188,8 +188,8 @@ final class AlertsIT {
         .append("']\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n");
     Matcher sample = SAMPLE.matcher(atRest);
     while (sample.find()) {
-      if (sample.group(3).equals("NaN")) {
-        continue; // not known yet
+      if (sample.group(3).equals("NaN") || sample.group(2).contains("quantile=")) {
+        continue; // not known yet, or how fast this machine was while it started
       }
       test.append("      - {series: '").append(sample.group(1)).append(sample.group(2));
       test.append("', values: '").append(sample.group(3)).append("x240'}\n");

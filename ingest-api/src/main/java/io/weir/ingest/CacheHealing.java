@@ -9,7 +9,7 @@ import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.correct.Corrections;
-import io.weir.topics.model.PolicySet;
+import io.weir.limits.policy.PolicySet;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 

@@ -5,9 +5,9 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
-import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.ingest.correct.CorrectionStatistics;
+import io.weir.limits.correction.CorrectionOutcome;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
@@ -27,7 +27,7 @@ final class CorrectionMetrics {
   }
 
   private static void bindRecords(MeterRegistry registry, CorrectionStatistics statistics) {
-    for (BucketCorrector.Kind kind : BucketCorrector.Kind.values()) {
+    for (CorrectionOutcome.Kind kind : CorrectionOutcome.Kind.values()) {
       FunctionCounter.builder("weir.corrections", statistics, s -> s.outcomes(kind))
           .description("corrections the cache has answered")
           .tag("outcome", kind.name().toLowerCase(Locale.ROOT))

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
-import io.weir.decision.PolicyMatcher;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
@@ -19,10 +15,14 @@ import io.weir.ingest.settle.CallFinder;
 import io.weir.ingest.settle.KafkaCallFinder;
 import io.weir.ingest.settle.Settler;
 import io.weir.ingest.settle.VerdictFollower;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicySet;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.TokenBucketLimit;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.SocketException;
@@ -263,7 +263,7 @@ public final class Ingest implements AutoCloseable {
         new Check(
             List.of(
                 new BucketRequest(
-                    BucketKeys.ofClient("warm-up", "warm-up"),
+                    BucketKey.of("warm-up", "warm-up").text(),
                     new TokenBucketLimit(1, 1, 1),
                     true)),
             1);

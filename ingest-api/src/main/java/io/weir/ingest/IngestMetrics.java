@@ -10,7 +10,6 @@ import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.weir.decision.Decision;
 import io.weir.decision.redis.CacheStatistics;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.CorrectionStatistics;
@@ -21,6 +20,7 @@ import io.weir.ingest.http.HttpStatistics;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.RecordStatistics;
 import io.weir.ingest.settle.SettleStatistics;
+import io.weir.limits.check.Decision;
 import io.weir.topics.model.DecidedBy;
 import java.time.Duration;
 import java.util.Locale;
@@ -264,7 +264,7 @@ final class IngestMetrics {
         RecordStatistics::journalBytes);
     gauge(
         "weir.log.oldest.unacked.ms",
-        "age of the oldest call that Kafka does not have yet, in milliseconds",
+        "age of the oldest call or heartbeat that Kafka does not have yet, in milliseconds",
         log,
         RecordStatistics::oldestUnackedMillis);
     gauge(

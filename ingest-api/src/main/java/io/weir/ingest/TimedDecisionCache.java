@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 
 /** A decision cache whose answers are timed. Safe for threads. */
 final class TimedDecisionCache implements DecisionCache {

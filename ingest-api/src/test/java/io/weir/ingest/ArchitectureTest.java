@@ -28,6 +28,7 @@ final class ArchitectureTest {
         .resideInAnyPackage(
             "java..",
             "org.jspecify..",
+            "io.weir.limits..",
             "io.weir.topics.model",
             "io.weir.decision",
             // as pure as its port: its clock is an argument

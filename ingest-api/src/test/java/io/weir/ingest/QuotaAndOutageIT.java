@@ -9,17 +9,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.ingest.record.CallsTopicReader;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.QuotaLimit;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
-import io.weir.topics.model.CalendarPeriod;
-import io.weir.topics.model.CalendarQuota;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.ClientCalendar;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.IOException;
@@ -125,7 +126,7 @@ final class QuotaAndOutageIT {
 
   @Test
   void quota_atItsLimit_isDeniedUntilThePeriodEnds_andTheRecordTellsHowItStood() throws Exception {
-    CalendarQuota.Span period = periodInTokyo();
+    PeriodicLimit.Span period = periodInTokyo();
     for (int i = 0; i < 3; i++) {
       assertEquals(200, check("tokyo", "quota", "q" + i).statusCode());
     }
@@ -201,7 +202,7 @@ final class QuotaAndOutageIT {
     awaitCache();
   }
 
-  private static CalendarQuota.Span periodInTokyo() {
+  private static PeriodicLimit.Span periodInTokyo() {
     return new CalendarQuota(3, CalendarPeriod.BILLING, ZoneId.of("UTC"), LocalDate.of(2026, 1, 31))
         .at(Clock.systemUTC().millis(), new ClientCalendar(ZoneId.of("Asia/Tokyo"), null));
   }

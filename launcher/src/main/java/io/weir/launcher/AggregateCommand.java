@@ -3,7 +3,6 @@ package io.weir.launcher;
 
 import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorConfig;
-import io.weir.aggregator.AggregatorStartException;
 import io.weir.aggregator.report.LiveCache;
 import io.weir.ingest.IngestConfig;
 import java.io.PrintWriter;
@@ -32,7 +31,7 @@ final class AggregateCommand implements Callable<Integer> {
   private CommandSpec spec;
 
   @Override
-  public Integer call() throws AggregatorStartException, InterruptedException {
+  public Integer call() throws Exception {
     AggregatorConfig config = AggregatorConfig.of(weir.environment());
     String redis = weir.setting("WEIR_REDIS", "");
     if (redis.isEmpty()) {
@@ -43,12 +42,13 @@ final class AggregateCommand implements Callable<Integer> {
     }
   }
 
-  private int run(AggregatorConfig config, LiveCache cache)
-      throws AggregatorStartException, InterruptedException {
-    Aggregator aggregator = Aggregator.start(config, cache);
+  private int run(AggregatorConfig config, LiveCache cache) throws Exception {
+    Stop<Aggregator> stop =
+        Stop.start(() -> Aggregator.start(config, cache), started -> Stop.LIMIT);
+    Aggregator aggregator = stop.resource();
     PrintWriter out = spec.commandLine().getOut();
     out.println("aggregator is up, reports on port " + aggregator.reportsPort());
     out.flush();
-    return Stop.awaitAndClose(aggregator, aggregator::failure, Stop.LIMIT);
+    return stop.awaitAndClose(aggregator::failure);
   }
 }

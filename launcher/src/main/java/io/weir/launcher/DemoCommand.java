@@ -89,6 +89,7 @@ final class DemoCommand implements Callable<Integer> {
               out.println("starting " + step);
               out.flush();
             })) {
+      local.awaitReady();
       return run(local, out);
     }
   }

@@ -32,11 +32,11 @@ final class IngestCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     IngestConfig config = IngestConfig.of(weir.environment());
     Duration closing = Stop.LIMIT.plus(config.stopDelay()).plus(config.drainTimeout());
-    Ingest ingest = Stop.start(() -> Ingest.start(config), closing);
-    Thread announcer = new Thread(() -> announce(ingest), "weir-ready");
+    Stop<Ingest> stop = Stop.start(() -> Ingest.start(config), started -> closing);
+    Thread announcer = new Thread(() -> announce(stop.resource()), "weir-ready");
     announcer.setDaemon(true);
     announcer.start();
-    return Stop.awaitAndClose(ingest, () -> "", closing);
+    return stop.awaitAndClose(() -> "");
   }
 
   /** Says that the node is ready once it is; a stop need not wait for that. */

@@ -42,7 +42,7 @@ final class LedgerCommand implements Runnable {
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {
         "0:printed, also when Ctrl-C or the end of the reader stopped it",
-        "1:Kafka failed, or has no such topic",
+        "1:Kafka failed, or has no such topic; or a record is no row of the ledger: it is left out",
         "2:an option or a variable is wrong"
       },
       footerHeading = "%nExamples:%n",
@@ -69,9 +69,10 @@ final class LedgerCommand implements Runnable {
     }
     String kafka = weir.kafka();
     PrintWriter out = spec.commandLine().getOut();
+    PrintWriter err = spec.commandLine().getErr();
     try (TopicReader reader = new TopicReader(kafka, Topics.LEDGER);
         StopRequest stop = StopRequest.watch()) {
-      LedgerLines lines = new LedgerLines(out, client, max == null ? Long.MAX_VALUE : max);
+      LedgerLines lines = new LedgerLines(out, err, client, max == null ? Long.MAX_VALUE : max);
       Map<Integer, Long> ends = reader.ends();
       if (!fromBeginning) {
         reader.skipTo(ends);
@@ -80,7 +81,7 @@ final class LedgerCommand implements Runnable {
       while (!stop.isAsked() && !lines.isOver() && (endless || !reader.hasReached(ends))) {
         reader.follow(lines);
       }
-      return 0;
+      return lines.hasLeftOut() ? WeirCommand.FAILED : 0;
     }
   }
 

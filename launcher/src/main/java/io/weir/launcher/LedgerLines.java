@@ -19,17 +19,21 @@ final class LedgerLines implements TopicReader.Visitor {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final PrintWriter out;
+  private final PrintWriter err;
   private final @Nullable String client;
   private long left;
+  private boolean hasLeftOut;
 
   /**
    * Prints to a writer.
    *
+   * @param err is told of records that are no rows, which are left out
    * @param client whose rows are printed; null for everyone's
    * @param max most rows that are printed
    */
-  LedgerLines(PrintWriter out, @Nullable String client, long max) {
+  LedgerLines(PrintWriter out, PrintWriter err, @Nullable String client, long max) {
     this.out = out;
+    this.err = err;
     this.client = client;
     this.left = max;
   }
@@ -53,17 +57,23 @@ final class LedgerLines implements TopicReader.Visitor {
         left--;
       }
     } catch (MalformedRecordException | IOException notARow) {
-      throw new CommandFailedException(
-          "what stands at offset "
+      hasLeftOut = true;
+      err.println(
+          "weir: left out: what stands at offset "
               + record.offset()
               + " of partition "
               + record.partition()
               + " of "
               + Topics.LEDGER.name()
               + " is no row of the ledger: "
-              + notARow.getMessage(),
-          notARow);
+              + notARow.getMessage());
+      err.flush();
     }
+  }
+
+  /** Whether a record was no row of the ledger. */
+  boolean hasLeftOut() {
+    return hasLeftOut;
   }
 
   /** Whether no further line is wanted: there were enough, or the reader of them is gone. */

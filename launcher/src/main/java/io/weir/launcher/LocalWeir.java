@@ -54,6 +54,11 @@ final class LocalWeir implements AutoCloseable {
   private Duration ingestStop = Duration.ZERO;
   private int httpPort;
   private int reportsPort;
+  private Wait awaitParts = () -> {};
+
+  private interface Wait {
+    void await() throws InterruptedException;
+  }
 
   /**
    * One of the parts.
@@ -65,7 +70,7 @@ final class LocalWeir implements AutoCloseable {
   private LocalWeir() {}
 
   /**
-   * Starts everything; calls and reports are answered when this returns.
+   * Starts everything; calls and reports are answered when it {@linkplain #awaitReady is ready}.
    *
    * @param environment the variables
    * @param step told what is being started
@@ -143,8 +148,20 @@ final class LocalWeir implements AutoCloseable {
     httpPort = ingest.httpPort();
     ingestStop = ingestConfig.stopDelay().plus(ingestConfig.drainTimeout());
     step.accept("reports");
-    awaitReady(started);
-    ingest.awaitReady();
+    awaitParts =
+        () -> {
+          awaitReady(started);
+          ingest.awaitReady();
+        };
+  }
+
+  /**
+   * Returns when calls and reports are answered.
+   *
+   * @throws CommandFailedException if a part stops before, or the aggregator takes minutes
+   */
+  void awaitReady() throws InterruptedException {
+    awaitParts.await();
   }
 
   /** The variables as its parts read them. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
-import io.weir.decision.PolicyAdvice;
 import io.weir.ingest.policy.PolicyFile;
+import io.weir.limits.Names;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyAdvice;
+import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.Names;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicySet;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

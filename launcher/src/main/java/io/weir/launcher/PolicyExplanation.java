@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.MatchedPolicies;
-import io.weir.decision.PolicyMatcher;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.ClientCalendar;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.PolicySet;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
@@ -45,8 +45,8 @@ final class PolicyExplanation {
       BucketRequest bucket = matched.buckets().get(i);
       out.printf("%2d. %-20s %s%n", i + 1, policy.name(), PolicyText.of(policy));
       out.printf("%24s bucket %s%n", "", bucket.bucket());
-      if (policy.limit() instanceof CalendarQuota quota) {
-        CalendarQuota.Span period = matcher.period(quota, client, now.toEpochMilli());
+      PeriodicLimit.Span period = matcher.period(policy, client, now.toEpochMilli());
+      if (period != null) {
         out.printf(
             "%24s period %s to %s%n",
             "",

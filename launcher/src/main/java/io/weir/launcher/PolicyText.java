@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.ColdCacheMode;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyLimit;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.TokenBucketLimit;
-import java.time.Duration;
-import java.time.temporal.ChronoUnit;
+import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -25,7 +20,7 @@ final class PolicyText {
         new StringBuilder()
             .append(lower(policy.mode()))
             .append(", ")
-            .append(of(policy.limit()))
+            .append(policy.limit().describe())
             .append(", key ")
             .append(policy.key().stream().map(PolicyText::lower).toList())
             .append(", on cache failure ")
@@ -52,31 +47,6 @@ final class PolicyText {
     if (!patterns.isEmpty()) {
       parts.add(field + " " + String.join(" or ", patterns));
     }
-  }
-
-  private static String of(PolicyLimit limit) {
-    if (limit instanceof CalendarQuota quota) {
-      return String.format(
-          "quota of %d tokens a %s in %s", quota.capacityTokens(), period(quota), quota.timeZone());
-    }
-    TokenBucketLimit bucket = (TokenBucketLimit) limit;
-    if (bucket.capacityTokens() == 0) {
-      return "denies every call";
-    }
-    return String.format(
-        "capacity %d, %d tokens per %s",
-        bucket.capacityTokens(),
-        bucket.refillTokens(),
-        Duration.of(bucket.refillPeriodMicros(), ChronoUnit.MICROS));
-  }
-
-  private static String period(CalendarQuota quota) {
-    return switch (quota.period()) {
-      case DAY -> "day";
-      case WEEK -> "week (from Monday)";
-      case MONTH -> "month";
-      case BILLING -> "billing month (anchor " + quota.billingAnchor() + ")";
-    };
   }
 
   /** An enum's constant as a policy file writes it. */

@@ -2,15 +2,13 @@
 package io.weir.launcher;
 
 import io.weir.aggregator.report.LiveCache;
-import io.weir.decision.BucketReply;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.TokenBucketLimit;
-import java.math.BigInteger;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -55,16 +53,11 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
     return held;
   }
 
-  /** A reply tells no debt, but the time until the bucket is full does. */
+  /** A reply tells no debt, but of a bucket that refills the time until it is full does. */
   private static long tokens(BucketLimit limit, BucketReply reply) {
-    if (reply.remainingTokens() > 0 || !(limit instanceof TokenBucketLimit bucket)) {
-      return reply.remainingTokens();
-    }
-    BigInteger[] lacking =
-        BigInteger.valueOf(reply.resetMicros())
-            .multiply(BigInteger.valueOf(bucket.refillTokens()))
-            .divideAndRemainder(BigInteger.valueOf(bucket.refillPeriodMicros()));
-    return bucket.capacityTokens() - lacking[0].longValue() - lacking[1].signum();
+    return reply.remainingTokens() > 0 || !limit.refills()
+        ? reply.remainingTokens()
+        : limit.levelTokens(reply.resetMicros(), 0, 0);
   }
 
   @Override

@@ -31,7 +31,7 @@ final class UpCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     PrintWriter out = spec.commandLine().getOut();
-    LocalWeir local =
+    Stop<LocalWeir> stop =
         Stop.start(
             () ->
                 LocalWeir.start(
@@ -40,7 +40,13 @@ final class UpCommand implements Callable<Integer> {
                       out.println("starting " + step);
                       out.flush();
                     }),
-            Stop.LIMIT);
+            started -> Stop.LIMIT.plus(started.ingestStop()));
+    LocalWeir local = stop.resource();
+    stop.await(
+        () -> {
+          local.awaitReady();
+          return null;
+        });
     out.println("check API  " + local.checkUrl() + "/v1/check");
     out.println("reports    " + local.reportsUrl() + "/");
     out.println("Kafka      " + local.kafka());
@@ -48,6 +54,6 @@ final class UpCommand implements Callable<Integer> {
     out.println("usage page " + local.reportsUrl() + "/ (open it in a browser)");
     out.println("weir is ready");
     out.flush();
-    return Stop.awaitAndClose(local, local::failure, Stop.LIMIT.plus(local.ingestStop()));
+    return stop.awaitAndClose(local::failure);
   }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
-import io.weir.decision.PolicyMatcher;
 import io.weir.launcher.verify.TopicReader;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.FailureMode;
-import io.weir.topics.model.KeyPart;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -82,11 +82,11 @@ final class UsedNames {
     for (String pattern : match.meter()) {
       add(advice, "meter", pattern, new PolicyMatch(List.of(), List.of(), List.of(pattern)));
     }
-    boolean isOfEveryMeter = match.meter().isEmpty();
+    boolean isOfEveryMeter = match.meter().isEmpty() || match.meter().contains("*");
     Set<String> meters = isOfEveryMeter ? metersOf(match) : Set.of();
-    if (meters.size() > 1 && !TokenBucketLimit.DENY.equals(policy.limit())) {
+    if (meters.size() > 1 && policy.limit().capacityTokens() > 0) {
       advice.add(
-          "has no match.meter, and calls of "
+          "is for every meter, and calls of "
               + String.join(", ", meters)
               + " were counted that take their cost from its bucket");
     }

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.streams.errors.StreamsException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -52,7 +53,7 @@ public final class WeirCommand implements Runnable {
   private static final Pattern LOG_LEVEL =
       Pattern.compile("trace|debug|info|warn|error|off", Pattern.CASE_INSENSITIVE);
 
-  private static final int FAILED = 1;
+  static final int FAILED = 1;
   private static final int MISUSED = 2;
 
   private final Map<String, String> environment;
@@ -76,7 +77,9 @@ public final class WeirCommand implements Runnable {
         System.exit(MISUSED);
       }
     }
-    System.exit(commandLine(System.getenv()).execute(arguments));
+    int status = commandLine(System.getenv()).execute(arguments);
+    Stop.endingWith(status);
+    System.exit(status);
   }
 
   private static Duration duration(String text) {
@@ -134,12 +137,13 @@ public final class WeirCommand implements Runnable {
 
   /**
    * What Kafka's client said first: it wraps an address that is wrong into a client that could not
-   * be made. Null when the failure is not of Kafka.
+   * be made. What Streams says is of its store or of our code. Null when the failure is not of
+   * Kafka.
    */
   private static @Nullable KafkaException ofKafka(Throwable failure) {
     KafkaException deepest = null;
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (cause instanceof KafkaException of) {
+      if (cause instanceof KafkaException of && !(of instanceof StreamsException)) {
         deepest = of;
       }
     }

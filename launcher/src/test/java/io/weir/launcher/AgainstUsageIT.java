@@ -49,7 +49,7 @@ final class AgainstUsageIT {
 
     assertEquals(
         List.of(
-            "look again: 'shared' has no match.meter, and calls of bytes, calls were counted that"
+            "look again: 'shared' is for every meter, and calls of bytes, calls were counted that"
                 + " take their cost from its bucket",
             "look again: 'misspelt' match.client 'amce' fits no call that was counted",
             "look again: 'misspelt' match.endpoint 'GET /A' fits no call that was counted",

@@ -105,6 +105,26 @@ final class LedgerIT {
   }
 
   @Test
+  void recordThatIsNoRow_isTold_andLeftOut() throws Exception {
+    createTopics();
+    send(row("acme", "GET /a", 19));
+    byte[] foreign = "by hand".getBytes(StandardCharsets.UTF_8);
+    try (KafkaProducer<byte[], byte[]> producer = producer()) {
+      producer.send(new ProducerRecord<>(Topics.LEDGER.name(), 1, null, foreign)).get();
+      producer.send(new ProducerRecord<>(Topics.LEDGER.name(), 0, null, foreign)).get();
+    }
+    send(row("acme", "GET /b", 7));
+
+    String said = tail(1, "--from-beginning");
+
+    List<String> lines = said.lines().toList();
+    assertEquals(2, lines.stream().filter(line -> line.startsWith("{")).count(), said);
+    assertTrue(said.contains("weir: left out: what stands at offset 0 of partition "), said);
+    assertTrue(said.contains(" is no row of the ledger: "), said);
+    assertEquals(4, lines.size(), said);
+  }
+
+  @Test
   void clusterWithoutTheTopic_isTold_andLeftAsItIs() throws Exception {
     String said = tail(1, "--from-beginning");
 
@@ -241,11 +261,7 @@ final class LedgerIT {
   }
 
   private void send(List<? extends LedgerRow> rows) throws Exception {
-    try (KafkaProducer<byte[], byte[]> producer =
-        new KafkaProducer<>(
-            Map.of("bootstrap.servers", kafka.bootstrapServers()),
-            new ByteArraySerializer(),
-            new ByteArraySerializer())) {
+    try (KafkaProducer<byte[], byte[]> producer = producer()) {
       List<Future<RecordMetadata>> sent = new ArrayList<>();
       for (LedgerRow row : rows) {
         int partition =
@@ -259,5 +275,12 @@ final class LedgerIT {
         one.get();
       }
     }
+  }
+
+  private KafkaProducer<byte[], byte[]> producer() {
+    return new KafkaProducer<>(
+        Map.of("bootstrap.servers", kafka.bootstrapServers()),
+        new ByteArraySerializer(),
+        new ByteArraySerializer());
   }
 }

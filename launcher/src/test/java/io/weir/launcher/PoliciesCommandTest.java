@@ -25,12 +25,12 @@ final class PoliciesCommandTest {
   void check_validFile_printsEachPolicy_withWhatIsNotTheDefault() throws IOException {
     assertEquals(
         """
-        burst                enforce, capacity 100, 100 tokens per PT1M, key [client], on cache failure local
+        burst                enforce, capacity 100, 100 tokens per PT1M, key [client], on cache failure local, debt cap 500
                              for every call
         daily                shadow, quota of 5 tokens a day in UTC, key [client, endpoint], on cache failure local
                              for endpoint GET * or HEAD *; meter calls
         billed               enforce, quota of 10000 tokens a billing month (anchor 2026-01-17) in Europe/Paris, \
-        key [client], on cache failure local, on cold cache hold, debt cap 500
+        key [client], on cache failure local, on cold cache hold
                              for every call
         FILE is valid: 3 policies, clients with a calendar of their own: 1
         """,
@@ -40,12 +40,12 @@ final class PoliciesCommandTest {
             policies:
               - name: burst
                 limit: {capacity: 100, refill_tokens: 100, refill_period: PT1M}
+                debt_cap: 500
               - name: daily
                 key: [client, endpoint]
                 mode: shadow
                 match: {endpoint: ["GET *", "HEAD *"], meter: [calls]}
                 limit: {algorithm: quota, limit: 5, period: day}
-                debt_cap: 5
               - name: billed
                 limit:
                   algorithm: quota
@@ -55,7 +55,6 @@ final class PoliciesCommandTest {
                   billing_anchor: 2026-01-17
                 on_cache_failure: local
                 on_cold_cache: hold
-                debt_cap: 500
             clients:
               acme: {time_zone: UTC}
             """));

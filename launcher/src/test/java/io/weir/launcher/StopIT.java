@@ -7,14 +7,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A process ends when it is asked, and when a part of it is dead, whatever hangs. */
 final class StopIT {
@@ -30,6 +37,19 @@ final class StopIT {
     return process;
   }
 
+  private Process starting(String... how) throws IOException {
+    List<String> arguments = new ArrayList<>(List.of(folder.toString()));
+    arguments.addAll(List.of(how));
+    return new ProcessBuilder(
+            ChildJvm.command("64m", Starting.class, arguments.toArray(String[]::new)))
+        .redirectError(folder.resolve("errors").toFile())
+        .start();
+  }
+
+  private String errors() throws IOException {
+    return Files.readString(folder.resolve("errors"));
+  }
+
   @Test
   void asked_closingHangs_endsAtTheLimitAndSaysWhere() throws Exception {
     Process process = start("");
@@ -38,7 +58,7 @@ final class StopIT {
 
     assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(1, process.exitValue());
-    String errors = Files.readString(folder.resolve("errors"));
+    String errors = errors();
     assertTrue(errors.contains("did not stop within PT2S"), errors);
     assertTrue(errors.contains("Hanging"), errors);
   }
@@ -46,18 +66,99 @@ final class StopIT {
   /** Once, a node that was stopped while it started said no goodbye, and all windows waited. */
   @Test
   void askedWhileItStarts_isClosedOnceItIsStarted() throws Exception {
-    Process process =
-        new ProcessBuilder(ChildJvm.command("64m", Starting.class, folder.toString())).start();
+    Process process = starting();
     BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
     assertEquals("starting", output.readLine());
 
     process.toHandle().destroy(); // its output stays open
     assertEquals("asked", output.readLine());
+    Await.until("it waits for the start", () -> errors().contains("waits at most PT40S"));
     Files.createFile(folder.resolve("go"));
 
     assertEquals("closed", output.readLine());
     assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
+  }
+
+  /** Once, nobody said for how long, and why the start then failed was never told. */
+  @Test
+  void askedWhileItStarts_startFails_endsAndSaysWhy() throws Exception {
+    Process process = starting();
+    BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
+    assertEquals("starting", output.readLine());
+
+    process.toHandle().destroy();
+    assertEquals("asked", output.readLine());
+    Await.until("it says for how long", () -> errors().contains("waits at most PT40S"));
+    Files.createFile(folder.resolve("no-kafka"));
+    Files.createFile(folder.resolve("go"));
+
+    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals(0, process.exitValue());
+    assertTrue(errors().contains("there is no Kafka"), errors());
+  }
+
+  /** Once, the failure was told only when the hook had run before it. */
+  @Test
+  void askedJustBeforeTheStartFails_saysWhy() throws Exception {
+    Files.createFile(folder.resolve("no-kafka"));
+    Files.createFile(folder.resolve("go"));
+    Process process = starting("ask-itself");
+
+    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals(0, process.exitValue());
+    assertTrue(errors().contains("there is no Kafka"), errors());
+  }
+
+  /** Once, what was asked between its start and the wait for the end was closed by nobody. */
+  @Test
+  void askedBehindTheStart_isClosed() throws Exception {
+    Files.createFile(folder.resolve("go"));
+    Process process = starting();
+    BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
+    assertEquals("starting", output.readLine());
+    assertEquals("started", output.readLine());
+
+    process.toHandle().destroy();
+
+    assertEquals(Set.of("asked", "closed"), output.lines().limit(2).collect(Collectors.toSet()));
+    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals(0, process.exitValue());
+  }
+
+  /** Once, all parts were up, only readiness was awaited, and the node said no goodbye. */
+  @Test
+  void askedWhileReadinessIsAwaited_isClosed() throws Exception {
+    Files.createFile(folder.resolve("go"));
+    Process process = starting("wait");
+    BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
+    assertEquals("starting", output.readLine());
+    assertEquals("started", output.readLine());
+    assertEquals("waiting", output.readLine());
+
+    process.toHandle().destroy();
+
+    assertEquals(Set.of("asked", "closed"), output.lines().limit(2).collect(Collectors.toSet()));
+    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals(0, process.exitValue());
+  }
+
+  /**
+   * A wait that fails ends the process with 1, and so does whatever fails beside it; what was
+   * started is closed all the same.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"fail", "fail-beside"})
+  void startedAndThenFails_isClosed_andEndsWith1(String how) throws Exception {
+    Files.createFile(folder.resolve("go"));
+    Process process = starting(how);
+    BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
+    assertEquals("starting", output.readLine());
+    assertEquals("started", output.readLine());
+
+    assertEquals(Set.of("asked", "closed"), output.lines().limit(2).collect(Collectors.toSet()));
+    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals(1, process.exitValue());
   }
 
   @Test
@@ -66,7 +167,7 @@ final class StopIT {
 
     assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(1, process.exitValue());
-    String errors = Files.readString(folder.resolve("errors"));
+    String errors = errors();
     assertTrue(errors.contains("the process ends: Kafka has stopped: no room"), errors);
   }
 
@@ -75,17 +176,60 @@ final class StopIT {
     private Starting() {}
 
     public static void main(String[] arguments) throws Exception {
+      Path folder = Path.of(arguments[0]);
       Runtime.getRuntime().addShutdownHook(new Thread(() -> say("asked")));
-      AutoCloseable started =
+      Stop<AutoCloseable> stop =
           Stop.start(
               () -> {
                 say("starting");
-                Path go = Path.of(arguments[0], "go");
-                Await.until("the file is there", () -> Files.exists(go));
-                return (AutoCloseable) () -> say("closed");
+                Await.until("the file is there", () -> Files.exists(folder.resolve("go")));
+                if (arguments.length > 1 && arguments[1].equals("ask-itself")) {
+                  askItself();
+                }
+                if (Files.exists(folder.resolve("no-kafka"))) {
+                  throw new IllegalStateException("there is no Kafka");
+                }
+                return () -> say("closed");
               },
-              Duration.ofSeconds(10));
-      say("not asked: " + started);
+              started -> Duration.ofSeconds(10));
+      say("started");
+      if (arguments.length == 1) {
+        new CountDownLatch(1).await(); // as one that writes into a full pipe
+      }
+      try {
+        if (arguments[1].equals("fail-beside")) {
+          throw new IllegalStateException("the terminal is gone");
+        }
+        stop.await(() -> readiness(arguments[1]));
+      } catch (IllegalStateException notReady) {
+        Stop.endingWith(1); // as WeirCommand does with every status
+        System.exit(1);
+      }
+    }
+
+    /** Asks the process to end; returns as soon as it is ending, whatever its hooks have done. */
+    private static void askItself() throws Exception {
+      new Thread(() -> System.exit(0)).start();
+      Await.until("the process is ending", Starting::isEnding);
+    }
+
+    private static boolean isEnding() {
+      Thread probe = new Thread(() -> {});
+      try {
+        Runtime.getRuntime().addShutdownHook(probe);
+        Runtime.getRuntime().removeShutdownHook(probe);
+        return false;
+      } catch (IllegalStateException ending) {
+        return true;
+      }
+    }
+
+    private static boolean readiness(String what) throws InterruptedException {
+      if (what.equals("fail")) {
+        throw new IllegalStateException("not ready");
+      }
+      say("waiting");
+      return new CountDownLatch(1).await(1, TimeUnit.HOURS);
     }
 
     private static void say(String what) {
@@ -100,7 +244,8 @@ final class StopIT {
 
     public static void main(String[] arguments) throws Exception {
       AutoCloseable hanging = () -> new CountDownLatch(1).await();
-      System.exit(Stop.awaitAndClose(hanging, () -> failure(arguments[0]), Duration.ofSeconds(2)));
+      Stop<AutoCloseable> stop = Stop.start(() -> hanging, started -> Duration.ofSeconds(2));
+      System.exit(stop.awaitAndClose(() -> failure(arguments[0])));
     }
 
     /** Asked when the process can be asked to end. */

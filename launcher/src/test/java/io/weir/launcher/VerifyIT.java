@@ -307,15 +307,6 @@ final class VerifyIT {
   }
 
   @Test
-  void otherWindow_isFound_andNamesTheVariable() throws Exception {
-    environment.put("WEIR_WINDOW", "PT30M");
-    topics.writeComplete(kafka.bootstrapServers());
-    from = from.minusSeconds(3_600);
-
-    assertTrue(assertExit(1).contains("(WEIR_WINDOW)"));
-  }
-
-  @Test
   void rangeThatIsNotClosed_isUnproven() throws Exception {
     topics.ledger.clear();
     topics.states.clear();
@@ -391,6 +382,19 @@ final class VerifyIT {
 
     assertTrue(help.contains("3   nothing differs so far, but the range is not closed"), help);
     assertFalse(help.contains("%n"), help);
+  }
+
+  /** Once, each record of the state and each row of the ledger was a difference. */
+  @Test
+  void otherWindowThanThatOfTheData_isOneSentence() throws Exception {
+    topics.writeComplete(kafka.bootstrapServers());
+    environment.put("WEIR_WINDOW", "PT1S");
+
+    String said = assertExit(2);
+
+    assertEquals(1, said.lines().count(), said);
+    assertTrue(said.contains("WEIR_WINDOW must be the window of what was counted, PT"), said);
+    assertTrue(said.contains(", is PT1S"), said);
   }
 
   @Test

@@ -58,7 +58,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     for (int attempt = 0; attempt < (port == 0 ? FREE_PORT_ATTEMPTS : 1); attempt++) {
       int brokerPort = port == 0 ? Ports.free() : port;
       try {
-        KafkaNode node = KafkaNode.alone(Uuid.randomUuid().toString(), brokerPort, Ports.free());
+        KafkaNode node =
+            KafkaNode.alone(Uuid.randomUuid().toString(), brokerPort, Ports.freeForController());
         return new EmbeddedKafka(startOnce(folder, node, Map.of(), Time.SYSTEM), brokerPort);
       } catch (ServerStartException refused) {
         throw refused;

@@ -12,12 +12,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Loopback TCP ports. */
 public final class Ports {
-  private static final int FIRST = 10_000;
-  private static final int COUNT = 5_000;
-
-  /** Begins anywhere, so that two processes seldom look at the same ports. */
-  private static final AtomicInteger NEXT =
-      new AtomicInteger(ThreadLocalRandom.current().nextInt(COUNT));
+  private static final Range ANY = new Range(10_000, 5_000);
+  private static final Range CONTROLLERS = new Range(15_000, 5_000);
 
   /** Ports that something of this process wants. */
   private static final Set<Integer> WANTED = ConcurrentHashMap.newKeySet();
@@ -33,13 +29,19 @@ public final class Ports {
    * @throws IOException if no port is free
    */
   public static int free() throws IOException {
-    for (int i = 0; i < COUNT; i++) {
-      int port = FIRST + Math.floorMod(NEXT.getAndIncrement(), COUNT);
-      if (!WANTED.contains(port) && isFree(port)) {
-        return port;
-      }
-    }
-    throw new IOException("no port is free from " + FIRST + " to " + (FIRST + COUNT - 1));
+    return ANY.free();
+  }
+
+  /**
+   * Returns a port as {@link #free} does, from 15,000 to 19,999, which {@code free} never gives. A
+   * broker that was killed and starts again looks for itself at its former address until the
+   * cluster knows the new one; were its controller's port that address, the broker would speak to
+   * the controller from then on, and markers of transactions would never be written.
+   *
+   * @throws IOException if no port is free
+   */
+  public static int freeForController() throws IOException {
+    return CONTROLLERS.free();
   }
 
   /** Returns whether nobody listens on a loopback port at this moment. */
@@ -86,6 +88,30 @@ public final class Ports {
               : "port %d for %s is taken; set %s to another port, or to 0 for any free one"
                   .formatted(port, owner, setting),
           refused);
+    }
+  }
+
+  private static final class Range {
+    private final int first;
+    private final int count;
+
+    /** Begins anywhere, so that two processes seldom look at the same ports. */
+    private final AtomicInteger next;
+
+    Range(int first, int count) {
+      this.first = first;
+      this.count = count;
+      next = new AtomicInteger(ThreadLocalRandom.current().nextInt(count));
+    }
+
+    int free() throws IOException {
+      for (int i = 0; i < count; i++) {
+        int port = first + Math.floorMod(next.getAndIncrement(), count);
+        if (!WANTED.contains(port) && isFree(port)) {
+          return port;
+        }
+      }
+      throw new IOException("no port is free from " + first + " to " + (first + count - 1));
     }
   }
 }

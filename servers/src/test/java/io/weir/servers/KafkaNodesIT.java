@@ -75,7 +75,7 @@ final class KafkaNodesIT {
     String clusterId = Uuid.randomUuid().toString();
     List<Integer> controllers = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      controllers.add(Ports.free());
+      controllers.add(Ports.freeForController());
     }
     List<KafkaNode> nodes = new ArrayList<>();
     for (int i = 1; i <= count; i++) {

@@ -9,8 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 
 final class PortsTest {
@@ -35,12 +37,26 @@ final class PortsTest {
     int wanted = Ports.free();
     Ports.requireFree(wanted, "Kafka", "WEIR_KAFKA_PORT");
 
+    assertFalse(allOf(Ports::free).contains(wanted));
+  }
+
+  /**
+   * Once, a controller got the former port of a killed broker: its markers went to the controller.
+   */
+  @Test
+  void freeForController_isNeverOneThatABrokerHad() throws Exception {
+    Set<Integer> brokers = allOf(Ports::free);
+    Set<Integer> controllers = allOf(Ports::freeForController);
+
+    assertTrue(Collections.disjoint(brokers, controllers));
+  }
+
+  private static Set<Integer> allOf(Callable<Integer> ports) throws Exception {
     Set<Integer> given = new HashSet<>();
-    for (int port = Ports.free(); given.add(port); port = Ports.free()) {
+    for (int port = ports.call(); given.add(port); port = ports.call()) {
       // until they come round again
     }
-
-    assertFalse(given.contains(wanted));
+    return given;
   }
 
   @Test

@@ -37,6 +37,7 @@ final class ArchitectureTest {
             "java.nio.charset",
             "java.util..",
             "org.jspecify..",
+            "io.weir.limits..",
             "io.weir.topics.model",
             "io.weir.topics.wire",
             "io.weir.aggregator.count")

@@ -4,14 +4,14 @@ package io.weir.aggregator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageWindow;
@@ -194,7 +194,7 @@ final class EventsIT {
   private static CallEvent stamped(
       String id, String client, boolean allowed, long cost, long at, long left) {
     long fullAt = at * 1_000 + (100 - left) * 600_000;
-    String bucket = BucketKeys.ofClient("burst", client);
+    String bucket = BucketKey.of("burst", client).text();
     return new CallEvent(
         id,
         false,

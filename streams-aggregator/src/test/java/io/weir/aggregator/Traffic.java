@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import java.time.Instant;
@@ -92,7 +92,7 @@ final class Traffic implements AutoCloseable {
         1,
         now,
         null,
-        List.of(new Charge(BucketKeys.ofClient("burst", client), 1, LIMIT, stamp)));
+        List.of(new Charge(BucketKey.of("burst", client).text(), 1, LIMIT, stamp)));
   }
 
   private void promise(boolean departing) {

@@ -19,14 +19,18 @@ final class DependenciesTest {
           .importPackages("io.weir.topics");
 
   @Test
-  void model_dependsOn_theJdkOnly() {
+  void model_dependsOn_limitsOnly() {
     classes()
         .that()
         .resideInAnyPackage("io.weir.topics.model", "io.weir.topics.settings")
         .should()
         .onlyDependOnClassesThat()
         .resideInAnyPackage(
-            "java..", "org.jspecify..", "io.weir.topics.model", "io.weir.topics.settings")
+            "java..",
+            "org.jspecify..",
+            "io.weir.limits..",
+            "io.weir.topics.model",
+            "io.weir.topics.settings")
         .check(CLASSES);
   }
 
@@ -41,6 +45,7 @@ final class DependenciesTest {
             "java..",
             "org.jspecify..",
             "com.fasterxml.jackson.core..",
+            "io.weir.limits..",
             "io.weir.topics.model",
             "io.weir.topics.wire")
         .check(CLASSES);

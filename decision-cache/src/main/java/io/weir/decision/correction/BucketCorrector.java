@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.correction;
 
-import io.weir.topics.model.Correction;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
 import java.util.List;
 
 /**
@@ -21,56 +22,18 @@ public interface BucketCorrector extends AutoCloseable {
    * @throws CacheUnavailableException when the cache did not answer: some, all or none may have
    *     been applied, and all may be given again
    */
-  List<Outcome> apply(List<Bounded> corrections) throws CacheUnavailableException;
+  List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
+      throws CacheUnavailableException;
 
   @Override
   void close();
 
   /** Gives the corrections back when there are as many as one call takes. */
-  static List<Bounded> requireBatch(List<Bounded> corrections) {
+  static List<BoundedCorrection> requireBatch(List<BoundedCorrection> corrections) {
     if (corrections.isEmpty() || corrections.size() > MAX_BATCH) {
       throw new IllegalArgumentException(
           "a call takes 1 to " + MAX_BATCH + " corrections, not " + corrections.size());
     }
     return corrections;
-  }
-
-  /**
-   * A correction and how far below zero it may take the bucket.
-   *
-   * @param correction what to apply
-   * @param debtCapTokens 0 to 2^53 − 1
-   * @param takesOnly whether it gives a bucket nothing: it was carried over from another limit, and
-   *     so is a bound only
-   */
-  record Bounded(Correction correction, long debtCapTokens, boolean takesOnly) {
-    /** A correction that may take and give. */
-    public Bounded(Correction correction, long debtCapTokens) {
-      this(correction, debtCapTokens, false);
-    }
-  }
-
-  /**
-   * What became of a correction.
-   *
-   * @param kind what was done
-   * @param changeTokens tokens given (positive) or taken (negative), rounded toward zero; of a
-   *     bucket made anew what it lacks of its capacity, negative
-   * @param clamped whether the debt cap cut the debit
-   */
-  record Outcome(Kind kind, long changeTokens, boolean clamped) {}
-
-  /** Kinds of outcomes. */
-  enum Kind {
-    /** The bucket was set right. */
-    APPLIED,
-    /** The bucket was gone and was made anew. */
-    CREATED,
-    /** The cache has this or a newer one already; nothing was changed. */
-    STALE,
-    /** The bucket was gone, and by now it would be full (or its period is over): nothing to do. */
-    FULL,
-    /** What is kept under the key is not a bucket's state; it was left alone. */
-    CORRUPT
   }
 }

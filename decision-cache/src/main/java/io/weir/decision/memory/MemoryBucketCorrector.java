@@ -3,6 +3,8 @@ package io.weir.decision.memory;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
 import java.util.List;
 
 /** Corrects the buckets of a {@link MemoryDecisionCache}. */
@@ -15,7 +17,8 @@ public final class MemoryBucketCorrector implements BucketCorrector {
   }
 
   @Override
-  public List<Outcome> apply(List<Bounded> corrections) throws CacheUnavailableException {
+  public List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
+      throws CacheUnavailableException {
     return cache.correct(BucketCorrector.requireBatch(corrections));
   }
 

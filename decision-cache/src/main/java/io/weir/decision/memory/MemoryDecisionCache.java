@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.memory;
 
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.CheckDecider.Write;
-import io.weir.decision.Decision;
-import io.weir.decision.Decision.Cause;
 import io.weir.decision.DecisionCache;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Outcome;
 import io.weir.decision.correction.CacheUnavailableException;
-import io.weir.decision.correction.CorrectionRule;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.CheckDecider.Write;
+import io.weir.limits.check.Decision;
+import io.weir.limits.check.Decision.Cause;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionRule;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -123,15 +123,16 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /** Applies corrections one after another. */
-  List<Outcome> correct(List<Bounded> corrections) throws CacheUnavailableException {
+  List<CorrectionOutcome> correct(List<BoundedCorrection> corrections)
+      throws CacheUnavailableException {
     lock.lock();
     try {
       if (closed) {
         throw new CacheUnavailableException(CLOSED);
       }
       long nowEpochMicros = clockEpochMicros.getAsLong();
-      List<Outcome> outcomes = new ArrayList<>(corrections.size());
-      for (Bounded correction : corrections) {
+      List<CorrectionOutcome> outcomes = new ArrayList<>(corrections.size());
+      for (BoundedCorrection correction : corrections) {
         String bucket = correction.correction().bucket();
         CorrectionRule.Result result =
             CorrectionRule.apply(correction, kept(bucket, nowEpochMicros), nowEpochMicros);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Map;
@@ -61,21 +60,13 @@ final class CheckEncoder {
 
   /** The integers that the scripts know a limit by; see {@code bucket.lua}. */
   static byte[] pack(BucketLimit limit) {
-    ByteBuffer buffer = ByteBuffer.allocate(LIMIT_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    if (limit instanceof QuotaLimit quota) {
-      buffer
-          .putLong(quota.endsAtEpochMicros())
-          .putLong(0)
-          .putLong(1)
-          .putLong(quota.capacityTokens());
-    } else {
-      TokenBucketLimit.Scale scale = ((TokenBucketLimit) limit).scale();
-      buffer
-          .putLong(scale.tickMicros())
-          .putLong(scale.unitsPerTick())
-          .putLong(scale.unitsPerToken())
-          .putLong(scale.capacityUnits());
-    }
-    return buffer.array();
+    BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
+    return ByteBuffer.allocate(LIMIT_BYTES)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putLong(parameters.tickMicros())
+        .putLong(parameters.unitsPerTick())
+        .putLong(parameters.unitsPerToken())
+        .putLong(parameters.capacityUnits())
+        .array();
   }
 }

@@ -3,8 +3,8 @@ package io.weir.decision.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
-import io.weir.decision.Decision;
-import io.weir.decision.Decision.Cause;
+import io.weir.limits.check.Decision;
+import io.weir.limits.check.Decision.Cause;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionException;

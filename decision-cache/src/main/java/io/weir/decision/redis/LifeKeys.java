@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.weir.topics.model.BucketKeys;
+import io.weir.limits.BucketKey;
 import java.nio.charset.StandardCharsets;
 
 /** Keys that tell about the life of the cache. No bucket's key begins like them. */
 final class LifeKeys {
-  private static final String PREFIX = BucketKeys.VERSION + ":@";
+  private static final String PREFIX = BucketKey.VERSION + ":@";
 
   /** Holds the life whose state is whole: the {@code run_id} of the server it was restored on. */
   private static final byte[] MARKER = bytes("warm");

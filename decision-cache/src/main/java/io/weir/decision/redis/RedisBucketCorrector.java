@@ -3,8 +3,11 @@ package io.weir.decision.redis;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheUnavailableException;
-import io.weir.decision.correction.CorrectionRule;
-import io.weir.topics.model.Correction;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
+import io.weir.limits.correction.CorrectionRule;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -49,12 +52,13 @@ public final class RedisBucketCorrector implements BucketCorrector {
   }
 
   @Override
-  public List<Outcome> apply(List<Bounded> corrections) throws CacheUnavailableException {
+  public List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
+      throws CacheUnavailableException {
     int count = BucketCorrector.requireBatch(corrections).size();
     byte[][] keys = new byte[count][];
     byte[][] arguments = new byte[count][];
     for (int i = 0; i < count; i++) {
-      Bounded bounded = corrections.get(i);
+      BoundedCorrection bounded = corrections.get(i);
       keys[i] = bounded.correction().bucket().getBytes(StandardCharsets.UTF_8);
       arguments[i] = pack(bounded);
     }
@@ -67,7 +71,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
     return unpack(reply, count);
   }
 
-  static byte[] pack(Bounded bounded) {
+  static byte[] pack(BoundedCorrection bounded) {
     Correction correction = bounded.correction();
     return ByteBuffer.allocate(CheckEncoder.LIMIT_BYTES + NUMBERS_BYTES)
         .order(ByteOrder.LITTLE_ENDIAN)
@@ -81,13 +85,13 @@ public final class RedisBucketCorrector implements BucketCorrector {
         .array();
   }
 
-  static List<Outcome> unpack(byte[] bytes, int count) {
+  static List<CorrectionOutcome> unpack(byte[] bytes, int count) {
     ByteBuffer reply = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    List<Outcome> outcomes = new ArrayList<>(count);
+    List<CorrectionOutcome> outcomes = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
       Kind kind = KINDS[reply.get()];
       boolean clamped = reply.get() != 0;
-      outcomes.add(new Outcome(kind, reply.getLong(), clamped));
+      outcomes.add(new CorrectionOutcome(kind, reply.getLong(), clamped));
     }
     return outcomes;
   }

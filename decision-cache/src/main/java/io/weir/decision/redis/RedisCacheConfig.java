@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.weir.decision.Check;
+import io.weir.limits.check.Check;
 import java.time.Duration;
 
 /**

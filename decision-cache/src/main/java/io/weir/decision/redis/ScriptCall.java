@@ -4,7 +4,7 @@ package io.weir.decision.redis;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.weir.decision.Decision;
+import io.weir.limits.check.Decision;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;

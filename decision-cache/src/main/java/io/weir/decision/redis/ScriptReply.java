@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.weir.decision.BucketReply;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.Decision;
-import io.weir.decision.Decision.Cause;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
+import io.weir.limits.check.Decision.Cause;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;

@@ -29,8 +29,9 @@ local function correct(view, debt_cap, epoch, version, charged, truth, takes_onl
   local low, own = max(high - refilled, 0), view.capacity - view.units
   -- carried over to another limit, under which what was charged since may have been refilled
   if takes_only == 1 then low = max(lacking, 0) end
-  -- no charge of the cache is known: what looks gone back may be a life whose stamps are on their way
-  if takes_only == 1 or behind and charged == 0 and not quota then high = EXACT end
+  -- no charge of the cache is known: what looks gone back, or begun since, may be a life whose stamps are on
+  -- their way
+  if takes_only == 1 or (behind or younger) and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
   -- a bucket that is deeper in debt already, by a limit that was lowered, is given nothing
   local most = min(max(view.capacity + debt_cap * view.per_token, own), EXACT - 1)

@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.weir.decision.BucketCorrectorContract;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.decision.correction.CacheUnavailableException;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.QuotaLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -44,6 +44,6 @@ class MemoryBucketCorrectorTest extends BucketCorrectorContract {
 
     assertThrows(
         CacheUnavailableException.class,
-        () -> corrector.apply(List.of(new Bounded(correction, 0))));
+        () -> corrector.apply(List.of(new BoundedCorrection(correction, 0))));
   }
 }

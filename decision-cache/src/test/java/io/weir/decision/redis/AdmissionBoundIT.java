@@ -4,11 +4,11 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import io.weir.servers.testing.TestRedis;
-import io.weir.topics.model.TokenBucketLimit;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -4,13 +4,13 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
-import io.weir.decision.Decision.Cause;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.check.Decision.Cause;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
-import io.weir.topics.model.TokenBucketLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

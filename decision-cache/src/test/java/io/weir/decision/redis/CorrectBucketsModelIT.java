@@ -4,20 +4,20 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.CheckDecider.Write;
 import io.weir.decision.EdgeNumbers;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Kind;
-import io.weir.decision.correction.BucketCorrector.Outcome;
-import io.weir.decision.correction.CorrectionRule;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.CheckDecider.Write;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
+import io.weir.limits.correction.CorrectionRule;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.SuiteForm;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -49,7 +49,7 @@ class CorrectBucketsModelIT {
         Run run = new Run(runner, seed);
         run.play();
         run.outcomes.forEach(outcome -> seen.merge(outcome.kind(), 1, Integer::sum));
-        clamped += (int) run.outcomes.stream().filter(Outcome::clamped).count();
+        clamped += (int) run.outcomes.stream().filter(CorrectionOutcome::clamped).count();
       }
     }
     for (Kind kind : List.of(Kind.APPLIED, Kind.CREATED, Kind.STALE, Kind.FULL)) {
@@ -66,7 +66,7 @@ class CorrectBucketsModelIT {
     private final Random random;
     private final List<BucketLimit> limits = new ArrayList<>();
     private final Map<String, BucketState> model = new HashMap<>();
-    private final List<Outcome> outcomes = new ArrayList<>();
+    private final List<CorrectionOutcome> outcomes = new ArrayList<>();
     private long now = FIRST_NOW;
 
     Run(ScriptRunner runner, long seed) {
@@ -114,19 +114,21 @@ class CorrectBucketsModelIT {
     }
 
     private void playCorrections(String where) {
-      List<Bounded> corrections = new ArrayList<>();
+      List<BoundedCorrection> corrections = new ArrayList<>();
       for (int i = 1 + random.nextInt(6); i > 0; i--) {
         int index = random.nextInt(BUCKETS);
         String bucket = bucket(index);
         long debtCap = random.nextInt(3) == 0 ? 0 : numbers.upTo(TokenBucketLimit.EXACT_BELOW - 1);
         corrections.add(
-            new Bounded(
-                numbers.correction(bucket, limitOf(index), model.get(bucket), now), debtCap));
+            new BoundedCorrection(
+                numbers.correction(bucket, limitOf(index), model.get(bucket), now),
+                debtCap,
+                random.nextInt(4) == 0));
       }
       long beganNanos = System.nanoTime();
-      List<Outcome> actual = runner.correct(corrections);
+      List<CorrectionOutcome> actual = runner.correct(corrections);
       for (int i = 0; i < corrections.size(); i++) {
-        Bounded correction = corrections.get(i);
+        BoundedCorrection correction = corrections.get(i);
         String bucket = correction.correction().bucket();
         CorrectionRule.Result expected = CorrectionRule.apply(correction, model.get(bucket), now);
         assertEquals(expected.outcome(), actual.get(i), where + " " + correction);

@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
-import io.weir.decision.Decision.Cause;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.check.Decision.Cause;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;

@@ -8,15 +8,15 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lettuce.core.cluster.SlotHash;
-import io.weir.decision.BucketReply;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
-import io.weir.decision.TokenBucket;
+import io.weir.limits.BucketKey;
+import io.weir.limits.BucketState;
+import io.weir.limits.TokenBucket;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import io.weir.servers.testing.TestRedis;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -234,10 +234,9 @@ class PeerBugsIT {
   @Test
   void bracesInIdsMoveTheSlot_allBucketsOfACall_shareOne() {
     for (String client : List.of("acme", "{acme}", "}{", "{}", "a{b}c", "é", "x".repeat(256))) {
-      int slot = SlotHash.getSlot(BucketKeys.ofClient("burst", client));
-      assertEquals(slot, SlotHash.getSlot(BucketKeys.ofClient("{other}", client)));
-      assertEquals(
-          slot, SlotHash.getSlot(BucketKeys.ofClientAndEndpoint("{p}", client, "GET /{id}")));
+      int slot = SlotHash.getSlot(BucketKey.of("burst", client).text());
+      assertEquals(slot, SlotHash.getSlot(BucketKey.of("{other}", client).text()));
+      assertEquals(slot, SlotHash.getSlot(BucketKey.of("{p}", client, "GET /{id}").text()));
     }
   }
 

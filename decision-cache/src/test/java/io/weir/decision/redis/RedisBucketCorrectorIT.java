@@ -8,20 +8,21 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.BucketCorrectorContract;
-import io.weir.decision.BucketReply;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Kind;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -80,10 +81,10 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
     return System.currentTimeMillis() * 1_000;
   }
 
-  private static Bounded correction(String bucket) {
+  private static BoundedCorrection correction(String bucket) {
     TokenBucketLimit limit = new TokenBucketLimit(10, 1, 3_600_000_000L);
     long now = System.currentTimeMillis() * 1_000;
-    return new Bounded(
+    return new BoundedCorrection(
         new Correction(
             bucket, limit, now, 1, 1, now + 3_600_000_000L, 1, 0, Correction.Cause.RESTORE, 1, 2),
         10);
@@ -96,11 +97,11 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
       runner.redis().set(ScriptRunner.bytes("text"), text);
       runner.redis().lpush(ScriptRunner.bytes("list"), text);
 
-      List<BucketCorrector.Outcome> outcomes =
+      List<CorrectionOutcome> outcomes =
           corrector.apply(List.of(correction("text"), correction("good"), correction("list")));
       assertEquals(
           List.of(Kind.CORRUPT, Kind.CREATED, Kind.CORRUPT),
-          outcomes.stream().map(BucketCorrector.Outcome::kind).toList());
+          outcomes.stream().map(CorrectionOutcome::kind).toList());
       assertArrayEquals(text, runner.redis().get(ScriptRunner.bytes("text")));
       assertEquals(
           "list", runner.redis().type(ScriptRunner.bytes("list")).toLowerCase(Locale.ROOT));
@@ -127,7 +128,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
     try (RedisBucketCorrector second = RedisBucketCorrector.start(PatientConfig.of(redis))) {
       List<Future<?>> runs = new ArrayList<>();
       for (RedisBucketCorrector each : List.of(corrector, second)) {
-        List<Bounded> history = new ArrayList<>();
+        List<BoundedCorrection> history = new ArrayList<>();
         for (long version = 1; version <= 50; version++) {
           Correction truth =
               new Correction(
@@ -142,13 +143,14 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
                   Correction.Cause.UNSTAMPED,
                   1,
                   2);
-          history.addAll(List.of(new Bounded(truth, 10), new Bounded(truth, 10)));
+          history.addAll(
+              List.of(new BoundedCorrection(truth, 10), new BoundedCorrection(truth, 10)));
         }
         Collections.shuffle(history, new Random(runs.size()));
         runs.add(
             threads.submit(
                 () -> {
-                  for (Bounded truth : history) {
+                  for (BoundedCorrection truth : history) {
                     each.apply(List.of(truth));
                   }
                   return null;
@@ -184,7 +186,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
   void apply_serverIsAwayOrHangs_failsByItsOwnTimeoutAndRecovers() throws Exception {
     try (TestRedis own = TestRedis.start();
         RedisBucketCorrector alone = RedisBucketCorrector.start(PatientConfig.of(own))) {
-      List<Bounded> corrections = List.of(correction("a"));
+      List<BoundedCorrection> corrections = List.of(correction("a"));
       assertEquals(Kind.CREATED, alone.apply(corrections).get(0).kind());
 
       own.pause();
@@ -203,7 +205,8 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
     }
   }
 
-  private static boolean answers(RedisBucketCorrector corrector, List<Bounded> corrections) {
+  private static boolean answers(
+      RedisBucketCorrector corrector, List<BoundedCorrection> corrections) {
     try {
       return corrector.apply(corrections).size() == corrections.size();
     } catch (CacheUnavailableException away) {

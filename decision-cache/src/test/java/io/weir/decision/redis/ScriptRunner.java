@@ -8,12 +8,12 @@ import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Outcome;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -119,7 +119,7 @@ final class ScriptRunner implements AutoCloseable {
   }
 
   /** Applies several corrections in one call. */
-  List<Outcome> correct(List<Bounded> corrections) {
+  List<CorrectionOutcome> correct(List<BoundedCorrection> corrections) {
     byte[][] keys = new byte[corrections.size()][];
     byte[][] arguments = new byte[corrections.size()][];
     for (int i = 0; i < keys.length; i++) {

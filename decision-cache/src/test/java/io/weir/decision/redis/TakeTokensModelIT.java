@@ -3,17 +3,17 @@ package io.weir.decision.redis;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.CheckDecider.Outcome;
-import io.weir.decision.CheckDecider.Write;
-import io.weir.decision.Decision;
 import io.weir.decision.EdgeNumbers;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.CheckDecider.Outcome;
+import io.weir.limits.check.CheckDecider.Write;
+import io.weir.limits.check.Decision;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.SuiteForm;
-import io.weir.topics.model.BucketLimit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

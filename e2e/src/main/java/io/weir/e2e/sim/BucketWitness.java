@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.decision.BucketArithmetic;
-import io.weir.decision.BucketReply;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.Decision;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.CorrectionRule;
 import io.weir.e2e.sim.InvariantBroken.Invariant;
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.Refill;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
@@ -53,9 +53,10 @@ final class BucketWitness implements CacheWitness {
     }
 
     void refill(long nowPassedMicros) {
-      if (limit instanceof TokenBucketLimit bucket) {
-        double gained = (nowPassedMicros - passedMicros) * tokensPerMicro(bucket);
-        level = Math.min((double) bucket.capacityTokens(), level + gained);
+      Refill refill = limit.refill();
+      if (refill != null) {
+        double gained = refill.tokensIn(nowPassedMicros - passedMicros);
+        level = Math.min((double) limit.capacityTokens(), level + gained);
       }
       passedMicros = nowPassedMicros;
     }
@@ -70,20 +71,18 @@ final class BucketWitness implements CacheWitness {
       limit = changed;
       long more = changed.capacityTokens() - before.capacityTokens();
       allowance += Math.max(0, more) * lossesSinceAdmitted;
-      if (changed instanceof TokenBucketLimit now && before instanceof TokenBucketLimit then) {
-        double passed = nowPassedMicros - passedMicros;
-        double speed = Math.max(tokensPerMicro(now), tokensPerMicro(then));
-        boolean wasFull = level + passed * speed >= then.capacityTokens();
-        double most = now.capacityTokens();
-        level = wasFull ? most : Math.min(most, level + passed * speed);
+      Refill now = changed.refill();
+      Refill then = before.refill();
+      if (now != null && then != null) {
+        long passed = nowPassedMicros - passedMicros;
+        double gained = Math.max(now.tokensIn(passed), then.tokensIn(passed));
+        boolean wasFull = level + gained >= before.capacityTokens();
+        double most = changed.capacityTokens();
+        level = wasFull ? most : Math.min(most, level + gained);
         passedMicros = nowPassedMicros;
       } else {
         level += more;
       }
-    }
-
-    private static double tokensPerMicro(TokenBucketLimit bucket) {
-      return (double) bucket.refillTokens() / bucket.refillPeriodMicros();
     }
   }
 
@@ -182,8 +181,9 @@ final class BucketWitness implements CacheWitness {
   @Override
   public void clockSetBack(long byMicros) {
     for (Admissions bucket : buckets.values()) {
-      if (bucket.limit instanceof TokenBucketLimit limit) {
-        bucket.allowance += byMicros * Admissions.tokensPerMicro(limit);
+      Refill refill = bucket.limit.refill();
+      if (refill != null) {
+        bucket.allowance += refill.tokensIn(byMicros);
       }
     }
   }
@@ -200,7 +200,7 @@ final class BucketWitness implements CacheWitness {
 
   @Override
   public void corrected(
-      Bounded bounded, @Nullable BucketState before, CorrectionRule.Result result) {
+      BoundedCorrection bounded, @Nullable BucketState before, CorrectionRule.Result result) {
     Correction correction = bounded.correction();
     BucketState after = result.state();
     world
@@ -218,8 +218,8 @@ final class BucketWitness implements CacheWitness {
       return;
     }
     checkOrder(correction, before, after);
-    if (BucketArithmetic.of(correction.limit()).levelUnits(after)
-        > BucketArithmetic.of(correction.limit()).capacityUnits()) {
+    if (correction.limit().arithmetic().levelUnits(after)
+        > correction.limit().arithmetic().capacityUnits()) {
       throw broken(correction, before, after, "above its capacity");
     }
     Admissions bucket = buckets.get(correction.bucket());
@@ -227,9 +227,6 @@ final class BucketWitness implements CacheWitness {
       // the bucket is kept under the limit in force where the correction was applied
       bucket.follow(correction.limit(), world.redis().clock().passedMicros());
     }
-    boolean mayMiss =
-        correction.cause() == Correction.Cause.GAP
-            || correction.cause() == Correction.Cause.RESTORE;
     if (bucket != null
         && bucket.clamped
         && correction.cause() == Correction.Cause.GAP
@@ -241,16 +238,30 @@ final class BucketWitness implements CacheWitness {
     if (bucket != null && result.outcome().clamped()) {
       bucket.clamped = true;
     }
-    if (bucket != null && mayMiss) {
-      // term: calls of a node that was silent for too long count as never made, until they come
-      bucket.allowance += world.tokensOfSilentNodes(correction.bucket());
+    if (bucket != null) {
+      bucket.allowance += silentTokens(correction, result.outcome().changeTokens());
     }
+  }
+
+  /**
+   * Term: calls of a node that was silent for too long count as never made, until they come. They
+   * may have come when a correction is applied that was published before (seed 705235).
+   */
+  private long silentTokens(Correction correction, long changeTokens) {
+    boolean mayMiss =
+        correction.cause() == Correction.Cause.GAP
+            || correction.cause() == Correction.Cause.RESTORE;
+    if (!mayMiss && changeTokens <= 0) {
+      return 0;
+    }
+    long tokens = world.tokensOfSilentNodes(correction.bucket(), correction.asOfEpochMillis());
+    return mayMiss ? tokens : Math.min(tokens, changeTokens);
   }
 
   /** A bucket's level in tokens before a correction and after it, for the trace. */
   private String levels(
       Correction correction, @Nullable BucketState before, @Nullable BucketState after) {
-    BucketArithmetic arithmetic = BucketArithmetic.of(correction.limit());
+    BucketArithmetic arithmetic = correction.limit().arithmetic();
     double unitsPerToken = arithmetic.unitsPerToken();
     long nowMicros = world.redis().clock().epochMicros();
     double levelBefore =

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.ingest.record.DecisionClock;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.topics.model.CacheRestored;
 import java.time.Duration;
 import java.util.List;
@@ -129,9 +131,10 @@ final class CacheLink implements DecisionCache, CacheLife {
   BucketCorrector corrector() {
     return new BucketCorrector() {
       @Override
-      public List<Outcome> apply(List<Bounded> corrections) throws CacheUnavailableException {
+      public List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
+          throws CacheUnavailableException {
         requireUp();
-        List<Outcome> outcomes = redis.correct(BucketCorrector.requireBatch(corrections));
+        List<CorrectionOutcome> outcomes = redis.correct(BucketCorrector.requireBatch(corrections));
         if (world.isDisturbedBy(Fault.CORRECTIONS_DISORDERED)
             && world.networkChance().percent(10)) {
           throw new CacheUnavailableException("the answer was lost");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.CorrectionRule;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionRule;
 import org.jspecify.annotations.Nullable;
 
 /** Sees what the cache does, as it does it. */
@@ -14,7 +14,8 @@ interface CacheWitness {
   void decided(Check check, CheckDecider.Outcome outcome);
 
   /** A correction was applied, or not; nothing of it is kept yet. */
-  void corrected(Bounded correction, @Nullable BucketState before, CorrectionRule.Result result);
+  void corrected(
+      BoundedCorrection correction, @Nullable BucketState before, CorrectionRule.Result result);
 
   /**
    * The cache has lost its state, or some of it.

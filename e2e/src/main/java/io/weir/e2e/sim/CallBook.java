@@ -23,7 +23,10 @@ final class CallBook {
   private final TreeMap<String, Told> told = new TreeMap<>();
   private final Set<String> unanswered = new HashSet<>();
   private final Set<String> lostPlaces = new HashSet<>();
-  private final Set<String> arrived = new HashSet<>();
+
+  /** By place: when the call was appended to the log, by the broker's clock. */
+  private final Map<String, Long> arrivedAtMillis = new HashMap<>();
+
   private final Map<String, Long> promiseMicros = new HashMap<>();
 
   /** Places of calls that the counting has stopped to wait for, though their journal came back. */
@@ -84,7 +87,7 @@ final class CallBook {
   List<Charge> journalLost(String node, @Nullable SimulatedJournal copy) {
     List<Told> lost =
         told.entrySet().stream()
-            .filter(entry -> !arrived.contains(entry.getKey()))
+            .filter(entry -> !arrivedAtMillis.containsKey(entry.getKey()))
             .map(Map.Entry::getValue)
             .filter(one -> one.position.node().equals(node))
             .filter(one -> copy == null || !copy.holds(one.position))
@@ -99,9 +102,11 @@ final class CallBook {
   /**
    * A batch has reached the log.
    *
+   * @param appendedAtMillis when, by the broker's clock
    * @param holdMicros for how long the counting waits for a journal that is silent
    */
-  void arrived(int partition, BatchHeader batch, long nowMicros, long holdMicros) {
+  void arrived(
+      int partition, BatchHeader batch, long appendedAtMillis, long nowMicros, long holdMicros) {
     String journal = partition + ":" + batch.node() + ":" + batch.nodeEpoch();
     if (isSilent(journal, nowMicros - holdMicros)) {
       told.forEach(
@@ -112,9 +117,10 @@ final class CallBook {
           });
     }
     for (long line = 1; line <= batch.count(); line++) {
-      arrived.add(
+      arrivedAtMillis.putIfAbsent(
           new UsagePosition(partition, batch.node(), batch.nodeEpoch(), batch.linesBefore() + line)
-              .toString());
+              .toString(),
+          appendedAtMillis);
     }
     if (batch.departing()) {
       promiseMicros.remove(journal);
@@ -129,15 +135,18 @@ final class CallBook {
   }
 
   /**
-   * Tokens of answered calls on a bucket that are not in the log, of journals whose newest promise
-   * in their partition is older than a moment, or was so for as long since the call.
+   * Tokens of answered calls on a bucket that were not in the log at a moment, of journals whose
+   * newest promise in their partition is older than another, or was so for as long since the call.
+   *
+   * @param asOfMillis the moment, by the broker's clock
    */
-  long tokensOfSilentJournals(String bucket, long sinceMicros) {
+  long tokensOfSilentJournals(String bucket, long asOfMillis, long sinceMicros) {
     long tokens = 0;
     for (Map.Entry<String, Told> entry : told.entrySet()) {
       Told one = entry.getValue();
       boolean silent = givenUp.contains(entry.getKey()) || isSilent(one.journal(), sinceMicros);
-      if (silent && !arrived.contains(entry.getKey())) {
+      boolean unknown = arrivedAtMillis.getOrDefault(entry.getKey(), Long.MAX_VALUE) >= asOfMillis;
+      if (silent && unknown) {
         for (Charge charge : one.call.charges()) {
           tokens += charge.bucket().equals(bucket) ? charge.cost() : 0;
         }
@@ -154,7 +163,9 @@ final class CallBook {
   /** Whether everything that must come has come. */
   boolean isComplete() {
     return told.entrySet().stream()
-        .allMatch(entry -> arrived.contains(entry.getKey()) || isLost(entry.getValue().position()));
+        .allMatch(
+            entry ->
+                arrivedAtMillis.containsKey(entry.getKey()) || isLost(entry.getValue().position()));
   }
 
   private boolean isLost(UsagePosition position) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.decision.BucketArithmetic;
-import io.weir.decision.BucketState;
 import io.weir.e2e.sim.InvariantBroken.Invariant;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.Refill;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -94,25 +91,23 @@ final class Convergence {
   void check(long healedMicros) {
     for (Map.Entry<String, History> each : histories.entrySet()) {
       BucketLimit limit = each.getValue().limit();
-      if (limit instanceof QuotaLimit quota) {
-        checkQuota(each.getKey(), quota, each.getValue());
-      } else {
+      if (limit.refills()) {
         checkBucket(each.getKey(), each.getValue(), healedMicros);
+      } else {
+        checkPeriod(each.getKey(), limit, each.getValue());
       }
     }
   }
 
-  private void checkQuota(String bucket, QuotaLimit quota, History history) {
-    if (quota.endsAtEpochMicros() <= world.redis().clock().epochMicros()) {
+  private void checkPeriod(String bucket, BucketLimit limit, History history) {
+    if (limit.isOverAt(world.redis().clock().epochMicros())) {
       return;
     }
     long used = history.events.stream().mapToLong(Event::tokens).sum();
-    long truth = Math.max(quota.capacityTokens() - used, -debtCapOf(bucket));
+    long truth = limit.capacityTokens() - used;
     long stamped = history.events.stream().filter(Event::isStamped).mapToLong(Event::tokens).sum();
     double hidden = (double) world.buckets().hiddenTokens(bucket, stamped);
-    // a debt beyond the cap that a lowered limit has made is left
-    double deeper = truth - (quota.capacityTokens() - used);
-    compare(bucket, (double) truth, hidden + deeper + unseenTokens(bucket, history), 0);
+    compare(bucket, (double) truth, hidden + unseenTokens(bucket, history), 0);
   }
 
   /**
@@ -130,7 +125,7 @@ final class Convergence {
   }
 
   private void checkBucket(String bucket, History history, long healedMicros) {
-    TokenBucketLimit limit = null;
+    BucketLimit limit = null;
     double interval = 0;
     double slowest = 0;
     double fullAt = 0;
@@ -138,8 +133,10 @@ final class Convergence {
     boolean wasFullSince = false;
     for (Event event : history.events) {
       double at = event.atMillis() * 1_000.0;
-      if (event.limit() instanceof TokenBucketLimit now && !now.equals(limit)) {
-        double next = (double) now.refillPeriodMicros() / now.refillTokens();
+      BucketLimit now = event.limit();
+      Refill refill = now.refill();
+      if (refill != null && !now.equals(limit)) {
+        double next = (double) refill.periodMicros() / refill.tokens();
         if (limit != null) {
           // at the latest: what was missing at the charge before, and all that the bucket holds,
           // since a correction may have kept it under a limit in between that held next to nothing
@@ -178,19 +175,10 @@ final class Convergence {
     if (history == null) {
       throw new IllegalArgumentException("nobody called on " + bucket);
     }
-    BucketArithmetic arithmetic = BucketArithmetic.of(history.limit());
+    BucketArithmetic arithmetic = history.limit().arithmetic();
     return (double)
             arithmetic.levelUnits(
                 arithmetic.refill(world.redis().kept(bucket), world.redis().clock().epochMicros()))
         / arithmetic.unitsPerToken();
-  }
-
-  private long debtCapOf(String bucket) {
-    String name = BucketKeys.policyPart(bucket);
-    return world.policies().policies().stream()
-        .filter(policy -> BucketKeys.part(policy.name()).equals(name) || policy.name().equals(name))
-        .mapToLong(Policy::debtCapTokens)
-        .findFirst()
-        .orElseThrow();
   }
 }

@@ -2,8 +2,8 @@
 package io.weir.e2e.sim;
 
 import io.weir.aggregator.count.CountOutput;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;

@@ -3,12 +3,12 @@ package io.weir.e2e.sim;
 
 import io.weir.aggregator.count.PartitionCounter.Stores;
 import io.weir.aggregator.count.SourceRecord;
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.CorrectionRule;
 import io.weir.ingest.record.Journal;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.BatchHeader;
 import java.util.List;
 import java.util.function.Function;
@@ -75,7 +75,7 @@ interface Edges {
 
   /** The cache applies a correction. */
   default CorrectionRule.Result correct(
-      Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+      BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
     return CorrectionRule.apply(correction, kept, nowEpochMicros);
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.decision.PolicyMatcher;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.correct.CacheWatch;
 import io.weir.ingest.correct.CorrectionStatistics;
@@ -21,8 +20,9 @@ import io.weir.ingest.record.RecordingEngine;
 import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import io.weir.ingest.settle.Settler;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.PolicySet;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

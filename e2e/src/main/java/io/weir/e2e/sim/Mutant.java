@@ -4,14 +4,13 @@ package io.weir.e2e.sim;
 import io.weir.aggregator.count.PartitionCounter.Stores;
 import io.weir.aggregator.count.SeenIds;
 import io.weir.aggregator.count.SourceRecord;
-import io.weir.decision.BucketArithmetic;
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.Decision;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.CorrectionRule;
 import io.weir.ingest.record.Journal;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.BatchHeader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -145,7 +144,7 @@ enum Mutant implements Edges {
   CORRECT_WITH_OLDER("a correction with a lesser version is applied, too") {
     @Override
     public CorrectionRule.Result correct(
-        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
       BucketState believed = kept == null ? null : with(kept, 0, kept.chargedTokens());
       return CorrectionRule.apply(correction, believed, nowEpochMicros);
     }
@@ -154,7 +153,7 @@ enum Mutant implements Edges {
   CORRECTION_FORGETS_CHARGES("a correction leaves out what was charged since it was computed") {
     @Override
     public CorrectionRule.Result correct(
-        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
       long known = correction.correction().chargedTokens();
       if (kept == null || kept.chargedTokens() <= known) {
         return CorrectionRule.apply(correction, kept, nowEpochMicros);
@@ -174,7 +173,7 @@ enum Mutant implements Edges {
   CORRECTION_RAISES_COUNTER("a correction sets the bucket's counter") {
     @Override
     public CorrectionRule.Result correct(
-        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
       CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
       BucketState state = result.state();
       return state == null
@@ -192,7 +191,7 @@ enum Mutant implements Edges {
   CORRECTIONS_UNAPPLIED("a correction that takes tokens is noted, but the bucket stays as it is") {
     @Override
     public CorrectionRule.Result correct(
-        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
       CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
       BucketState state = result.state();
       return state == null || kept == null || result.outcome().changeTokens() >= 0
@@ -214,7 +213,7 @@ enum Mutant implements Edges {
   CREDIT_TWICE("what a correction gives is given twice") {
     @Override
     public CorrectionRule.Result correct(
-        Bounded correction, @Nullable BucketState kept, long nowEpochMicros) {
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
       CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
       BucketState state = result.state();
       long given = result.outcome().changeTokens();
@@ -255,7 +254,7 @@ enum Mutant implements Edges {
                 ? null
                 : check.buckets().stream()
                     .filter(request -> request.bucket().equals(bucket))
-                    .map(request -> BucketArithmetic.of(request.limit()))
+                    .map(request -> request.limit().arithmetic())
                     .filter(now -> state.unitsPerToken() != 0)
                     .filter(now -> now.unitsPerToken() != state.unitsPerToken())
                     .map(now -> now.atLevel(state, now.capacityUnits(), nowEpochMicros))

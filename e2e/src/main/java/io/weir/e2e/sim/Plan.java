@@ -2,17 +2,19 @@
 package io.weir.e2e.sim;
 
 import io.weir.aggregator.count.CountSettings;
-import io.weir.topics.model.CalendarPeriod;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.ColdCacheMode;
-import io.weir.topics.model.FailureMode;
-import io.weir.topics.model.KeyPart;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyLimit;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.FixedWindow;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -104,16 +106,7 @@ record Plan(
             List.of("GET /b", "GET /ab"),
             new TokenBucketLimit(
                 chance.between(5L, 20L), 1, chance.pick(List.of(333_333L, 700_000L, 1_500_000L)))));
-    policies.add(
-        policy(
-            chance,
-            "day",
-            List.of("GET /q", "GET /aq"),
-            new CalendarQuota(
-                chance.between(20L, 150L),
-                CalendarPeriod.DAY,
-                ZoneOffset.UTC,
-                CalendarQuota.FIRST_OF_MONTH)));
+    policies.add(policy(chance, "day", List.of("GET /q", "GET /aq"), periodic(chance)));
     if (chance.percent(30)) {
       policies.add(
           new Policy(
@@ -125,6 +118,18 @@ record Plan(
               FailureMode.OPEN));
     }
     return new PolicySet(1, policies);
+  }
+
+  private static PolicyLimit periodic(Chance chance) {
+    long capacity = chance.between(20L, 150L);
+    return chance.percent(30)
+        ? new FixedWindow(
+            capacity,
+            chance.pick(List.of(7L, 20L, 3_600L)),
+            FixedWindow.Alignment.EPOCH,
+            ZoneOffset.UTC)
+        : new CalendarQuota(
+            capacity, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
   }
 
   /** The same policies with other limits: more or less of them, faster or slower. */
@@ -146,9 +151,8 @@ record Plan(
   }
 
   private static PolicyLimit changed(PolicyLimit limit, Chance chance) {
-    if (limit instanceof CalendarQuota quota) {
-      return new CalendarQuota(
-          chance.between(20L, 150L), quota.period(), quota.timeZone(), quota.billingAnchor());
+    if (limit instanceof PeriodicLimit periodic) {
+      return periodic.withCapacity(chance.between(20L, 150L));
     }
     return new TokenBucketLimit(
         chance.between(1L, 30L),
@@ -158,7 +162,7 @@ record Plan(
 
   private static Policy policy(
       Chance chance, String name, List<String> endpoints, PolicyLimit limit) {
-    boolean holds = limit instanceof CalendarQuota && chance.percent(60);
+    boolean holds = !limit.refills() && chance.percent(60);
     return new Policy(
         name,
         match(endpoints),

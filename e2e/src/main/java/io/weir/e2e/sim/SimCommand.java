@@ -44,8 +44,6 @@ public final class SimCommand implements Callable<Integer> {
   /** Seeds run before what was found is looked at. */
   private static final int CHUNK_SEEDS = 64;
 
-  private static final int MAX_FAILURES_SHOWN = 5;
-
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandSpec spec;
@@ -62,6 +60,13 @@ public final class SimCommand implements Callable<Integer> {
       defaultValue = "1",
       description = "the first seed (${DEFAULT-VALUE}); alone: this one only")
   private long firstSeed;
+
+  @Option(
+      names = "--stop-after",
+      paramLabel = "N",
+      defaultValue = "5",
+      description = "end when so many seeds have broken (${DEFAULT-VALUE})")
+  private int stopAfter;
 
   @Option(names = "--trace", description = "print every step; for a single seed")
   private boolean trace;
@@ -94,6 +99,10 @@ public final class SimCommand implements Callable<Integer> {
     if (count < 1) {
       throw new ParameterException(spec.commandLine(), "--seeds must be at least 1, is " + count);
     }
+    if (stopAfter < 1) {
+      throw new ParameterException(
+          spec.commandLine(), "--stop-after must be at least 1, is " + stopAfter);
+    }
     if (trace && count != 1) {
       throw new ParameterException(
           spec.commandLine(), "--trace prints one seed; name it with --seed, without --seeds");
@@ -119,13 +128,13 @@ public final class SimCommand implements Callable<Integer> {
       for (long next = 0; next < count; next += CHUNK_SEEDS) {
         tally.add(run(firstSeed + next, Math.min(CHUNK_SEEDS, count - next), mutant));
         bar.stepTo(Math.min(count, next + CHUNK_SEEDS));
-        if (tally.failures().size() >= MAX_FAILURES_SHOWN) {
+        if (tally.failures().size() >= stopAfter) {
           break;
         }
       }
     }
     double seconds = (System.nanoTime() - begunNanos) / 1e9;
-    tally.failures().stream().limit(MAX_FAILURES_SHOWN).forEach(failed -> print(out, failed));
+    tally.failures().stream().limit(stopAfter).forEach(failed -> print(out, failed));
     if (count == 1 && tally.failures().isEmpty()) {
       print(out, Simulation.run(firstSeed, mutant, null));
     }

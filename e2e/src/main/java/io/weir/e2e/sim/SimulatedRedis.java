@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.decision.BucketState;
-import io.weir.decision.Check;
-import io.weir.decision.CheckDecider;
-import io.weir.decision.Decision;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Outcome;
-import io.weir.decision.correction.CorrectionRule;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.CacheRestored;
 import java.util.ArrayList;
 import java.util.List;
@@ -144,9 +144,9 @@ final class SimulatedRedis {
     return outcome.decision();
   }
 
-  List<Outcome> correct(List<Bounded> corrections) {
-    List<Outcome> outcomes = new ArrayList<>();
-    for (Bounded correction : corrections) {
+  List<CorrectionOutcome> correct(List<BoundedCorrection> corrections) {
+    List<CorrectionOutcome> outcomes = new ArrayList<>();
+    for (BoundedCorrection correction : corrections) {
       String bucket = correction.correction().bucket();
       BucketState before = kept(bucket);
       CorrectionRule.Result result = edges.correct(correction, before, clock.epochMicros());

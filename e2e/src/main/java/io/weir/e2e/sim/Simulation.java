@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.decision.BucketArithmetic;
-import io.weir.decision.BucketState;
-import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.e2e.sim.InvariantBroken.Invariant;
-import io.weir.topics.model.Correction;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketState;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.SettlementVerdict;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -124,11 +123,15 @@ public final class Simulation {
     world.heal();
     world.callers().stop();
     long healed = world.scheduler().nowMicros();
-    while (world.scheduler().nowMicros() < healed + LEAST_CALM_MICROS || !isSettled()) {
+    long upSince = healed;
+    while (world.scheduler().nowMicros() < upSince + LEAST_CALM_MICROS || !isSettled()) {
       require(
           world.scheduler().nowMicros() < healed + MOST_CALM_MICROS,
           Invariant.LIVENESS,
           "all is healed, but the cache is not warm, or a node not up, or a call not in the log");
+      if (!isUp()) {
+        upSince = world.scheduler().nowMicros(); // a node that drains is not called
+      }
       world.callers().callCalmly();
       pass(CALM_CALL_MICROS);
     }
@@ -147,10 +150,13 @@ public final class Simulation {
   }
 
   private boolean isSettled() {
+    return isUp() && world.calls().isComplete();
+  }
+
+  private boolean isUp() {
     return world.redis().isWarm()
         && world.nodes().stream().allMatch(Node::isReady)
-        && world.counters().stream().allMatch(Counter::isUp)
-        && world.calls().isComplete();
+        && world.counters().stream().allMatch(Counter::isUp);
   }
 
   private static void require(boolean holds, Invariant invariant, String detail) {
@@ -196,12 +202,13 @@ public final class Simulation {
 
   /** Whether a bucket that is full and gone would not be full yet by the records. */
   private boolean isForgiven(Correction correction) {
-    return correction.limit() instanceof TokenBucketLimit
+    return correction.limit().refills()
         && correction.fullAtEpochMicros() > world.redis().clock().epochMicros();
   }
 
   private @Nullable BucketState applyAgain(Correction correction, @Nullable BucketState before) {
-    Bounded bounded = new Bounded(correction, correction.limit().capacityTokens());
+    BoundedCorrection bounded =
+        new BoundedCorrection(correction, correction.limit().capacityTokens());
     return world.edges().correct(bounded, before, world.redis().clock().epochMicros()).state();
   }
 
@@ -211,7 +218,7 @@ public final class Simulation {
     if (after == null) {
       return;
     }
-    BucketArithmetic arithmetic = BucketArithmetic.of(correction.limit());
+    BucketArithmetic arithmetic = correction.limit().arithmetic();
     long now = world.redis().clock().epochMicros();
     require(
         arithmetic.levelUnits(arithmetic.refill(after, now))

@@ -2,9 +2,9 @@
 package io.weir.e2e.sim;
 
 import io.weir.ingest.correct.LossAnnouncer;
+import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
-import io.weir.topics.model.PolicySet;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -73,7 +73,8 @@ final class World {
     try {
       BatchHeader header = BatchHeaderCodec.decode(entry.headers()::get);
       if (header.nodeEpoch() > 1) {
-        calls.arrived(partition, header, scheduler.nowMicros(), holdMicros());
+        calls.arrived(
+            partition, header, entry.appendEpochMillis(), scheduler.nowMicros(), holdMicros());
       }
     } catch (MalformedRecordException notABatch) {
       trace.note("not a batch");
@@ -194,9 +195,13 @@ final class World {
     depth--;
   }
 
-  /** Tokens of answered calls that the counting cannot know of, and does not wait for. */
-  long tokensOfSilentNodes(String bucket) {
-    return calls.tokensOfSilentJournals(bucket, scheduler.nowMicros() - holdMicros());
+  /**
+   * Tokens of answered calls that the counting could not know of at a moment by the broker's clock,
+   * and does not wait for.
+   */
+  long tokensOfSilentNodes(String bucket, long asOfMillis) {
+    long sinceMicros = scheduler.nowMicros() - holdMicros();
+    return calls.tokensOfSilentJournals(bucket, asOfMillis, sinceMicros);
   }
 
   private long holdMicros() {

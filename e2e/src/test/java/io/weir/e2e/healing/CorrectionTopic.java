@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.healing;
 
+import io.weir.limits.correction.Correction;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.Correction;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.MalformedRecordException;

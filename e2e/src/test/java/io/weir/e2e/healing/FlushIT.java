@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.e2e.healing.Rule.Place;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.TokenBucketLimit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@
 package io.weir.e2e.healing;
 
 import io.weir.e2e.healing.Rule.Place;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.TokenBucketLimit;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;

@@ -4,13 +4,13 @@ package io.weir.e2e.healing;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.e2e.healing.Rule.Place;
-import io.weir.topics.model.Correction;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.Correction;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;

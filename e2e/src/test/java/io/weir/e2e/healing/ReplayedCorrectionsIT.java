@@ -4,17 +4,17 @@ package io.weir.e2e.healing;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
 import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.BucketCorrector.Bounded;
 import io.weir.decision.redis.RedisBucketCorrector;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.Correction;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -166,7 +166,7 @@ final class ReplayedCorrectionsIT {
         int to = Math.min(corrections.size(), from + BucketCorrector.MAX_BATCH);
         corrector.apply(
             corrections.subList(from, to).stream()
-                .map(correction -> new Bounded(correction, BURST.debtCapTokens()))
+                .map(correction -> new BoundedCorrection(correction, BURST.debtCapTokens()))
                 .toList());
       }
     }

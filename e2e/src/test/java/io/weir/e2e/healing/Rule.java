@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.healing;
 
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.CalendarPeriod;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.ClientCalendar;
-import io.weir.topics.model.PolicyLimit;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.List;
@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
  * @param limit its limit
  * @param onCacheFailure open, closed or local
  * @param hold whether a cold cache is not used
- * @param debtCapTokens how far below zero a correction takes a bucket
+ * @param debtCapTokens how far below zero a correction takes a token bucket
  */
 record Rule(
     String name,
@@ -39,7 +39,7 @@ record Rule(
     return new Rule(name, endpoint, limit, "open", false, capacityTokens);
   }
 
-  /** A quota of a calendar month, so that few runs meet its end; its debt cap is the capacity. */
+  /** A quota of a calendar month, so that few runs meet its end. */
   static Rule quota(String name, String endpoint, long capacityTokens) {
     CalendarQuota limit =
         new CalendarQuota(
@@ -67,7 +67,7 @@ record Rule(
 
   /** The bucket of a client at a moment. */
   Place place(String client, long epochMillis) {
-    String key = BucketKeys.ofClient(name, client);
+    String key = BucketKey.of(name, client).text();
     if (limit instanceof TokenBucketLimit bucket) {
       return new Place(this, key, bucket);
     }
@@ -75,7 +75,7 @@ record Rule(
     long end = quota.at(epochMillis, ClientCalendar.OF_POLICY).endEpochSecond();
     return new Place(
         this,
-        BucketKeys.ofPeriod(key, end),
+        BucketKey.parse(key).in(end).text(),
         new QuotaLimit(quota.capacityTokens(), Duration.ofSeconds(end).toMillis() * 1_000));
   }
 

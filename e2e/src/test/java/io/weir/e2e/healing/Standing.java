@@ -2,8 +2,8 @@
 package io.weir.e2e.healing;
 
 import io.weir.e2e.healing.Rule.Place;
+import io.weir.limits.QuotaLimit;
 import io.weir.testing.Await;
-import io.weir.topics.model.QuotaLimit;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -39,9 +39,10 @@ final class Standing {
     for (KeptBucket kept : eye.look(places)) {
       Place place = oracle.place(kept.bucket());
       double exact = oracle.levelAfterAll(kept.bucket(), kept.atEpochMicros());
-      double cap = (double) place.rule().debtCapTokens();
+      boolean isQuota = place.limit() instanceof QuotaLimit;
+      double cap = isQuota ? Double.MAX_VALUE : (double) place.rule().debtCapTokens();
       double should = Math.max(exact, -cap);
-      double tolerance = place.limit() instanceof QuotaLimit ? 0 : BUCKET_TOLERANCE_TOKENS;
+      double tolerance = isQuota ? 0 : BUCKET_TOLERANCE_TOKENS;
       double excess = kept.levelTokens() - should;
       if (excess < -tolerance || (excess > tolerance && exact > -cap)) {
         wrong.add(kept + ", should be " + should);

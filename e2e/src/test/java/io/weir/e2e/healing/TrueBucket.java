@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.healing;
 
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.TokenBucketLimit;
 
 /**
  * A bucket as it should be: it takes every call it is told of, below zero if it must, and knows

@@ -2,12 +2,12 @@
 package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Kind;
-import io.weir.decision.correction.BucketCorrector.Outcome;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -70,7 +70,7 @@ public final class Applier {
         note(word);
         backlog.answered(1);
       } else {
-        List<Bounded> fixes = backlog.nextFixes(pace.maxBatch());
+        List<BoundedCorrection> fixes = backlog.nextFixes(pace.maxBatch());
         apply(fixes);
         backlog.answered(fixes.size());
       }
@@ -90,16 +90,16 @@ public final class Applier {
     LOG.info("partition_restored {} cache_warm={}", word.restored(), warm);
   }
 
-  private void apply(List<Bounded> fixes) throws CacheUnavailableException {
+  private void apply(List<BoundedCorrection> fixes) throws CacheUnavailableException {
     pace.sent(fixes.size(), clock.nowNanos());
-    List<Outcome> outcomes = corrector.apply(fixes);
+    List<CorrectionOutcome> outcomes = corrector.apply(fixes);
     if (outcomes.size() != fixes.size()) {
       throw new IllegalStateException(
           fixes.size() + " corrections have " + outcomes.size() + " outcomes");
     }
     long nowEpochMillis = clock.nowEpochMillis();
     for (int i = 0; i < outcomes.size(); i++) {
-      Outcome outcome = outcomes.get(i);
+      CorrectionOutcome outcome = outcomes.get(i);
       statistics.answered(fixes.get(i).correction(), outcome, nowEpochMillis);
       if (outcome.kind() == Kind.CORRUPT) {
         LOG.debug("bucket_corrupt bucket={}", fixes.get(i).correction().bucket());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Iterator;
@@ -27,7 +27,7 @@ public final class Backlog {
   }
 
   /** A correction. */
-  record Fix(int partition, long offset, Bounded bounded) implements Item {}
+  record Fix(int partition, long offset, BoundedCorrection bounded) implements Item {}
 
   /** The word that a partition is restored. */
   record Word(int partition, long offset, CacheRestored restored) implements Item {}
@@ -91,8 +91,8 @@ public final class Backlog {
   }
 
   /** The corrections in front, up to the next word. */
-  List<Bounded> nextFixes(int max) {
-    List<Bounded> fixes = new ArrayList<>();
+  List<BoundedCorrection> nextFixes(int max) {
+    List<BoundedCorrection> fixes = new ArrayList<>();
     for (Item item : items.values()) {
       if (fixes.size() == max || !(item instanceof Fix fix)) {
         break;

@@ -2,7 +2,7 @@
 package io.weir.ingest.correct;
 
 import io.weir.ingest.clock.LocalClock;
-import io.weir.topics.model.Correction;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.MalformedRecordException;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-import io.weir.decision.correction.BucketCorrector.Kind;
-import io.weir.decision.correction.BucketCorrector.Outcome;
 import io.weir.decision.correction.CacheLife.Warmth;
-import io.weir.topics.model.Correction;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
@@ -162,7 +162,7 @@ public final class CorrectionStatistics {
     retries.increment();
   }
 
-  void answered(Correction correction, Outcome outcome, long nowEpochMillis) {
+  void answered(Correction correction, CorrectionOutcome outcome, long nowEpochMillis) {
     LongAdder counted = outcomes.get(outcome.kind());
     if (counted != null) {
       counted.increment();

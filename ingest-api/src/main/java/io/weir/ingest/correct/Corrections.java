@@ -4,7 +4,7 @@ package io.weir.ingest.correct;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.ingest.clock.LocalClock;
-import io.weir.topics.model.PolicySet;
+import io.weir.limits.policy.PolicySet;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.LimitChange;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.QuotaLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.Numbers;
+import io.weir.limits.Refill;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 
 /**
  * Fits corrections to the policies in force: their debt caps, or one capacity of the correction's
  * limit when the policy is gone; and their limits, since a correction may speak of one that has
- * been changed meanwhile. Not safe for threads.
+ * been changed meanwhile. Those of quotas are applied as they are. Not safe for threads.
  */
 public final class LimitsInForce {
-  /** What a name that is too long or too strange for a key is replaced by. */
-  private static final String HASHED = "h:";
-
   private static final long MICROS_PER_MILLI = 1_000;
+
+  private static final long NO_CAP = Numbers.MAX;
 
   private final Supplier<PolicySet> policies;
   private PolicySet known = PolicySet.EMPTY;
-  private Map<String, Policy> byPart = Map.of();
+  private Map<BucketKey.Part, Policy> byPart = Map.of();
 
   /**
    * Limits of the policies in force.
@@ -45,34 +44,28 @@ public final class LimitsInForce {
    * @param nowEpochMillis about when
    * @throws IllegalArgumentException when the bucket's key is not one of ours
    */
-  Bounded bound(Correction correction, long nowEpochMillis) {
-    String part = BucketKeys.policyPart(correction.bucket());
+  BoundedCorrection bound(Correction correction, long nowEpochMillis) {
+    BucketKey.Part part = BucketKey.parse(correction.bucket()).policy();
     PolicySet current = policies.get();
     if (!current.equals(known)) {
       byPart = byPart(current);
       known = current;
     }
+    if (!correction.limit().refills()) {
+      // all that was used counts until the period ends, also against a limit that is raised
+      return new BoundedCorrection(correction, NO_CAP);
+    }
     Policy policy = byPart.get(part);
     if (policy == null || policy.limit().capacityTokens() == 0) {
       // what denies every call writes nothing, so that the bucket is still of the limit before
-      return new Bounded(correction, correction.limit().capacityTokens());
+      return new BoundedCorrection(correction, correction.limit().capacityTokens());
     }
-    if (correction.limit() instanceof TokenBucketLimit then
-        && policy.limit() instanceof TokenBucketLimit now
-        && !now.equals(then)) {
-      Correction carriedOver = carriedOver(correction, then, now, nowEpochMillis);
-      return new Bounded(carriedOver, policy.debtCapTokens(), true);
+    BucketLimit now = policy.limit().lasting();
+    if (now != null && !now.equals(correction.limit())) {
+      Correction carriedOver = carriedOver(correction, now, nowEpochMillis);
+      return new BoundedCorrection(carriedOver, policy.debtCapTokens(), true);
     }
-    if (correction.limit() instanceof QuotaLimit then
-        && policy.limit() instanceof CalendarQuota now
-        && now.capacityTokens() > then.capacityTokens()) {
-      // what was used beyond a capacity and its debt cap is forgiven: by the greater of the two,
-      // since either may be the older one while nodes are restarted with other policies
-      QuotaLimit inForce = new QuotaLimit(now.capacityTokens(), then.endsAtEpochMicros());
-      return new Bounded(
-          correction.withLimit(inForce, correction.fullAtEpochMicros()), policy.debtCapTokens());
-    }
-    return new Bounded(correction, policy.debtCapTokens());
+    return new BoundedCorrection(correction, policy.debtCapTokens());
   }
 
   /**
@@ -81,23 +74,25 @@ public final class LimitsInForce {
    * this is the least that is missing, and nothing may be given by it.
    */
   private static Correction carriedOver(
-      Correction correction, TokenBucketLimit then, TokenBucketLimit now, long nowEpochMillis) {
+      Correction correction, BucketLimit now, long nowEpochMillis) {
+    BucketLimit then = correction.limit();
+    Refill refillThen = Objects.requireNonNull(then.refill());
+    Refill refillNow = Objects.requireNonNull(now.refill());
     long fullAt = correction.fullAtEpochMicros();
     long nowMicros = nowEpochMillis * MICROS_PER_MILLI;
     long cutOff = Math.max(0, then.capacityTokens() - now.capacityTokens());
-    double missing = LimitChange.tokens(then, fullAt - nowMicros) - cutOff;
+    double missing = refillThen.tokensIn(fullAt - nowMicros) - cutOff;
     return correction.withLimit(
         now,
         missing <= 0
             ? Math.min(fullAt, nowMicros)
-            : Math.min(nowMicros + LimitChange.micros(now, missing), Stamp.MAX_FULL_AT_MICROS));
+            : Math.min(nowMicros + refillNow.microsFor(missing), Stamp.MAX_FULL_AT_MICROS));
   }
 
-  private static Map<String, Policy> byPart(PolicySet policies) {
-    Map<String, Policy> byPart = new HashMap<>();
+  private static Map<BucketKey.Part, Policy> byPart(PolicySet policies) {
+    Map<BucketKey.Part, Policy> byPart = new HashMap<>();
     for (Policy policy : policies.policies()) {
-      String part = BucketKeys.part(policy.name());
-      byPart.put(part.startsWith(HASHED) ? part : policy.name(), policy);
+      byPart.put(BucketKey.Part.of(policy.name()), policy);
     }
     return byPart;
   }

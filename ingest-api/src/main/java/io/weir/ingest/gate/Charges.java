@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.decision.BucketReply;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Decision;
-import io.weir.decision.MatchedPolicies;
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Decision;
+import io.weir.limits.policy.MatchedPolicies;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,14 +44,8 @@ final class Charges {
             reply.epoch(),
             reply.version(),
             reply.chargedTokens(),
-            fullAtEpochMicros(asked.limit(), reply, nowEpochMicros));
+            asked.limit().fullAtMicros(nowEpochMicros + reply.resetMicros()));
     return new Charge(asked.bucket(), costTokens, asked.limit(), stamp);
-  }
-
-  private static long fullAtEpochMicros(BucketLimit limit, BucketReply reply, long nowEpochMicros) {
-    return limit instanceof QuotaLimit quota
-        ? quota.endsAtEpochMicros()
-        : nowEpochMicros + reply.resetMicros();
   }
 
   /**

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
-import io.weir.decision.MatchedPolicies;
-import io.weir.decision.PolicyMatcher;
-import io.weir.topics.model.CalendarQuota;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Decision;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatcher;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Policy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -195,10 +195,7 @@ public final class CheckGate {
     List<LimitStatus> limits = new ArrayList<>(asked.size());
     for (int i = 0; i < asked.size(); i++) {
       Policy policy = asked.get(i);
-      CalendarQuota.Span period =
-          policy.limit() instanceof CalendarQuota quota
-              ? policies.period(quota, call.client(), nowEpochMillis)
-              : null;
+      PeriodicLimit.Span period = policies.period(policy, call.client(), nowEpochMillis);
       limits.add(
           new LimitStatus(policy, buckets.get(i).limit(), period, decision.buckets().get(i)));
     }

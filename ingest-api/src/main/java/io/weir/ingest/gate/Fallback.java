@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Decision.Cause;
-import io.weir.decision.MatchedPolicies;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Decision.Cause;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMode;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.FailureMode;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyMode;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

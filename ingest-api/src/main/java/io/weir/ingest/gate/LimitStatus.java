@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.decision.BucketReply;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyMode;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMode;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param policy the policy
  * @param limit the bucket's limit: the policy's, or this node's share of it
- * @param period the period of a quota; null for a token bucket
+ * @param period the period of its bucket; null when that lasts
  * @param reply what its bucket answered
  */
 public record LimitStatus(
-    Policy policy, BucketLimit limit, CalendarQuota.@Nullable Span period, BucketReply reply) {
+    Policy policy, BucketLimit limit, PeriodicLimit.@Nullable Span period, BucketReply reply) {
   /** Whether the policy can refuse calls. */
   public boolean enforced() {
     return policy.mode() == PolicyMode.ENFORCE;

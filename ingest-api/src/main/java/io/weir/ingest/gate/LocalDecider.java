@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.decision.BucketReply;
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.memory.MemoryDecisionCache;
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -132,7 +132,7 @@ public final class LocalDecider {
     if (shares.size() >= MAX_SHARES) {
       shares.clear();
     }
-    BucketLimit share = Share.of(limit, nodes);
+    BucketLimit share = limit.shareOf(nodes);
     shares.put(limit, share);
     return share;
   }

@@ -18,6 +18,7 @@ import io.weir.ingest.settle.Settler;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.problem.Routes;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
@@ -174,7 +175,7 @@ public final class CheckApi implements AutoCloseable {
   private static Problem refusal(Context context, HttpResponseException refused) {
     String detail = context.method() + " " + context.path() + ": " + refused.getMessage();
     return switch (refused.getStatus()) {
-      case 404 -> Problem.of(ProblemReason.NO_SUCH_ROUTE, detail);
+      case 404 -> Routes.CHECK_API.missing(context.path());
       case 405 -> Problem.of(ProblemReason.METHOD_NOT_ALLOWED, detail);
       default -> Problem.malformed(refused.getStatus(), detail);
     };

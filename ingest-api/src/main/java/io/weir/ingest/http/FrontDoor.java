@@ -41,8 +41,9 @@ final class FrontDoor extends Handler.Wrapper {
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
   /**
-   * Each so-manieth request of a connection is shed with its end: a sender that pipelines must not
-   * hold the reading thread for ever, and balancers may choose another node.
+   * A refused request closes its connection when its number on the connection is a multiple of
+   * this: a sender that pipelines must not occupy the reading thread for ever, and a load balancer
+   * may choose another node.
    */
   private static final long REQUESTS_OF_A_CONNECTION = 64;
 

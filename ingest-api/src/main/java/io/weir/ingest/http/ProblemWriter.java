@@ -3,6 +3,7 @@ package io.weir.ingest.http;
 
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.problem.Routes;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.eclipse.jetty.http.DateGenerator;
@@ -36,7 +37,7 @@ final class ProblemWriter implements Request.Handler {
     Object reason = request.getAttribute(ErrorHandler.ERROR_MESSAGE);
     Problem problem =
         status == HttpStatus.NOT_FOUND_404
-            ? Problem.of(ProblemReason.NO_SUCH_ROUTE, request.getHttpURI().getPath())
+            ? Routes.CHECK_API.missing(request.getHttpURI().getPath())
             : status == HttpStatus.INTERNAL_SERVER_ERROR_500
                 ? Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log")
                 : Problem.malformed(status, reason == null ? title(status) : reason.toString());

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-import io.weir.decision.BucketArithmetic;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.PeriodicLimit;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
@@ -18,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>For a token bucket the quota {@code q} is its capacity and the window {@code w} the time from
  * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
- * until it holds one token more, 0 when it is full. For a quota {@code w} is the length of the
- * whole running period, and {@code t} the time until it ends. Beside a {@code Retry-After} no
- * {@code t} is later than that, so that a client may wait for either. A policy that denies all has
- * none.
+ * until it holds one token more, 0 when it is full. For a quota or a window {@code w} is the length
+ * of the whole running period, and {@code t} the time until it ends. Beside a {@code Retry-After}
+ * no {@code t} is later than that, so that a client may wait for either. A policy that denies all
+ * has none.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -71,37 +69,18 @@ final class RateLimitFields {
     return Math.max(1, ceilSeconds(retryAfterMicros));
   }
 
-  /**
-   * Time until there is a token more than now: of a bucket in debt, until there is one. Counted
-   * back from the time until the bucket is full, which is exact to a tick and never too early.
-   */
   private static long moreMicros(LimitStatus limit) {
-    long resetMicros = limit.reply().resetMicros();
-    if (!(limit.limit() instanceof TokenBucketLimit bucket)
-        || resetMicros >= BucketArithmetic.MAX_WAIT_MICROS) {
-      return resetMicros;
-    }
-    TokenBucketLimit.Scale scale = bucket.scale();
-    long tokensBehind = bucket.capacityTokens() - limit.remainingTokens() - 1;
-    long ticksBehind = Math.max(0, tokensBehind) * scale.unitsPerToken() / scale.unitsPerTick();
-    return Math.max(0, resetMicros - ticksBehind * scale.tickMicros());
+    return limit
+        .limit()
+        .arithmetic()
+        .moreMicros(limit.remainingTokens(), limit.reply().resetMicros());
   }
 
   private static long windowSeconds(LimitStatus limit) {
-    CalendarQuota.Span period = limit.period();
-    if (period != null) {
-      return period.endEpochSecond() - period.startEpochSecond();
-    }
-    return limit.limit() instanceof TokenBucketLimit bucket
-        ? Math.max(1, ceilSeconds(fillMicros(bucket)))
-        : 0;
-  }
-
-  private static long fillMicros(TokenBucketLimit limit) {
-    TokenBucketLimit.Scale scale = limit.scale();
-    long ticks = (scale.capacityUnits() - 1) / scale.unitsPerTick() + 1;
-    long max = Long.MAX_VALUE / scale.tickMicros();
-    return Math.min(ticks, max) * scale.tickMicros();
+    PeriodicLimit.Span period = limit.period();
+    return period == null
+        ? Math.max(1, ceilSeconds(limit.limit().arithmetic().fillMicros()))
+        : period.endEpochSecond() - period.startEpochSecond();
   }
 
   private static long ceilSeconds(long micros) {

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.weir.ingest.http.JsonBody.Invalid;
 import io.weir.ingest.settle.CallQuery;
-import io.weir.topics.model.Names;
+import io.weir.limits.Names;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;

@@ -2,7 +2,7 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.topics.model.Names;
+import io.weir.limits.Names;
 import java.time.DateTimeException;
 import java.time.LocalDate;
 import java.time.ZoneId;
@@ -22,26 +22,38 @@ final class FieldReader {
   private static final int MIN_YEAR = 1970;
   private static final int MAX_YEAR = 9999;
 
-  private final List<String> problems = new ArrayList<>();
+  /** Most problems that are told; whoever has so many has one that makes them. */
+  private static final int MAX_PROBLEMS = 100;
 
+  private final List<String> problems = new ArrayList<>();
+  private int count;
+
+  /** The first problems, and how many more there are. */
   List<String> problems() {
-    return problems;
+    List<String> told = new ArrayList<>(problems);
+    if (count > problems.size()) {
+      told.add("and " + (count - problems.size()) + " problems more");
+    }
+    return told;
   }
 
   void problem(String problem) {
-    problems.add(problem);
+    count++;
+    if (problems.size() < MAX_PROBLEMS) {
+      problems.add(problem);
+    }
   }
 
   /** How many problems there are so far. */
   int count() {
-    return problems.size();
+    return count;
   }
 
   /** Refuses fields that are not known; those that begin with {@code x-} are the writer's own. */
   void refuseUnknown(JsonNode node, String path, Set<String> known) {
     for (Map.Entry<String, JsonNode> field : node.properties()) {
       if (!known.contains(field.getKey()) && !field.getKey().startsWith("x-")) {
-        problems.add(
+        problem(
             at(path, field.getKey())
                 + " is not known here; known are "
                 + known.stream().sorted().collect(Collectors.joining(", ")));
@@ -52,8 +64,7 @@ final class FieldReader {
   String name(JsonNode node, String path, String field) {
     JsonNode name = node.path(field);
     if (!name.isTextual()) {
-      problems.add(
-          at(path, field) + " " + (name.isMissingNode() ? "is missing" : "must be a string"));
+      problem(at(path, field) + " " + (name.isMissingNode() ? "is missing" : "must be a string"));
       return "";
     }
     refuseBadName(name.textValue(), at(path, field));
@@ -63,7 +74,7 @@ final class FieldReader {
   void refuseBadName(String name, String path) {
     String violation = Names.violation(name);
     if (violation != null) {
-      problems.add(path + " " + violation);
+      problem(path + " " + violation);
     }
   }
 
@@ -73,11 +84,11 @@ final class FieldReader {
         || !value.canConvertToLong()
         || value.longValue() < min
         || value.longValue() > max) {
-      problems.add(
+      problem(
           at(path, field)
               + (value.isMissingNode()
                   ? " is missing"
-                  : " must be an integer from " + min + " to " + max + ", is " + value));
+                  : " must be an integer from " + min + " to " + max + ", is " + Shown.of(value)));
       return min;
     }
     return value.longValue();
@@ -90,16 +101,16 @@ final class FieldReader {
     if (value.isMissingNode() && absent != null) {
       return absent;
     }
-    // YAML 1.1 reads a bare off as false
-    String text = value.isBoolean() && !value.booleanValue() ? "off" : value.asText();
-    E known = constant(type, text);
+    // tools that write YAML 1.1 make false of off
+    boolean isOff = value.isBoolean() && !value.booleanValue();
+    E known = isOff || value.isTextual() ? constant(type, isOff ? "off" : value.asText()) : null;
     if (known == null) {
-      problems.add(
+      problem(
           at(path, field)
               + (value.isMissingNode() ? " is missing; it" : "")
               + " must be one of "
               + words(type)
-              + (value.isMissingNode() ? "" : ", is '" + text + "'"));
+              + (value.isMissingNode() ? "" : ", is " + Shown.of(value)));
       return absent;
     }
     return known;
@@ -118,11 +129,10 @@ final class FieldReader {
     } catch (DateTimeException unknown) {
       // refused below, with the same words
     }
-    problems.add(
+    problem(
         at(path, field)
-            + " must be a time zone such as Europe/Paris, UTC or +02:00, is '"
-            + value.asText()
-            + "'");
+            + " must be a time zone such as Europe/Paris, UTC or +02:00, is "
+            + Shown.of(value));
     return null;
   }
 
@@ -140,20 +150,20 @@ final class FieldReader {
     } catch (DateTimeException notADate) {
       // refused below, with the same words
     }
-    problems.add(
+    problem(
         at(path, field)
             + " must be a date such as 2026-01-17, from "
             + MIN_YEAR
             + " to "
             + MAX_YEAR
-            + ", is '"
-            + value.asText()
-            + "'");
+            + ", is "
+            + Shown.of(value));
     return null;
   }
 
   static String at(String path, String field) {
-    return path.isEmpty() ? field : path + "." + field;
+    String shown = Shown.cut(field);
+    return path.isEmpty() ? shown : path + "." + shown;
   }
 
   static <E extends Enum<E>> @Nullable E constant(Class<E> type, String word) {

@@ -2,26 +2,38 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.topics.model.CalendarPeriod;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.PolicyLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.FixedWindow;
+import io.weir.limits.FixedWindow.Alignment;
+import io.weir.limits.LimitAlgorithm;
+import io.weir.limits.Numbers;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.TokenBucketLimit;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.time.format.DateTimeParseException;
+import java.util.Arrays;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a policy's {@code limit}: a token bucket, a quota, or none of either. */
+/** Reads a policy's {@code limit}: its algorithm, and what that asks for. */
 final class LimitReader {
-  private static final String TOKEN_BUCKET = "token-bucket";
-  private static final String QUOTA = "quota";
+  private static final String TOKEN_BUCKET = LimitAlgorithm.TOKEN_BUCKET.wireName();
   private static final String DENY = "deny";
-  private static final long MAX_TOKENS = TokenBucketLimit.EXACT_BELOW - 1;
+  private static final String ALGORITHMS =
+      Stream.concat(
+              Arrays.stream(LimitAlgorithm.values()).map(LimitAlgorithm::wireName), Stream.of(DENY))
+          .collect(Collectors.joining(", "));
+  private static final long MAX_TOKENS = Numbers.MAX;
 
   /** Where days begin when neither policy nor client says. */
   private static final ZoneId UTC = ZoneId.of("UTC");
+
+  private static final long MICROS_PER_SECOND = 1_000_000;
 
   private final FieldReader fields;
 
@@ -35,29 +47,29 @@ final class LimitReader {
       fields.problem(path + (node.isMissingNode() ? " is missing" : " must be a mapping"));
       return null;
     }
-    String algorithm = node.path("algorithm").asText(TOKEN_BUCKET);
+    JsonNode named = node.path("algorithm");
+    String name = named.isMissingNode() ? TOKEN_BUCKET : named.asText("");
+    if (name.equals(DENY)) {
+      fields.refuseUnknown(node, path, Set.of("algorithm"));
+      return TokenBucketLimit.DENY;
+    }
+    LimitAlgorithm algorithm = find(name);
+    if (algorithm == null) {
+      fields.problem(path + ".algorithm must be one of " + ALGORITHMS + ", is " + Shown.of(named));
+      return null;
+    }
     return switch (algorithm) {
       case TOKEN_BUCKET -> tokenBucket(node, path);
       case QUOTA -> quota(node, path);
-      case DENY -> {
-        fields.refuseUnknown(node, path, Set.of("algorithm"));
-        yield TokenBucketLimit.DENY;
-      }
-      default -> {
-        fields.problem(
-            path
-                + ".algorithm must be "
-                + TOKEN_BUCKET
-                + ", "
-                + QUOTA
-                + " or "
-                + DENY
-                + ", is '"
-                + algorithm
-                + "'");
-        yield null;
-      }
+      case FIXED_WINDOW -> fixedWindow(node, path);
     };
+  }
+
+  private static @Nullable LimitAlgorithm find(String name) {
+    return Arrays.stream(LimitAlgorithm.values())
+        .filter(each -> each.wireName().equals(name))
+        .findFirst()
+        .orElse(null);
   }
 
   private @Nullable TokenBucketLimit tokenBucket(JsonNode node, String path) {
@@ -98,6 +110,33 @@ final class LimitReader {
             anchor == null ? CalendarQuota.FIRST_OF_MONTH : anchor);
   }
 
+  private @Nullable FixedWindow fixedWindow(JsonNode node, String path) {
+    int problemsBefore = fields.count();
+    fields.refuseUnknown(node, path, Set.of("algorithm", "limit", "window", "align", "time_zone"));
+    long limit = fields.integer(node, path, "limit", 1, MAX_TOKENS);
+    long lengthMicros = periodMicros(node.path("window"), path + ".window");
+    int problemsBeforeAlign = fields.count();
+    Alignment alignment = fields.choice(node, path, "align", Alignment.class, Alignment.EPOCH);
+    boolean isAlignKnown = fields.count() == problemsBeforeAlign;
+    ZoneId zone = fields.timeZone(node, path, "time_zone");
+    if (isAlignKnown && alignment == Alignment.EPOCH && node.has("time_zone")) {
+      fields.problem(path + ".time_zone is for align: calendar");
+    }
+    long lengthSeconds = lengthMicros / MICROS_PER_SECOND;
+    if (lengthMicros > 0 && lengthMicros % MICROS_PER_SECOND != 0) {
+      fields.problem(path + ".window must be whole seconds, is " + Shown.of(node.path("window")));
+    } else if (alignment == Alignment.CALENDAR
+        && lengthSeconds > FixedWindow.MAX_CALENDAR_LENGTH_SECONDS) {
+      fields.problem(
+          path
+              + ".window must be at most PT24H with align: calendar, is "
+              + Shown.of(node.path("window")));
+    }
+    return fields.count() > problemsBefore || alignment == null
+        ? null
+        : new FixedWindow(limit, lengthSeconds, alignment, zone == null ? UTC : zone);
+  }
+
   private long periodMicros(JsonNode node, String path) {
     if (!node.isTextual()) {
       fields.problem(
@@ -117,10 +156,9 @@ final class LimitReader {
         return micros;
       }
       fields.problem(
-          path + " must be whole microseconds, from 1 µs to 366 days, is " + node.textValue());
+          path + " must be whole microseconds, from 1 µs to 366 days, is " + Shown.of(node));
     } catch (DateTimeParseException | ArithmeticException notADuration) {
-      fields.problem(
-          path + " must be an ISO 8601 duration such as PT1M, is '" + node.textValue() + "'");
+      fields.problem(path + " must be an ISO 8601 duration such as PT1M, is " + Shown.of(node));
     }
     return 0;
   }

@@ -2,7 +2,7 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.topics.model.PolicySet;
+import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.AccessDeniedException;
@@ -25,11 +25,12 @@ public final class PolicyFile {
     /**
      * Why the file is refused.
      *
-     * @param problems each names the place in the file and the rule; at least one
+     * @param problems each names the place in the file and the rule, in one line that a terminal
+     *     can show; at least one, and a hundred at most
      */
     record Invalid(List<String> problems) implements Content {
       public Invalid {
-        problems = List.copyOf(problems);
+        problems = problems.stream().map(Shown::inOneLine).toList();
       }
     }
   }

@@ -2,17 +2,17 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.topics.model.ClientCalendar;
-import io.weir.topics.model.ColdCacheMode;
-import io.weir.topics.model.FailureMode;
-import io.weir.topics.model.KeyPart;
-import io.weir.topics.model.Names;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyLimit;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.Names;
+import io.weir.limits.Numbers;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -87,20 +87,24 @@ final class PolicyReader {
         fields.choice(node, path, "on_cache_failure", FailureMode.class, FailureMode.LOCAL);
     ColdCacheMode cold =
         fields.choice(node, path, "on_cold_cache", ColdCacheMode.class, ColdCacheMode.ALLOW);
-    if (cold == ColdCacheMode.HOLD && limit instanceof TokenBucketLimit) {
+    if (cold == ColdCacheMode.HOLD && limit != null && limit.refills()) {
       fields.problem(
           path
-              + ".on_cold_cache: hold is for quotas; a lost token bucket costs one capacity at most,"
+              + ".on_cold_cache: hold is for quotas and windows; a lost token bucket costs one capacity at most,"
               + " and heals");
     }
-    if (failure != FailureMode.LOCAL && TokenBucketLimit.DENY.equals(limit)) {
+    if (failure != FailureMode.LOCAL && limit != null && limit.capacityTokens() == 0) {
       fields.problem(
           path + ".on_cache_failure: what is denied is denied without Redis, too; leave it out");
     }
+    if (node.has("debt_cap") && limit != null && !limit.refills()) {
+      fields.problem(
+          path
+              + ".debt_cap is for token buckets; of a quota or a window all that was used counts until its"
+              + " period ends");
+    }
     long debtCap =
-        node.has("debt_cap")
-            ? fields.integer(node, path, "debt_cap", 0, TokenBucketLimit.EXACT_BELOW - 1)
-            : -1;
+        node.has("debt_cap") ? fields.integer(node, path, "debt_cap", 0, Numbers.MAX) : -1;
     if (fields.count() > problemsBefore
         || limit == null
         || mode == null
@@ -164,7 +168,8 @@ final class PolicyReader {
     List<KeyPart> parts = new ArrayList<>();
     if (list.isArray()) {
       for (JsonNode part : list) {
-        KeyPart known = FieldReader.constant(KeyPart.class, part.asText());
+        KeyPart known =
+            part.isTextual() ? FieldReader.constant(KeyPart.class, part.textValue()) : null;
         if (known == null || parts.contains(known)) {
           parts.clear();
           break;
@@ -173,7 +178,7 @@ final class PolicyReader {
       }
     }
     if (!parts.contains(KeyPart.CLIENT)) {
-      fields.problem(path + " must be [client] or [client, endpoint], is " + list);
+      fields.problem(path + " must be [client] or [client, endpoint], is " + Shown.of(list));
     }
     return parts;
   }
@@ -193,7 +198,7 @@ final class PolicyReader {
       return calendars;
     }
     for (Map.Entry<String, JsonNode> client : node.properties()) {
-      String path = "clients['" + client.getKey() + "']";
+      String path = "clients['" + Shown.cut(client.getKey()) + "']";
       fields.refuseBadName(client.getKey(), path + ": the client");
       calendars.put(client.getKey(), calendar(client.getValue(), path));
     }

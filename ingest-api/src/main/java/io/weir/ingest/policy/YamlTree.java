@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -50,8 +51,14 @@ final class YamlTree {
    */
   private static final long MAX_VALUES = 5_000_000;
 
+  /** Deepest nesting, that of aliases in aliases too. */
+  private static final int MAX_DEPTH = 50;
+
   /** Every number of so many characters is a {@code long}, with its sign. */
   private static final int LONGEST_LONG = 18;
+
+  /** A longer number is none of a policy, and only takes long to be read. */
+  private static final int LONGEST_NUMBER = 100;
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
@@ -60,6 +67,9 @@ final class YamlTree {
 
   /** The nodes that the one being read is in. */
   private final IdentityHashMap<Node, Boolean> within = new IdentityHashMap<>();
+
+  /** Entries of all mappings and lists made so far, merged ones counted wherever they stand. */
+  private long made;
 
   private YamlTree() {}
 
@@ -71,18 +81,18 @@ final class YamlTree {
       super(message);
     }
 
-    NotYamlException(String message, YAMLException cause) {
+    NotYamlException(String message, RuntimeException cause) {
       super(message, cause);
     }
   }
 
-  /** A node's tree, and how many values it has. */
-  private record Part(JsonNode tree, long values) {}
+  /** A node's tree, how many values it has, and how deep it is. */
+  private record Part(JsonNode tree, long values, int depth) {}
 
   /**
    * Reads a text.
    *
-   * @throws NotYamlException naming line and column, in one line
+   * @throws NotYamlException naming line and column
    */
   static JsonNode of(String yaml) throws NotYamlException {
     LoaderOptions options = new LoaderOptions();
@@ -98,10 +108,13 @@ final class YamlTree {
     } catch (YAMLException tooLarge) {
       throw new NotYamlException(
           String.valueOf(tooLarge.getMessage()).lines().findFirst().orElse("?"), tooLarge);
+    } catch (RuntimeException unexpected) {
+      // the parser's own: of escapes such as \UFFFFFFFF, and of tags
+      throw new NotYamlException("an escape or a tag cannot be read: " + unexpected, unexpected);
     }
-    return root == null || root.getTag().equals(Tag.NULL)
-        ? MissingNode.getInstance()
-        : new YamlTree().part(root).tree;
+    boolean isEmpty =
+        root == null || (root instanceof ScalarNode scalar && scalar.getTag().equals(Tag.NULL));
+    return isEmpty ? MissingNode.getInstance() : new YamlTree().part(root).tree;
   }
 
   private Part part(Node node) throws NotYamlException {
@@ -114,8 +127,8 @@ final class YamlTree {
     }
     Part read = read(node);
     within.remove(node);
-    if (read.values > MAX_VALUES) {
-      throw refused(node, "aliases make more than " + MAX_VALUES + " values of this");
+    if (read.depth > MAX_DEPTH) {
+      throw refused(node, "this is nested more than " + MAX_DEPTH + " deep");
     }
     parts.put(node, read);
     return read;
@@ -128,19 +141,32 @@ final class YamlTree {
     if (node instanceof SequenceNode sequence) {
       return list(sequence);
     }
-    return new Part(scalar((ScalarNode) node), 1);
+    return new Part(scalar((ScalarNode) node), 1, 0);
+  }
+
+  /** Counts an entry that is made, and refuses a tree that has too many, before it is whole. */
+  private void countEntry(Node node, long values) throws NotYamlException {
+    made++;
+    if (made > MAX_VALUES || values > MAX_VALUES) {
+      throw refused(
+          node,
+          "this holds more than " + MAX_VALUES + " values, those of aliases counted each time");
+    }
   }
 
   private Part list(SequenceNode node) throws NotYamlException {
     requireTag(node, Tag.SEQ);
     ArrayNode list = NODES.arrayNode();
     long values = 1;
+    int depth = 0;
     for (Node element : node.getValue()) {
       Part part = part(element);
       list.add(part.tree);
       values += part.values;
+      depth = Math.max(depth, part.depth);
+      countEntry(element, values);
     }
-    return new Part(list, values);
+    return new Part(list, values, depth + 1);
   }
 
   /** A mapping's own keys go before merged ones; of these, the first. */
@@ -150,6 +176,7 @@ final class YamlTree {
     List<JsonNode> merged = new ArrayList<>();
     Set<String> keys = new HashSet<>();
     long values = 1;
+    int depth = 0;
     for (NodeTuple entry : node.getValue()) {
       String key = key(entry.getKeyNode());
       if (!keys.add(key)) {
@@ -157,6 +184,8 @@ final class YamlTree {
       }
       Part part = part(entry.getValueNode());
       values += part.values;
+      depth = Math.max(depth, part.depth);
+      countEntry(entry.getKeyNode(), values);
       if (entry.getKeyNode().getTag().equals(Tag.MERGE)) {
         merged.addAll(mappings(entry.getValueNode(), part.tree));
       } else {
@@ -164,9 +193,13 @@ final class YamlTree {
       }
     }
     for (JsonNode other : merged) {
-      other.properties().forEach(each -> mapping.putIfAbsent(each.getKey(), each.getValue()));
+      for (Map.Entry<String, JsonNode> each : other.properties()) {
+        if (mapping.putIfAbsent(each.getKey(), each.getValue()) == null) {
+          countEntry(node, values);
+        }
+      }
     }
-    return new Part(mapping, values);
+    return new Part(mapping, values, depth + 1);
   }
 
   private static List<JsonNode> mappings(Node node, JsonNode merged) throws NotYamlException {
@@ -186,10 +219,18 @@ final class YamlTree {
     if (!(node instanceof ScalarNode scalar)) {
       throw refused(node, "a key must be a text, not a mapping or a list");
     }
+    String text = scalar.getValue();
     if (node.getTag().equals(Tag.NULL)) {
-      throw refused(node, "a key is missing before the colon");
+      throw refused(
+          node,
+          text.isEmpty()
+              ? "a key is missing before the colon"
+              : "the key " + text + " is no text; put it in quotation marks");
     }
-    return scalar.getValue();
+    if (node.getTag().equals(Tag.MERGE) && !text.equals("<<")) {
+      throw refused(node, "only << merges, not " + text);
+    }
+    return text;
   }
 
   private static JsonNode scalar(ScalarNode node) throws NotYamlException {
@@ -203,6 +244,9 @@ final class YamlTree {
     }
     if (tag.equals(Tag.BOOL) && CoreSchema.BOOL.matcher(text).matches()) {
       return NODES.booleanNode(text.toLowerCase(Locale.ROOT).equals("true"));
+    }
+    if ((tag.equals(Tag.INT) || tag.equals(Tag.FLOAT)) && text.length() > LONGEST_NUMBER) {
+      throw refused(node, "a number has at most " + LONGEST_NUMBER + " digits");
     }
     if (tag.equals(Tag.INT) && CoreSchema.INT.matcher(text).matches()) {
       return text.length() > LONGEST_LONG

@@ -17,6 +17,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +33,9 @@ final class KafkaOutlet implements Outlet {
 
   /** Longest block of the record loop, when the topic's metadata have to be read again. */
   private static final int MAX_BLOCK_MILLIS = 1_000;
+
+  /** How often the metadata are waited for when an outlet is opened. */
+  private static final int METADATA_ATTEMPTS = 10;
 
   /** Longest pause between two attempts, and so how long Kafka's return may go unnoticed. */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
@@ -56,11 +60,29 @@ final class KafkaOutlet implements Outlet {
     CallsTopic.requireSamePartitions(config, found, partitions);
     try {
       KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings(config));
-      // reads the metadata here, where blocking is no harm
-      producer.partitionsFor(config.topic());
-      return new KafkaOutlet(producer, config.topic());
+      try {
+        readMetadata(producer, config.topic());
+        return new KafkaOutlet(producer, config.topic());
+      } catch (KafkaException unreachable) {
+        producer.close(Duration.ZERO);
+        throw unreachable;
+      }
     } catch (KafkaException unreachable) {
       throw new UnavailableException(String.valueOf(unreachable.getMessage()), unreachable);
+    }
+  }
+
+  /** Reads the metadata here, where blocking is no harm; over a long line they take seconds. */
+  private static void readMetadata(KafkaProducer<byte[], byte[]> producer, String topic) {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        producer.partitionsFor(topic);
+        return;
+      } catch (TimeoutException slow) {
+        if (attempt == METADATA_ATTEMPTS) {
+          throw slow;
+        }
+      }
     }
   }
 

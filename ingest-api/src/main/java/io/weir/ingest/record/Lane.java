@@ -12,8 +12,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is held for one partition, on its way through three stages: lines that are pending, batches
  * that are sealed, and the oldest of these, which are with the Kafka client. When one of them
- * fails, no more are handed over until the others are answered; then all are again from the one
- * that failed, since those behind it may be in Kafka without it.
+ * fails, no more are handed over until the others are answered; then the one that failed is alone
+ * until Kafka has it, and those behind it, which may be in Kafka without it, follow. Batches of two
+ * openings of the journal are never with the client together, nor anything behind a goodbye: the
+ * count knows an order within an opening only.
  *
  * <p>The pending lines are shared between the callers, who add, and the record loop, which takes;
  * the count of lines belongs to whoever holds the turn to commit; all else belongs to the loop.
@@ -41,7 +43,20 @@ final class Lane {
   private long promiseEpochMillis;
   private int underWay;
   private boolean oneFailed;
+  private int failuresInARow;
   private boolean heartbeatUnderWay;
+
+  /** When the first of the heartbeats was sent that Kafka has not confirmed. */
+  private long heartbeatSinceNanos;
+
+  private boolean isHeartbeatAwaited;
+
+  /** The goodbye before which Kafka has the new epoch's hello; 0 when there is none. */
+  private long greetedBefore;
+
+  /** The goodbye before which a hello is under way; 0 when none is. */
+  private long greetingBefore;
+
   private long notBeforeNanos;
 
   /**
@@ -190,14 +205,20 @@ final class Lane {
 
   /** The sealed batch to be handed over next; null when there is none, or none may be now. */
   @Nullable SealedBatch next() {
-    if (oneFailed || underWay == MAX_UNDER_WAY || underWay == sealed.size()) {
+    int most = failuresInARow > 0 ? 1 : MAX_UNDER_WAY;
+    if (oneFailed || underWay >= most || underWay == sealed.size()) {
       return null;
     }
     Iterator<SealedBatch> batches = sealed.iterator();
+    SealedBatch next = batches.next();
     for (int i = 0; i < underWay; i++) {
-      batches.next();
+      SealedBatch before = next;
+      next = batches.next();
+      if (next.seal().count() == 0 || next.seal().epoch() != before.seal().epoch()) {
+        return null;
+      }
     }
-    return batches.next();
+    return next;
   }
 
   /** The {@linkplain #next next} batch is with the client. */
@@ -205,18 +226,40 @@ final class Lane {
     underWay++;
   }
 
-  boolean isAnyUnderWay() {
-    return underWay > 0;
+  int underWay() {
+    return underWay;
   }
 
-  /** What is with the client is given up: it will not be answered. */
+  /** What is with the client is given up, a heartbeat too: it will not be answered. */
   void startOver() {
+    heartbeatUnderWay = false;
+    greetingBefore = 0;
     underWay = 0;
     oneFailed = false;
   }
 
   /** Kafka may lack a batch that was handed over. */
   void failed() {
+    failuresInARow += oneFailed ? 0 : 1; // those handed over together fail together
+    handOverAgain();
+  }
+
+  /** What was handed over has broken the outlet: until Kafka has it, it is handed over alone. */
+  void brokeTheOutlet() {
+    failuresInARow++;
+  }
+
+  /** The next batch could not be read from the journal. */
+  void nextIsUnreadable() {
+    failuresInARow++;
+  }
+
+  /** How many attempts have failed since Kafka last had all that it was handed. */
+  int failuresInARow() {
+    return failuresInARow;
+  }
+
+  private void handOverAgain() {
     oneFailed = true;
     answered();
   }
@@ -236,9 +279,11 @@ final class Lane {
   boolean acked(SealedBatch batch) {
     SealedBatch oldest = sealed.peekFirst();
     if (oldest == null || oldest.seal().batchSequence() != batch.seal().batchSequence()) {
-      failed();
+      handOverAgain();
       return false;
     }
+    failuresInARow = 0;
+    isHeartbeatAwaited = false;
     answered();
     sealed.removeFirst();
     List<Waiter> served = new ArrayList<>();
@@ -283,8 +328,42 @@ final class Lane {
     return heartbeatUnderWay;
   }
 
-  void heartbeatUnderWay(boolean underWay) {
-    heartbeatUnderWay = underWay;
+  /** A heartbeat is on its way. */
+  void beating(long nowNanos) {
+    heartbeatUnderWay = true;
+    if (!isHeartbeatAwaited) {
+      isHeartbeatAwaited = true;
+      heartbeatSinceNanos = nowNanos;
+    }
+  }
+
+  /** Whether Kafka has the hello of the new epoch that stands before a goodbye. */
+  boolean isGreeted(Seal goodbye) {
+    return greetedBefore == goodbye.batchSequence();
+  }
+
+  /** The hello before a goodbye is on its way. */
+  void greeting(Seal goodbye, long nowNanos) {
+    greetingBefore = goodbye.batchSequence();
+    beating(nowNanos);
+  }
+
+  /** Kafka has the heartbeat, or the hello, that was on its way. */
+  void heartbeatAcked() {
+    heartbeatUnderWay = false;
+    isHeartbeatAwaited = false;
+    failuresInARow = 0;
+    if (greetingBefore != 0) {
+      greetedBefore = greetingBefore;
+    }
+    greetingBefore = 0;
+  }
+
+  /** Kafka may lack the heartbeat, or the hello, that was on its way. */
+  void heartbeatFailed() {
+    failuresInARow++;
+    heartbeatUnderWay = false;
+    greetingBefore = 0;
   }
 
   /** Before this time nothing is to be sent, since the last attempt failed. */
@@ -296,12 +375,15 @@ final class Lane {
     notBeforeNanos = nanos;
   }
 
-  /** For how long the oldest line has waited. */
+  /** For how long the oldest line has waited, or, without any, Kafka has confirmed no heartbeat. */
   long oldestUnackedNanos(long nowNanos) {
     SealedBatch oldest = sealed.peekFirst();
     if (oldest != null) {
       return nowNanos - oldest.sinceNanos();
     }
-    return hasPending() ? nowNanos - pendingSinceNanos() : 0;
+    if (hasPending()) {
+      return nowNanos - pendingSinceNanos();
+    }
+    return isHeartbeatAwaited ? nowNanos - heartbeatSinceNanos : 0;
   }
 }

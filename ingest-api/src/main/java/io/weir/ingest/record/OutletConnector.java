@@ -18,6 +18,9 @@ final class OutletConnector {
   /** Pause between two attempts to reach Kafka. */
   private static final long RETRY_NANOS = 500_000_000;
 
+  /** Longest pause between an outlet that Kafka refuses for good and the next: 16 s. */
+  private static final int MOST_DOUBLINGS = 5;
+
   /** A lasting failure is logged this often. */
   private static final long LOG_NANOS = 30_000_000_000L;
 
@@ -31,9 +34,12 @@ final class OutletConnector {
   private @Nullable Outlet outlet;
   private @Nullable CompletableFuture<Outlet> opening;
   private long notBeforeNanos;
-  private long loggedNanos;
+  private final LogPace logPace;
   private volatile String detail = "connecting to Kafka";
   private volatile boolean refused;
+
+  /** Outlets given up since Kafka last took something. */
+  private int replacedInARow;
 
   /** Whether a loss was logged as a warning, and its end was not. */
   private boolean isWarned;
@@ -55,7 +61,7 @@ final class OutletConnector {
     this.faults = faults;
     this.clock = clock;
     this.notBeforeNanos = clock.nowNanos();
-    this.loggedNanos = notBeforeNanos - LOG_NANOS;
+    this.logPace = new LogPace(clock, LOG_NANOS);
   }
 
   /** The outlet in use, null when there is none; does not look for one. */
@@ -105,8 +111,10 @@ final class OutletConnector {
   private void take(CompletableFuture<Outlet> attempt) {
     try {
       outlet = attempt.join();
-      detail = "";
-      LOG.atLevel(levelOfGoodNews()).log("kafka_connected");
+      if (replacedInARow == 0) {
+        detail = "";
+        LOG.atLevel(levelOfGoodNews()).log("kafka_connected");
+      }
     } catch (CompletionException failed) {
       Throwable cause = failed.getCause() == null ? failed : failed.getCause();
       notBeforeNanos = clock.nowNanos() + RETRY_NANOS;
@@ -123,19 +131,28 @@ final class OutletConnector {
     }
   }
 
+  /** Says what keeps a batch from being sent; its log line is another's. */
+  void isHindered(String what) {
+    detail = what;
+  }
+
   /** Logs a failure, now and then. */
   void complain(String what) {
     detail = what;
-    long nowNanos = clock.nowNanos();
-    if (nowNanos - loggedNanos >= LOG_NANOS) {
-      loggedNanos = nowNanos;
+    if (logPace.isDue()) {
       isWarned = true;
       LOG.warn("kafka_unavailable detail=\"{}\"; calls are held", what);
     }
   }
 
-  /** Takes note that a batch came through. */
+  /** Whether {@link #recovered} has anything to take note of. */
+  boolean isInTrouble() {
+    return replacedInARow > 0 || !detail.isEmpty();
+  }
+
+  /** Takes note that batches come through. */
   void recovered() {
+    replacedInARow = 0;
     if (!detail.isEmpty()) {
       detail = "";
       LOG.atLevel(levelOfGoodNews()).log("kafka_available_again");
@@ -152,13 +169,18 @@ final class OutletConnector {
   /** Gives the outlet up; a new one is opened. */
   void replace(String why) {
     Outlet broken = outlet;
-    outlet = null;
     detail = why;
-    isWarned = true;
-    LOG.warn("kafka_producer_replaced detail=\"{}\"", why);
-    if (broken != null) {
-      broken.close();
+    if (broken == null) {
+      return; // one is being opened already
     }
+    outlet = null;
+    notBeforeNanos = clock.nowNanos() + (RETRY_NANOS << Math.min(replacedInARow, MOST_DOUBLINGS));
+    replacedInARow++;
+    if (logPace.isDue()) {
+      isWarned = true;
+      LOG.warn("kafka_producer_replaced detail=\"{}\"", why);
+    }
+    broken.close();
   }
 
   /** What is wrong with the outlet; empty when nothing is. */

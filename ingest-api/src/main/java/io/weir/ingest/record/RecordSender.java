@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Sends sealed batches in order, some of each partition at a time, for as long as it takes. Of the
@@ -17,8 +19,18 @@ final class RecordSender {
   /** Bytes with the Kafka client at once; the rest waits in the journal. */
   static final long MAX_UNDER_WAY_BYTES = 32L * 1024 * 1024;
 
-  /** Pause after a failure; the client itself retries quickly whatever can be retried. */
+  /**
+   * Pause after a failure, doubled with each that follows, up to 1.6 s: one batch is tried by then,
+   * and windows wait for it. The client itself retries quickly whatever can be retried.
+   */
   private static final long RETRY_NANOS = 200_000_000;
+
+  private static final int MOST_DOUBLINGS = 3;
+
+  /** Pause after the journal could not give a batch; the other partitions are sent meanwhile. */
+  private static final long UNREADABLE_NANOS = 10_000_000_000L;
+
+  private static final Logger LOG = LoggerFactory.getLogger(RecordSender.class);
 
   private static final byte[] NO_LINES = {};
 
@@ -65,9 +77,15 @@ final class RecordSender {
       int bytes,
       Outlet.@Nullable Failure failure) {}
 
+  /** Begins to connect when that is due, or takes what was opened; whatever fails behind it. */
+  void connect() {
+    Outlet unused = connector.outlet();
+  }
+
   /** Takes note of all answers that have come. */
   void settle() throws JournalException {
     List<Seal> acked = new ArrayList<>();
+    boolean isAnySettled = false;
     for (Answer answer = answers.poll(); answer != null; answer = answers.poll()) {
       if (answer.outlet() != connector.current()) {
         continue; // given up with its outlet; it is sent again
@@ -78,10 +96,9 @@ final class RecordSender {
         failed(answer, failure);
         continue;
       }
-      connector.recovered();
       SealedBatch batch = answer.batch();
       if (batch == null) {
-        answer.lane().heartbeatUnderWay(false);
+        answer.lane().heartbeatAcked();
         statistics.heartbeat();
       } else if (answer.lane().acked(batch)) {
         sealer.released(batch);
@@ -90,6 +107,12 @@ final class RecordSender {
       } else {
         statistics.retried();
       }
+      isAnySettled = true;
+    }
+    if (isAnySettled
+        && connector.isInTrouble()
+        && lanes.stream().allMatch(lane -> lane.failuresInARow() == 0)) {
+      connector.recovered();
     }
     if (!acked.isEmpty()) {
       journal.acknowledge(acked);
@@ -99,11 +122,10 @@ final class RecordSender {
   /** Gives up the outlet with all that is under way; it is sent again by another. */
   void startOver(String why) {
     for (Lane lane : lanes) {
-      if (lane.isAnyUnderWay()) {
+      for (int i = 0; i < lane.underWay(); i++) {
         statistics.retried();
       }
       lane.startOver();
-      lane.heartbeatUnderWay(false);
     }
     underWayBytes = 0;
     connector.replace(why);
@@ -111,21 +133,24 @@ final class RecordSender {
 
   private void failed(Answer answer, Outlet.Failure failure) {
     if (failure.outletIsBroken()) {
+      answer.lane().brokeTheOutlet();
       startOver(failure.detail());
       return;
     }
     connector.complain(failure.detail());
-    answer.lane().notBefore(clock.nowNanos() + RETRY_NANOS);
+    Lane lane = answer.lane();
     if (answer.batch() == null) {
-      answer.lane().heartbeatUnderWay(false);
+      lane.heartbeatFailed();
     } else {
-      answer.lane().failed();
+      lane.failed();
       statistics.retried();
     }
+    int doublings = Math.min(lane.failuresInARow() - 1, MOST_DOUBLINGS);
+    lane.notBefore(clock.nowNanos() + (RETRY_NANOS << doublings));
   }
 
   /** Sends the oldest sealed batches of every partition, in turn, that are not under way. */
-  void sendBatches() throws JournalException {
+  void sendBatches() {
     Outlet outlet = connector.outlet();
     if (outlet == null) {
       return;
@@ -155,7 +180,7 @@ final class RecordSender {
     return false;
   }
 
-  private boolean sendNext(Outlet outlet, Lane lane) throws JournalException {
+  private boolean sendNext(Outlet outlet, Lane lane) {
     SealedBatch batch = lane.next();
     if (batch == null || isTooEarly(lane)) {
       return false;
@@ -164,11 +189,29 @@ final class RecordSender {
     if (underWayBytes > 0 && underWayBytes + bytes > MAX_UNDER_WAY_BYTES) {
       return false;
     }
-    if (batch.seal().count() == 0 && !lane.isHeartbeatUnderWay()) {
+    if (batch.seal().count() == 0 && !lane.isGreeted(batch.seal())) {
+      if (lane.isHeartbeatUnderWay()) {
+        return false;
+      }
       sayHello(outlet, lane, batch.seal());
+      return true;
     }
-    byte[] retained = batch.lines();
-    byte[] lines = retained == null ? journal.read(batch.seal()) : retained;
+    byte[] lines = batch.lines();
+    if (lines == null) {
+      try {
+        lines = journal.read(batch.seal());
+      } catch (JournalException unreadable) {
+        lane.nextIsUnreadable();
+        lane.notBefore(clock.nowNanos() + UNREADABLE_NANOS);
+        connector.isHindered("partition " + lane.partition() + ": " + unreadable.getMessage());
+        LOG.error(
+            "journal_failed partition={} detail=\"{}\"; it is tried again",
+            lane.partition(),
+            unreadable.getMessage(),
+            unreadable);
+        return false;
+      }
+    }
     lane.handedOver();
     send(outlet, lane, batch, batch.seal().header(journal.identity().node()), lines);
     return true;
@@ -176,10 +219,11 @@ final class RecordSender {
 
   /**
    * Says that a new epoch has begun, before the goodbye of an old one: from then on the promise of
-   * the new one is waited for, which holds what is still to be sent.
+   * the new one is waited for, which holds what is still to be sent. The goodbye waits until Kafka
+   * has it.
    */
   private void sayHello(Outlet outlet, Lane lane, Seal goodbye) {
-    lane.heartbeatUnderWay(true);
+    lane.greeting(goodbye, clock.nowNanos());
     BatchHeader hello =
         new BatchHeader(
             journal.identity().node(),
@@ -211,7 +255,7 @@ final class RecordSender {
         continue;
       }
       lane.promise(Math.max(promiseEpochMillis, lane.promiseEpochMillis()));
-      lane.heartbeatUnderWay(true);
+      lane.beating(clock.nowNanos());
       statistics.promised(lane.partition(), lane.promiseEpochMillis());
       BatchHeader header =
           new BatchHeader(

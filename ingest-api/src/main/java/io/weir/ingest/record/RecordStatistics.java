@@ -117,7 +117,8 @@ public final class RecordStatistics {
   }
 
   /**
-   * For how long the oldest of those calls has waited in this process, in ms; 0 when there is none.
+   * For how long the oldest of those calls has waited in this process, or a heartbeat of a
+   * partition that has none, in ms; 0 when Kafka has everything.
    */
   public long oldestUnackedMillis() {
     return oldestUnackedMillis;

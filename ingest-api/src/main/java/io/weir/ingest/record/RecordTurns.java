@@ -4,6 +4,7 @@ package io.weir.ingest.record;
 import io.weir.ingest.clock.LocalClock;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,7 +38,7 @@ final class RecordTurns {
   private final long heartbeatNanos;
   private long nextHeartbeatNanos;
   private long nextTrimNanos;
-  private long loggedNanos;
+  private final LogPace logPace;
   private boolean isSenderBroken;
   private boolean introducing;
   private boolean introduced;
@@ -66,7 +67,7 @@ final class RecordTurns {
     this.heartbeatNanos = config.heartbeatInterval().toNanos();
     this.nextHeartbeatNanos = clock.nowNanos();
     this.nextTrimNanos = nextHeartbeatNanos + TRIM_NANOS;
-    this.loggedNanos = nextHeartbeatNanos - LOG_NANOS;
+    this.logPace = new LogPace(clock, LOG_NANOS);
   }
 
   /** The usual pause between two turns. */
@@ -87,8 +88,9 @@ final class RecordTurns {
         isSenderBroken = false;
         sender.startOver("after a fault");
       }
+      sender.connect();
       sender.settle();
-      sealer.seal(draining);
+      JournalException unsealed = seal(draining);
       sender.sendBatches();
       long nowNanos = clock.nowNanos();
       if (nowNanos - nextHeartbeatNanos >= 0 && sender.isConnected()) {
@@ -103,9 +105,12 @@ final class RecordTurns {
         journal.trim();
       }
       watch(draining, nowNanos);
+      if (unsealed != null) {
+        throw unsealed;
+      }
       return draining ? tickNanos : pauseNanos(nowNanos);
     } catch (JournalException broken) {
-      if (isTimeToLog()) {
+      if (logPace.isDue()) {
         LOG.error("journal_failed detail=\"{}\"; it is tried again", broken.getMessage(), broken);
       }
       return FAILURE_NANOS;
@@ -114,6 +119,18 @@ final class RecordTurns {
       isSenderBroken = true;
       faults.take("the record loop", fault);
       return FAILURE_NANOS;
+    }
+  }
+
+  /**
+   * Seals what is due; returns why that failed, since what is sealed already is sent all the same.
+   */
+  private @Nullable JournalException seal(boolean draining) {
+    try {
+      sealer.seal(draining);
+      return null;
+    } catch (JournalException full) {
+      return full;
     }
   }
 
@@ -166,7 +183,7 @@ final class RecordTurns {
       oldestNanos = Math.max(oldestNanos, lane.oldestUnackedNanos(nowNanos));
     }
     statistics.oldestUnacked(TimeUnit.NANOSECONDS.toMillis(oldestNanos));
-    if ((draining || oldestNanos > BACKLOG_NANOS) && isTimeToLog()) {
+    if ((draining || oldestNanos > BACKLOG_NANOS) && logPace.isDue()) {
       LOG.info(
           "{} held_lines={} held_bytes={} oldest_ms={}",
           draining ? "draining" : "backlog",
@@ -174,14 +191,5 @@ final class RecordTurns {
           statistics.journalBytes(),
           statistics.oldestUnackedMillis());
     }
-  }
-
-  private boolean isTimeToLog() {
-    long nowNanos = clock.nowNanos();
-    boolean due = nowNanos - loggedNanos >= LOG_NANOS;
-    if (due) {
-      loggedNanos = nowNanos;
-    }
-    return due;
   }
 }

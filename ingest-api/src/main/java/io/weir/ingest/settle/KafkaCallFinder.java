@@ -116,6 +116,11 @@ public final class KafkaCallFinder implements CallFinder {
     };
   }
 
+  /** Reads a partition for a client, whatever its budget. */
+  PartitionReader reader(String client, int partition) {
+    return new Log(client, partition);
+  }
+
   private Finding searchOrSayWhy(CallQuery query) {
     try {
       return search(query);
@@ -133,9 +138,9 @@ public final class KafkaCallFinder implements CallFinder {
     int partition = ClientPartitioner.partition(query.client(), partitions);
     long deadlineNanos = System.nanoTime() + maxTime.toNanos();
     BooleanSupplier isLate = () -> System.nanoTime() - deadlineNanos > 0;
-    Log log = new Log(query.client(), partition);
     MeteredReader reader =
-        new MeteredReader(log, budgets, query.client(), MAX_SEARCH_BYTES, isLate);
+        new MeteredReader(
+            reader(query.client(), partition), budgets, query.client(), MAX_SEARCH_BYTES, isLate);
     CallLines lines = new CallLines(query, partition);
     IdSearch byId = new IdSearch(reader, lines, nowMillis);
     try {

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -119,10 +119,10 @@ final class ApplierTest {
   void step_outcomes_areCounted_andAgesOfChangesToldOnce() {
     long nowMillis = clock.clock().nowEpochMillis();
     Correction gap = TestCorrections.correction("a", 1, 1, nowMillis - 900, nowMillis - 50);
-    backlog.add(new Backlog.Fix(0, 0, new Bounded(gap, 100)));
+    backlog.add(new Backlog.Fix(0, 0, new BoundedCorrection(gap, 100)));
     applier.step(backlog);
     clock.advanceMillis(1_000);
-    backlog.add(new Backlog.Fix(0, 0, new Bounded(gap, 100)));
+    backlog.add(new Backlog.Fix(0, 0, new BoundedCorrection(gap, 100)));
     applier.step(backlog);
 
     assertEquals(1, statistics.outcomes(Kind.CREATED));

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.correction.BucketCorrector.Bounded;
-import io.weir.topics.model.BucketKeys;
+import io.weir.limits.BucketKey;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -141,8 +141,8 @@ final class BacklogTest {
       backlog.answered(1);
       return 1;
     }
-    List<Bounded> fixes = backlog.nextFixes(1 + random.nextInt(6));
-    for (Bounded fix : fixes) {
+    List<BoundedCorrection> fixes = backlog.nextFixes(1 + random.nextInt(6));
+    for (BoundedCorrection fix : fixes) {
       applied.merge(fix.correction().bucket(), fix.correction().version(), Math::max);
     }
     backlog.answered(fixes.size());
@@ -151,14 +151,14 @@ final class BacklogTest {
 
   private static Backlog.Fix fix(long epoch, long version) {
     Correction correction = TestCorrections.correction("e", epoch, version);
-    return new Backlog.Fix(0, 0, new Bounded(correction, 1));
+    return new Backlog.Fix(0, 0, new BoundedCorrection(correction, 1));
   }
 
-  private static List<String> names(List<Bounded> fixes) {
+  private static List<String> names(List<BoundedCorrection> fixes) {
     List<String> names = new ArrayList<>();
-    for (Bounded fix : fixes) {
+    for (BoundedCorrection fix : fixes) {
       String bucket = fix.correction().bucket();
-      String client = BucketKeys.clientPart(bucket);
+      String client = BucketKey.parse(bucket).client().shown();
       names.add(client + fix.correction().version());
     }
     return names;

@@ -28,6 +28,7 @@ final class CorrectArchitectureTest {
             "io.weir.ingest.clock",
             "io.weir.ingest.correct",
             "io.weir.decision.correction",
+            "io.weir.limits..",
             "io.weir.topics..",
             "org.apache.kafka.clients..",
             "org.apache.kafka.common..",

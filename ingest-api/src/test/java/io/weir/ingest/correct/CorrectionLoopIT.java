@@ -6,18 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.BucketCorrector.Kind;
 import io.weir.decision.redis.RedisBucketCorrector;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.limits.BucketKey;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
-import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import io.weir.topics.wire.CorrectionCodec;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -232,7 +232,7 @@ final class CorrectionLoopIT {
 
   private static int partition(Correction correction) {
     String bucket = correction.bucket();
-    return TestCorrections.partition(BucketKeys.clientPart(bucket), PARTITIONS);
+    return TestCorrections.partition(BucketKey.parse(bucket).client().shown(), PARTITIONS);
   }
 
   @Test

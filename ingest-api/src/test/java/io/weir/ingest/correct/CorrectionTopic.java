@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.limits.BucketKey;
+import io.weir.limits.correction.Correction;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.BucketKeys;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import java.nio.charset.StandardCharsets;
@@ -94,7 +94,7 @@ final class CorrectionTopic {
 
   private ProducerRecord<byte[], byte[]> record(Correction correction) {
     String bucket = correction.bucket();
-    String client = BucketKeys.clientPart(bucket);
+    String client = BucketKey.parse(bucket).client().shown();
     return record(
         TestCorrections.partition(client, partitions),
         bucket,

@@ -3,7 +3,9 @@ package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheUnavailableException;
-import io.weir.topics.model.Correction;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionOutcome;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -12,7 +14,7 @@ import java.util.Map;
 /** Keeps the newest correction of each bucket in memory; can be made not to answer. */
 final class FakeCorrector implements BucketCorrector {
   /** A call that was answered. */
-  record Call(long atNanos, List<Bounded> corrections) {}
+  record Call(long atNanos, List<BoundedCorrection> corrections) {}
 
   private final Map<String, Correction> newest = new HashMap<>();
   private final List<Call> calls = new ArrayList<>();
@@ -21,7 +23,7 @@ final class FakeCorrector implements BucketCorrector {
   private int refusals;
 
   @Override
-  public synchronized List<Outcome> apply(List<Bounded> corrections)
+  public synchronized List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
       throws CacheUnavailableException {
     if (!available) {
       refusals++;
@@ -31,23 +33,24 @@ final class FakeCorrector implements BucketCorrector {
       throw new IllegalArgumentException("1 to " + MAX_BATCH + ", are " + corrections.size());
     }
     calls.add(new Call(System.nanoTime(), List.copyOf(corrections)));
-    List<Outcome> outcomes = new ArrayList<>();
-    for (Bounded bounded : corrections) {
+    List<CorrectionOutcome> outcomes = new ArrayList<>();
+    for (BoundedCorrection bounded : corrections) {
       outcomes.add(apply(bounded.correction()));
     }
     return outcomes;
   }
 
-  private Outcome apply(Correction correction) {
+  private CorrectionOutcome apply(Correction correction) {
     Correction kept = newest.get(correction.bucket());
     if (kept != null
         && (kept.epoch() > correction.epoch()
             || (kept.epoch() == correction.epoch() && kept.version() >= correction.version()))) {
-      return new Outcome(Kind.STALE, 0, false);
+      return new CorrectionOutcome(CorrectionOutcome.Kind.STALE, 0, false);
     }
     newest.put(correction.bucket(), correction);
     changed.add(correction);
-    return new Outcome(kept == null ? Kind.CREATED : Kind.APPLIED, -3, false);
+    return new CorrectionOutcome(
+        kept == null ? CorrectionOutcome.Kind.CREATED : CorrectionOutcome.Kind.APPLIED, -3, false);
   }
 
   synchronized void setAvailable(boolean answers) {

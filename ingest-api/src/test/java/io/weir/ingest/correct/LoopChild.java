@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-import io.weir.decision.correction.BucketCorrector.Kind;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintStream;

@@ -2,9 +2,9 @@
 package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.BucketCorrector.Kind;
 import io.weir.ingest.clock.LocalClock;
-import io.weir.topics.model.PolicySet;
+import io.weir.limits.correction.CorrectionOutcome.Kind;
+import io.weir.limits.policy.PolicySet;
 
 /** One applier over a real broker and a cache in memory. */
 final class LoopNode implements AutoCloseable {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-import io.weir.decision.correction.BucketCorrector.Bounded;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.catalog.ClientPartitioner;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.TokenBucketLimit;
 
 /** Corrections for tests: policy {@code burst} with capacity 100. */
 final class TestCorrections {
@@ -14,7 +14,7 @@ final class TestCorrections {
   private TestCorrections() {}
 
   static String bucket(String client) {
-    return BucketKeys.ofClient("burst", client);
+    return BucketKey.of("burst", client).text();
   }
 
   static Correction correction(String client, long epoch, long version) {
@@ -55,7 +55,8 @@ final class TestCorrections {
   }
 
   static Backlog.Fix fix(int partition, long offset, String client, long version) {
-    return new Backlog.Fix(partition, offset, new Bounded(correction(client, 1, version), 100));
+    return new Backlog.Fix(
+        partition, offset, new BoundedCorrection(correction(client, 1, version), 100));
   }
 
   static int partition(String client, int partitions) {

@@ -8,24 +8,25 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.Decision.Cause;
-import io.weir.decision.PolicyMatcher;
 import io.weir.decision.memory.MemoryDecisionCache;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.CalendarPeriod;
-import io.weir.topics.model.CalendarQuota;
+import io.weir.limits.BucketKey;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.Decision.Cause;
+import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.ColdCacheMode;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.FailureMode;
-import io.weir.topics.model.KeyPart;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import java.time.ZoneId;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -80,7 +81,7 @@ final class CheckGateTest {
   }
 
   private static Charge owed(String policy, long cost) {
-    return new Charge(BucketKeys.ofClient(policy, "acme"), cost, TEN_A_SECOND, null);
+    return new Charge(BucketKey.of(policy, "acme").text(), cost, TEN_A_SECOND, null);
   }
 
   @Test
@@ -91,7 +92,7 @@ final class CheckGateTest {
     assertEquals(
         List.of(
             new Charge(
-                BucketKeys.ofClient("burst", "acme"),
+                BucketKey.of("burst", "acme").text(),
                 3,
                 TEN_A_SECOND,
                 new Stamp(nowMicros(), 0, 3, nowMicros() + 300_000))),
@@ -110,7 +111,7 @@ final class CheckGateTest {
     assertEquals(
         List.of(
             new Charge(
-                BucketKeys.ofClient("burst", "acme"),
+                BucketKey.of("burst", "acme").text(),
                 0,
                 TEN_A_SECOND,
                 new Stamp(nowMicros(), 0, 8, nowMicros() + 800_000))),
@@ -246,7 +247,7 @@ final class CheckGateTest {
     assertNotNull(denial);
     assertEquals(endMicros - nowMicros(), denial.retryAfterMicros());
     LimitStatus daily = denied.limits().get(0);
-    CalendarQuota.Span period = daily.period();
+    PeriodicLimit.Span period = daily.period();
     assertNotNull(period);
     assertEquals(86_400, period.endEpochSecond() - period.startEpochSecond());
     assertEquals(40, daily.remainingTokens());

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.BucketRequest;
-import io.weir.decision.Decision;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Decision;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -68,11 +68,11 @@ final class LocalDeciderTest {
   @Test
   void decide_aClientInventsEndpoints_forgetsItsOwnBuckets() {
     LocalDecider local = decider(1);
-    BucketRequest others = new BucketRequest(BucketKeys.ofClient("p", "other"), HUNDRED, true);
+    BucketRequest others = new BucketRequest(BucketKey.of("p", "other").text(), HUNDRED, true);
     local.decide(List.of(others), 100, false, nowEpochMillis);
     int invented = LocalDecider.MAX_BUCKETS + LocalDecider.MAX_BUCKETS / 10;
     for (int i = 0; i < invented; i++) {
-      String bucket = BucketKeys.ofClientAndEndpoint("p", "inventor", "GET /" + i);
+      String bucket = BucketKey.of("p", "inventor", "GET /" + i).text();
       local.decide(List.of(new BucketRequest(bucket, HUNDRED, true)), 1, false, nowEpochMillis);
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.decision.Check;
-import io.weir.decision.Decision;
 import io.weir.decision.DecisionCache;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import org.jspecify.annotations.Nullable;
 
 /** A cache that can be made to leave every check undecided. */

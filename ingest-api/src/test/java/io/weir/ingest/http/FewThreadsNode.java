@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-import io.weir.decision.PolicyMatcher;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.Corrections;
@@ -13,10 +12,11 @@ import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
 import io.weir.ingest.settle.Settler;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicySet;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
-import io.weir.topics.model.PolicySet;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-import io.weir.decision.PolicyMatcher;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.settle.Settler;
-import io.weir.topics.model.PolicySet;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -4,22 +4,23 @@ package io.weir.ingest.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.decision.BucketReply;
-import io.weir.decision.BucketState;
-import io.weir.decision.TokenBucket;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
-import io.weir.topics.model.CalendarPeriod;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.ClientCalendar;
-import io.weir.topics.model.FailureMode;
-import io.weir.topics.model.KeyPart;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyLimit;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucket;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMode;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.util.List;
@@ -146,7 +147,7 @@ final class RateLimitFieldsTest {
         new CalendarQuota(
             10_000, CalendarPeriod.MONTH, ZoneId.of("Europe/Paris"), CalendarQuota.FIRST_OF_MONTH);
     long now = Instant.parse("2026-03-31T21:00:00Z").toEpochMilli();
-    CalendarQuota.Span march = monthly.at(now, ClientCalendar.OF_POLICY);
+    PeriodicLimit.Span march = monthly.at(now, ClientCalendar.OF_POLICY);
     long endMicros = march.endEpochSecond() * 1_000_000;
     List<LimitStatus> limits =
         List.of(

@@ -4,26 +4,33 @@ package io.weir.ingest.policy;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.weir.topics.model.CalendarPeriod;
-import io.weir.topics.model.CalendarQuota;
-import io.weir.topics.model.ClientCalendar;
-import io.weir.topics.model.ColdCacheMode;
-import io.weir.topics.model.FailureMode;
-import io.weir.topics.model.KeyPart;
-import io.weir.topics.model.Policy;
-import io.weir.topics.model.PolicyMatch;
-import io.weir.topics.model.PolicyMode;
-import io.weir.topics.model.PolicySet;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.FixedWindow;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 final class PolicyFileTest {
   private static final String LIMIT =
@@ -67,10 +74,13 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_bareOff_whichYamlReadsAsFalse_isOff() {
-    Policy policy = valid("policies:\n  - name: a\n    mode: off\n    " + LIMIT).policies().get(0);
+  void parse_bareOff_andWhatOtherToolsMakeOfIt_isOff() {
+    for (String off : new String[] {"off", "false"}) {
+      Policy policy =
+          valid("policies:\n  - name: a\n    mode: " + off + "\n    " + LIMIT).policies().get(0);
 
-    assertEquals(PolicyMode.OFF, policy.mode());
+      assertEquals(PolicyMode.OFF, policy.mode());
+    }
   }
 
   @Test
@@ -166,7 +176,7 @@ final class PolicyFileTest {
       delimiter = '|',
       value = {
         "? | line 1, column 2: a key is missing before the colon",
-        "{~: 1}| line 1, column 2: a key is missing before the colon",
+        "{~: 1}| line 1, column 2: the key ~ is no text; put it in quotation marks",
         "{[a]: 1}| line 1, column 2: a key must be a text, not a mapping or a list",
         "x: &x [*x]| line 1, column 4: an alias stands inside what it names",
         "x: &x {y: *x}| line 1, column 4: an alias stands inside what it names",
@@ -193,7 +203,8 @@ final class PolicyFileTest {
     }
 
     assertEquals(
-        List.of("line 13, column 6: aliases make more than 5000000 values of this"),
+        List.of(
+            "line 12, column 6: this holds more than 5000000 values, those of aliases counted each time"),
         invalid(laughs.append("policies: []").toString()));
   }
 
@@ -201,7 +212,7 @@ final class PolicyFileTest {
   void parse_scalars_areOfTheCoreSchema() {
     assertEquals(
         List.of(
-            "policies[0].limit.capacity must be an integer from 1 to 9007199254740991, is \"010\""),
+            "policies[0].limit.capacity must be an integer from 1 to 9007199254740991, is '010'"),
         invalid(
             "policies:\n  - name: a\n    limit: {capacity: 010, refill_tokens: 1, refill_period:"
                 + " PT1S}"));
@@ -240,7 +251,9 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[1].mode must be one of enforce, shadow, off");
     assertHolds(
         problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
-    assertHolds(problems, "policies[1].limit.algorithm must be token-bucket, quota or deny");
+    assertHolds(
+        problems,
+        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, deny");
     assertHolds(problems, "policies[2].limit is missing");
     assertHolds(problems, "policies[3] must be a mapping");
   }
@@ -260,7 +273,6 @@ final class PolicyFileTest {
                   billing_anchor: 2026-01-17
                 on_cache_failure: local
                 on_cold_cache: hold
-                debt_cap: 500
             clients:
               acme: {time_zone: America/New_York, billing_anchor: 2026-01-31}
               zoo: {time_zone: "+02:00"}
@@ -280,7 +292,7 @@ final class PolicyFileTest {
             PolicyMode.ENFORCE,
             FailureMode.LOCAL,
             ColdCacheMode.HOLD,
-            500),
+            10_000),
         set.policies().get(0));
     assertEquals(
         Map.of(
@@ -291,6 +303,58 @@ final class PolicyFileTest {
             "42",
             new ClientCalendar(null, LocalDate.of(2026, 3, 1))),
         set.calendars());
+  }
+
+  @Test
+  void parse_fixedWindow_isRead() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - name: minute
+                limit: {algorithm: fixed-window, limit: 50, window: PT1M}
+              - name: shift
+                limit: {algorithm: fixed-window, limit: 9, window: PT8H, align: calendar, time_zone: Europe/Paris}
+                on_cold_cache: hold
+            """);
+
+    assertEquals(
+        new FixedWindow(50, 60, FixedWindow.Alignment.EPOCH, ZoneId.of("UTC")),
+        set.policies().get(0).limit());
+    assertEquals(
+        new FixedWindow(9, 28_800, FixedWindow.Alignment.CALENDAR, ZoneId.of("Europe/Paris")),
+        set.policies().get(1).limit());
+    assertEquals(ColdCacheMode.HOLD, set.policies().get(1).onColdCache());
+  }
+
+  @Test
+  void parse_fixedWindow_everyProblem_isNamedWithItsPlace() {
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - name: a
+                limit: {algorithm: fixed-window, limit: 0, window: PT1.5S, align: moon, time_zone: UTC}
+              - name: b
+                limit: {algorithm: fixed-window, limit: 5, window: PT25H, align: calendar}
+              - name: c
+                limit: {algorithm: fixed-window, limit: 5, window: PT1M, time_zone: Europe/Paris, capacity: 7}
+              - name: d
+                limit: {algorithm: fixed-window, limit: 5}
+              - name: e
+                limit: {algorithm: fixed-window, limit: 5, window: PT1M}
+                debt_cap: 7
+            """);
+
+    assertHolds(problems, "policies[0].limit.limit must be");
+    assertHolds(problems, "policies[0].limit.window must be whole seconds");
+    assertHolds(problems, "policies[0].limit.align must be");
+    assertHolds(problems, "policies[1].limit.window must be at most PT24H with align: calendar");
+    assertHolds(problems, "policies[2].limit.time_zone is for align: calendar");
+    assertHolds(problems, "policies[2].limit.capacity is not known here");
+    assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
+    assertHolds(problems, "policies[4].debt_cap is for token buckets");
+    assertEquals(8, problems.size(), problems::toString);
   }
 
   @Test
@@ -340,6 +404,9 @@ final class PolicyFileTest {
               - name: f
                 on_cold_cache: hold
                 limit: {capacity: 1, refill_tokens: 1, refill_period: PT1S}
+              - name: g
+                debt_cap: 5
+                limit: {algorithm: quota, limit: 5, period: day}
             clients:
               acme: {time_zone: Moon, billing_anchor: 17}
               b: {}
@@ -351,6 +418,7 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[0].limit.period must be one of day, week, month, billing");
     assertHolds(problems, "policies[0].limit.time_zone must be a time zone such as Europe/Paris");
     assertTrue(problems.toString().contains("'Mars/Base'"), problems::toString);
+    assertHolds(problems, "policies[6].debt_cap is for token buckets");
     assertHolds(problems, "policies[0].debt_cap must be an integer from 0");
     assertHolds(problems, "policies[0].on_cold_cache must be one of allow, hold, is 'maybe'");
     assertHolds(problems, "policies[1].limit.period is missing; it must be one of day");
@@ -391,6 +459,79 @@ final class PolicyFileTest {
     assertTrue(invalid("").get(0).contains("empty"));
     assertTrue(invalid("- a").get(0).contains("mapping"));
     assertTrue(invalid("policies: []\npolicies: []").get(0).contains("duplicate"));
+  }
+
+  /** Each once ended in an exception, took all memory, or was told in other than one short line. */
+  static Stream<Arguments> hostileFiles() {
+    String capacity =
+        "policies:\n  - name: a\n    limit: {capacity: %s, refill_tokens: 1, refill_period: PT1S}\n";
+    StringBuilder chain = new StringBuilder("x-a: [&l0 [1]");
+    for (int i = 1; i < 3_000; i++) {
+      chain.append(", &l").append(i).append(" [*l").append(i - 1).append("]");
+    }
+    String keys =
+        IntStream.range(0, 60_000).mapToObj(i -> "k" + i + ": 1").collect(Collectors.joining(", "));
+    return Stream.of(
+        arguments("escape without a character", "policies: [{name: \"\\UFFFFFFFF\"}]", "escape"),
+        arguments("escape at the end", "policies: \"\\x", "escape"),
+        arguments("tag with an escaped space", "a: !x%20 b", "tag"),
+        arguments("nested by aliases", chain + "]\n" + capacity.formatted("*l2999"), "50 deep"),
+        arguments(
+            "merged copies",
+            "x-a: [&a {" + keys + "}" + ", {<<: *a}".repeat(2_000) + "]\npolicies: []\n",
+            "more than 5000000 values"),
+        arguments(
+            "long text many times",
+            "x-b: &b \""
+                + "y".repeat(50_000)
+                + "\"\npolicies:\n  - name: a\n    key: ["
+                + "*b, ".repeat(10_000)
+                + "]\n",
+            "policies[0].key must be [client]"),
+        arguments("long number", capacity.formatted("9".repeat(200)), "at most 100 digits"),
+        arguments("text of digits", capacity.formatted("9".repeat(1_000_000)), "is '999"),
+        arguments("many problems", "policies: [" + "{}, ".repeat(900) + "]", "name is missing"),
+        arguments("line break in a key", "\"a\\nb\": 1", "a\\u{a}b is not known"),
+        arguments("line break in a key that stands twice", "? \"a\\nb\"\n? \"a\\nb\"", "a\\u{a}b"),
+        arguments("terminal escape in a key", "\"\\e[2J\": 1", "\\u{1b}[2J is not known"),
+        arguments("line break in a value", capacity.formatted("\"a\\nb\""), "is 'a\\u{a}b'"),
+        arguments("long key", "k".repeat(900) + ": 1", "kkk… is not known here; known are clients"),
+        arguments("directive", "%YAML 1.\n---\na: 1", "line 1"),
+        arguments("tag that is not closed", "a: !<abc\nb: 1", "line 1"),
+        arguments("control character", "a: \u0007", "special characters are not allowed"),
+        arguments("key null", "null: 1", "the key null is no text"),
+        arguments("key tilde", "~: 1", "the key ~ is no text"),
+        arguments("merge by a tag", "!!merge policies: {policies: []}", "only << merges"),
+        arguments("mapping called null", "!!null {policies: []}", "the type"),
+        arguments(
+            "algorithm null",
+            "policies: [{name: a, limit: {algorithm: ~}}]",
+            "policies[0].limit.algorithm must be"),
+        arguments(
+            "mode true",
+            "policies: [{name: a, mode: true, limit: {algorithm: deny}}]",
+            "policies[0].mode must be one of"));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("hostileFiles")
+  void parse_hostileFile_isRefusedInShortLines(String what, String yaml, String problem) {
+    List<String> problems = invalid(yaml);
+
+    assertTrue(problems.size() <= 101, () -> problems.size() + " problems");
+    for (String line : problems) {
+      assertTrue(line.length() <= 600, () -> what + ": " + line.length() + " characters");
+      assertTrue(line.chars().noneMatch(Character::isISOControl), line);
+    }
+    assertTrue(problems.stream().anyMatch(line -> line.contains(problem)), problems::toString);
+  }
+
+  @Test
+  void parse_moreThanAHundredProblems_theRestIsCounted() {
+    List<String> problems = invalid("policies: [" + "{}, ".repeat(900) + "]");
+
+    assertEquals(101, problems.size());
+    assertEquals("and 1700 problems more", problems.get(100));
   }
 
   private static PolicySet valid(String yaml) {

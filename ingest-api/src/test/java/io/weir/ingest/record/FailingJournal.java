@@ -9,6 +9,9 @@ final class FailingJournal extends ForwardingJournal {
   volatile boolean failsToAppend;
   volatile boolean failsToSeal;
 
+  /** The partition whose batches cannot be read; −1 for none. */
+  volatile int unreadablePartition = -1;
+
   /** So many of the next writes of lines end in an exception that nothing expects. */
   final AtomicInteger failsInAppend = new AtomicInteger();
 
@@ -16,6 +19,7 @@ final class FailingJournal extends ForwardingJournal {
   final AtomicInteger failsInSeal = new AtomicInteger();
 
   private final AtomicInteger refusedSeals = new AtomicInteger();
+  private final AtomicInteger unreadable = new AtomicInteger();
 
   FailingJournal(Journal journal) {
     super(journal);
@@ -38,6 +42,20 @@ final class FailingJournal extends ForwardingJournal {
     }
     mayFail(failsInSeal);
     super.seal(seals);
+  }
+
+  @Override
+  public byte[] read(Seal seal) throws JournalException {
+    if (seal.partition() == unreadablePartition) {
+      unreadable.incrementAndGet();
+      throw new JournalException("the journal cannot be read: block checksum mismatch");
+    }
+    return super.read(seal);
+  }
+
+  /** How often it could not read. */
+  int unreadable() {
+    return unreadable.get();
   }
 
   private static void mayFail(AtomicInteger faults) {

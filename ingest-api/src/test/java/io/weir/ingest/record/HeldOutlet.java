@@ -5,6 +5,7 @@ import io.weir.topics.model.BatchHeader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,17 @@ final class HeldOutlet implements Outlet {
     HeldOutlet outlet = new HeldOutlet();
     outlet.answersAtOnce = true;
     return outlet;
+  }
+
+  /** A factory that gives outlets in their order, and then none. */
+  static Outlet.Factory inOrder(Queue<Outlet> outlets) {
+    return () -> {
+      Outlet next = outlets.poll();
+      if (next == null) {
+        throw new UnavailableException("none", new IllegalStateException());
+      }
+      return next;
+    };
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -68,13 +69,46 @@ final class RecordingEngineTest {
     assertEquals(promised, outlet.heartbeats().get(1).header().lowWatermarkEpochMillis());
   }
 
+  /** Once, a fault of the first turn, and of each that followed, kept it from connecting at all. */
+  @Test
+  void turn_everySealMeetsAFault_connectsAllTheSame() throws Exception {
+    FailingJournal journal = new FailingJournal(inMemory());
+    journal.failsInSeal.set(Integer.MAX_VALUE);
+    List<Throwable> faults = new ArrayList<>();
+    AtomicInteger openings = new AtomicInteger();
+    RecordingEngine engine =
+        open(
+            journal,
+            () -> {
+              openings.incrementAndGet();
+              return outlet;
+            },
+            (part, fault) -> faults.add(fault));
+    record(engine);
+    nanos.addAndGet(LINGER.toNanos());
+
+    nanos.addAndGet(engine.turn());
+
+    assertEquals(1, faults.size());
+    assertEquals(1, openings.get());
+  }
+
   private static void record(RecordingEngine engine) {
     assertInstanceOf(
         Recorded.Durable.class,
         engine.record(engine.begin(), List.of(TestCalls.call("id", "acme", 1_000))).get(0));
   }
 
+  private static Journal inMemory() {
+    return new MemoryJournal(new JournalIdentity("n1", 1_000, 1));
+  }
+
   private RecordingEngine open() throws Exception {
+    return open(inMemory(), () -> outlet, EngineThreads.none().faults());
+  }
+
+  private RecordingEngine open(
+      Journal journal, Outlet.Factory outlets, EngineThreads.FaultHandler faults) throws Exception {
     RecordConfig config =
         RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
             .linger(LINGER)
@@ -82,14 +116,7 @@ final class RecordingEngineTest {
             .build();
     LocalClock clock = new LocalClock(nanos::get, epochMillis::get);
     EngineThreads threads =
-        new EngineThreads(
-            Runnable::run, woken::incrementAndGet, () -> {}, EngineThreads.none().faults());
-    return new RecordingEngine(
-        config,
-        new DecisionClock(clock),
-        new MemoryJournal(new JournalIdentity("n1", 1_000, 1)),
-        () -> outlet,
-        clock,
-        threads);
+        new EngineThreads(Runnable::run, woken::incrementAndGet, () -> {}, faults);
+    return new RecordingEngine(config, new DecisionClock(clock), journal, outlets, clock, threads);
   }
 }

@@ -19,28 +19,22 @@ import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
-import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.RecordMetadata;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Searches in the log of a real broker; a search at a later time is one for an older call. */
 final class KafkaCallFinderIT {
@@ -107,65 +101,76 @@ final class KafkaCallFinderIT {
   }
 
   /** Once, what came between the question for the log's end and its reading was passed over. */
-  @Test
-  void callThatArrivesWhileTheLogIsRead_isFound() throws Exception {
-    fill(16);
-    try (CallFinder finder = finder(0)) {
-      AtomicInteger found = new AtomicInteger();
-      AtomicInteger tried = new AtomicInteger();
-      Await.until(
-          () -> "5 calls that came in time, " + found.get() + " of " + tried.get(),
-          () -> {
-            found.addAndGet(arrivesInTimeAndIsFound(finder, tried.incrementAndGet()) ? 1 : 0);
-            return found.get() == 5;
-          });
-    }
-  }
-
-  /**
-   * Records a call while it is looked for. Whether one must be found that was recorded when nearly
-   * all was read cannot be told; one must that was recorded in the first half of the time.
-   */
-  private boolean arrivesInTimeAndIsFound(CallFinder finder, int number) {
-    String id = "arriving-" + number;
-    long beganNanos = System.nanoTime();
-    var arriving =
-        CompletableFuture.supplyAsync(
-            () -> {
-              UsagePosition position = record(id);
-              return new Arrival(position, System.nanoTime());
-            });
-    Finding finding = finder.find(query(id, null));
-    long half = beganNanos + (System.nanoTime() - beganNanos) / 2;
-    Arrival arrival = arriving.join();
-    if (arrival.atNanos() - half > 0) {
-      return false;
-    }
-    assertEquals(arrival.position(), found(finding), id);
-    return true;
-  }
-
-  /** A call in the log. */
-  private record Arrival(UsagePosition position, long atNanos) {}
-
-  /** Makes the client's partition so long that reading it takes a while. */
-  private void fill(int halfMebibytes) throws Exception {
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 4, 5})
+  void callThatArrivesWhileTheLogIsRead_isFound(int question) throws Exception {
     int partition = ClientPartitioner.partition("acme", PARTITIONS);
-    Map<String, Object> config = Map.of("bootstrap.servers", kafka.bootstrapServers());
-    try (var producer =
-        new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer())) {
-      List<Future<RecordMetadata>> sent = new ArrayList<>();
-      for (int i = 0; i < halfMebibytes; i++) {
-        byte[] value = new byte[512 << 10];
-        sent.add(producer.send(new ProducerRecord<>(Topics.CALLS.name(), partition, null, value)));
-      }
-      for (Future<RecordMetadata> one : sent) {
-        one.get();
-      }
+    for (int i = 0; i < 20; i++) {
+      UsagePosition unused = record("order-" + i);
+    }
+    try (KafkaCallFinder finder = finder(0)) {
+      ArrivalWhileReading reader =
+          new ArrivalWhileReading(
+              finder.reader("acme", partition), question, () -> record("arriving"));
+      CallLines lines = new CallLines(query("arriving", null), partition);
+
+      new IdSearch(reader, lines, nowMillis).run(-1, HORIZON.toMillis());
+
+      assertEquals(reader.arrived(), found(lines.found()));
     }
   }
 
-  private CallFinder finder(long laterMillis) {
+  /** Reads the log, in which a call arrives just before a certain question to it. */
+  private static final class ArrivalWhileReading implements PartitionReader {
+    private final PartitionReader log;
+    private final Supplier<UsagePosition> arrival;
+    private int questionsBefore;
+    private @Nullable UsagePosition arrived;
+
+    ArrivalWhileReading(PartitionReader log, int question, Supplier<UsagePosition> arrival) {
+      this.log = log;
+      this.questionsBefore = question;
+      this.arrival = arrival;
+    }
+
+    /** Where the call is; fails when so many questions were not asked. */
+    UsagePosition arrived() {
+      return Objects.requireNonNull(arrived, "the call never arrived");
+    }
+
+    private void beforeQuestion() {
+      questionsBefore--;
+      if (questionsBefore == 0) {
+        arrived = arrival.get();
+      }
+    }
+
+    @Override
+    public long begin() throws InterruptedException {
+      beforeQuestion();
+      return log.begin();
+    }
+
+    @Override
+    public long end() throws InterruptedException {
+      beforeQuestion();
+      return log.end();
+    }
+
+    @Override
+    public long offsetAt(long epochMillis) throws InterruptedException {
+      beforeQuestion();
+      return log.offsetAt(epochMillis);
+    }
+
+    @Override
+    public Slice read(long offset) throws Spent, InterruptedException {
+      beforeQuestion();
+      return log.read(offset);
+    }
+  }
+
+  private KafkaCallFinder finder(long laterMillis) {
     nowMillis = System.currentTimeMillis() + laterMillis;
     return new KafkaCallFinder(
         kafka.bootstrapServers(),
@@ -181,7 +186,7 @@ final class KafkaCallFinderIT {
     return new CallQuery("acme", id, position);
   }
 
-  private static UsagePosition found(Finding finding) {
+  private static UsagePosition found(@Nullable Finding finding) {
     return assertInstanceOf(Found.class, finding).position();
   }
 

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.UsagePosition;
 import java.io.IOException;
 import java.util.HashSet;

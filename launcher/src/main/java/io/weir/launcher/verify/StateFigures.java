@@ -3,9 +3,11 @@ package io.weir.launcher.verify;
 
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageState;
+import io.weir.topics.settings.Settings;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -52,8 +54,12 @@ final class StateFigures {
       return;
     }
     if (state.window().sizeMillis() != windowMillis) {
-      differences.add(where(record) + " has another window than WEIR_WINDOW says");
-      return;
+      // the window belongs to the data: nothing that is read with another can be compared
+      throw new Settings.InvalidSettingException(
+          "WEIR_WINDOW must be the window of what was counted, "
+              + Duration.ofMillis(state.window().sizeMillis())
+              + ", is "
+              + Duration.ofMillis(windowMillis));
     }
     if (!UsageStateCodec.key(state).equals(record.key())) {
       differences.add(where(record) + " stands under the key of another: " + record.key());

@@ -9,7 +9,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.GroupListing;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.jspecify.annotations.Nullable;
@@ -54,9 +56,9 @@ final class SharedKafka {
       for (GroupListing group : admin.listGroups().all().get()) {
         removeGroup(admin, group.groupId());
       }
-      Collection<String> topics = admin.listTopics().names().get();
-      admin.deleteTopics(topics).all().get();
-      while (!admin.listTopics().names().get().isEmpty()) {
+      catchUp(admin);
+      admin.deleteTopics(topics(admin)).all().get();
+      while (!topics(admin).isEmpty()) {
         TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
       }
     } catch (ExecutionException failed) {
@@ -65,6 +67,23 @@ final class SharedKafka {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(interrupted);
     }
+  }
+
+  /**
+   * Waits until the broker lists every topic that was created before. The controller confirms a
+   * creation before the broker has learned it; the broker learns all of them in their order.
+   */
+  private static void catchUp(Admin admin) throws ExecutionException, InterruptedException {
+    String last = "last-" + Uuid.randomUuid();
+    admin.createTopics(List.of(new NewTopic(last, 1, (short) 1))).all().get();
+    while (!topics(admin).contains(last)) {
+      TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
+    }
+  }
+
+  private static Collection<String> topics(Admin admin)
+      throws ExecutionException, InterruptedException {
+    return admin.listTopics().names().get();
   }
 
   /** A static member stays in its group when it ends, and keeps it from being deleted. */

@@ -96,6 +96,18 @@ final class TestServersIT {
     TestKafka.borrow().close();
   }
 
+  /** The controller says that a topic is there before the broker lists it: it was left over. */
+  @Test
+  void kafka_topicCreatedJustBeforeItIsGivenBack_isGone() throws Exception {
+    for (int round = 0; round < 20; round++) {
+      try (TestKafka kafka = TestKafka.borrow();
+          Admin admin = admin(kafka)) {
+        assertEquals(Set.of(), admin.listTopics().names().get());
+        admin.createTopics(List.of(new NewTopic("late", 50, (short) 1))).all().get();
+      }
+    }
+  }
+
   @Test
   void kafka_borrowedAgain_hasNoTopicsAndNoGroups() throws Exception {
     String address;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.Correction.Cause;
+import io.weir.limits.BucketKey;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionAccuracy.Figures;
 import java.nio.charset.StandardCharsets;
@@ -94,7 +94,7 @@ final class AccuracyBook {
 
   private static String policyName(String bucket) {
     try {
-      return BucketKeys.policyPart(bucket);
+      return BucketKey.parse(bucket).policy().shown();
     } catch (IllegalArgumentException foreign) {
       return OTHER;
     }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.Correction.Cause;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
 import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
@@ -196,8 +195,7 @@ final class BucketBook {
   }
 
   private boolean isPeriodOver(BucketLimit limit) {
-    return limit instanceof QuotaLimit quota
-        && quota.endsAtEpochMicros() <= state.nowEpochMillis * MICROS_PER_MILLI;
+    return limit.isOverAt(state.nowEpochMillis * MICROS_PER_MILLI);
   }
 
   private void settle(Charge charge, BucketLimit limit, long differenceTokens, long decidedAt) {
@@ -207,7 +205,7 @@ final class BucketBook {
     if (track == null) {
       // not tracked is full: nothing can be given back. Of a quota nothing is known: it was
       // counted before the first record that is left
-      if (differenceTokens < 0 || limit instanceof QuotaLimit) {
+      if (differenceTokens < 0 || !limit.refills()) {
         return;
       }
       track = BucketTrack.ofFull(charge.bucket(), limit, decidedAt);
@@ -342,6 +340,12 @@ final class BucketBook {
   }
 
   private void publish(BucketTrack track, Cause cause) {
+    if (track.limit.capacityTokens() == 0) {
+      // only refusals by a policy that denies are known: not what the bucket holds, nor of how much
+      track.pendingCause = null;
+      touched.add(track);
+      return;
+    }
     Correction correction = track.correct(cause, state.nowEpochMillis);
     accuracy.countCorrection(cause);
     output.correction(correction, state.nowEpochMillis);

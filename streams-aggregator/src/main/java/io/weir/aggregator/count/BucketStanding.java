@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
 
 /**
  * How one bucket stands by the records, and by the cache's last word.
@@ -12,6 +12,8 @@ import io.weir.topics.model.BucketLimit;
  * @param version corrections published
  * @param confirmedVersion version of the last correction that a stamp has shown as applied
  * @param chargedTokens the cache's counter in the newest stamp
+ * @param pendingTokens charged by the cache, as stamps show, and of a call that no record has told
+ *     of yet: on their way, or lost
  * @param totalTokens tokens of all records since the bucket was last known to be full
  * @param cacheFullAtEpochMicros when the bucket will be full by the newest stamp
  * @param trueFullAtEpochMicros when it should be by the records
@@ -24,6 +26,7 @@ public record BucketStanding(
     long version,
     long confirmedVersion,
     long chargedTokens,
+    long pendingTokens,
     long totalTokens,
     long cacheFullAtEpochMicros,
     long trueFullAtEpochMicros,

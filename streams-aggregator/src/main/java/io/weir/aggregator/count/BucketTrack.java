@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.LimitChange;
+import io.weir.limits.Numbers;
+import io.weir.limits.Refill;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.Correction.Cause;
-import io.weir.topics.model.LimitChange;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One bucket by the records: whether the cache has it right, and what the truth is where it does
- * not. The arithmetic and its proof stand in decision record 0005; the names there: C is {@link
- * BucketLine#chargedTokens}, E {@link BucketLine#exactTokens}, R {@link BucketLine#driftTokens}, T
- * {@code trueFullAtMicros}. Judged by records and promises alone, so that a replay judges alike.
- * Not safe for threads.
+ * The state of one bucket as the records show it: whether the cache's state of the bucket is right,
+ * and what it should be where it is not. Decision record 0005 has the arithmetic and its proof. The
+ * symbols used there are C for {@link BucketLine#chargedTokens}, E for {@link
+ * BucketLine#exactTokens}, R for {@link BucketLine#driftTokens} and T for {@code trueFullAtMicros}.
+ * Only records and low watermarks are taken into account, so that a replay of the topic comes to
+ * the same result. Not safe for threads.
  *
- * <p>While the cache's last word shows the last correction published, and nothing happened since,
- * the track is <em>in agreement</em>: T is what the stamps say.
+ * <p>The cache and the records <em>agree</em> while the newest stamp shows the newest correction
+ * that was published, and nothing has happened since that the cache does not know of. T is then
+ * taken from the stamps.
  */
 final class BucketTrack {
   /** Room for a clock that is read in whole milliseconds. */
@@ -36,6 +39,12 @@ final class BucketTrack {
 
   long cacheFullAtMicros;
   long trueFullAtMicros;
+
+  /**
+   * The time by which T has moved beyond the cache's since the newest correction was published:
+   * what has come to be owed that no correction states yet.
+   */
+  long owedSinceMicros;
 
   /** When the newest charge that is known was made, by the cache or without it. */
   long chargedAtMicros;
@@ -75,6 +84,9 @@ final class BucketTrack {
 
   final GapCheck gapCheck = new GapCheck();
 
+  /** The times at which the bucket was full by the records, under the limit in force. */
+  final FullTimes fullTimes = new FullTimes();
+
   /** What a decision of the cache was, as the records judge it. */
   enum Judgement {
     /** Right, as far as is known. */
@@ -112,6 +124,9 @@ final class BucketTrack {
     track.confirmedVersion = stamp.version();
     track.noteHeadroom(charge.cost(), at);
     track.gapCheck.begin(track.line);
+    if (!believed && limit.refills()) {
+      track.fullTimes.add(0, Math.min(stamp.epoch(), at));
+    }
     return track;
   }
 
@@ -126,10 +141,13 @@ final class BucketTrack {
   static BucketTrack ofFull(String bucket, BucketLimit limit, long atMillis) {
     long at = Math.max(1, atMillis * MICROS_PER_MILLI);
     BucketTrack track = new BucketTrack(bucket, limit, new BucketLine(at, 0, at, 0, 0));
-    track.cacheFullAtMicros = limit instanceof QuotaLimit quota ? quota.endsAtEpochMicros() : at;
+    track.cacheFullAtMicros = limit.fullAtMicros(at);
     track.trueFullAtMicros = track.cacheFullAtMicros;
     track.chargedAtMicros = at;
     track.gapCheck.begin(track.line);
+    if (limit.refills()) {
+      track.fullTimes.add(0, at);
+    }
     return track;
   }
 
@@ -138,8 +156,10 @@ final class BucketTrack {
    * cache does ({@link LimitChange}). A call that the cache did not decide is newer when nothing is
    * known of the bucket since: while the cache is away, its calls are charged by the limit in force
    * (simulation, seeds 7063 and 10425). A refusal leaves the cache's bucket as it is, and so under
-   * the limit of its last charge. A bucket that was full and is made anew is full. Of a quota the
-   * tokens used are known, which no limit changes.
+   * the limit of its last charge: a charge is newer when no charge since is known, whatever was
+   * refused. A bucket of which only refusals are known is under the limit of its first charge. A
+   * bucket that was full and is made anew is full. Of a quota the tokens used are known, which no
+   * limit changes.
    *
    * @param stamp of the record; null when the cache did not decide
    * @param costTokens what the call took; 0 when the bucket refused it
@@ -148,15 +168,21 @@ final class BucketTrack {
     long at = atMillis * MICROS_PER_MILLI;
     if (changed.equals(limit)
         || isRefusalUnderAnother(changed, stamp, costTokens)
-        || !isToBeFollowed(stamp, at)) {
+        || !isToBeFollowed(stamp, costTokens, at)) {
       return;
     }
     BucketLimit before = limit;
+    if (stamp != null && isFirstCharge(stamp, costTokens)) {
+      limit = changed;
+      fullTimes.restart(at);
+      takeFullAt(stamp);
+      return;
+    }
     limit = changed;
-    if (before instanceof TokenBucketLimit then && changed instanceof TokenBucketLimit now) {
-      boolean isMadeAnew = stamp == null || stamp.epoch() > line.epoch;
-      LimitChange change = new LimitChange(then, now, chargedAtMicros);
-      gapCheck.followHeadroom(change);
+    LimitChange change = LimitChange.of(before, changed, chargedAtMicros);
+    if (change != null) {
+      boolean isMadeAnew = stamp == null ? isForgotten(at) : stamp.epoch() > line.epoch;
+      followDistances(change, at);
       if (!isMadeAnew || trueFullAtMicros > at) {
         trueFullAtMicros = change.fullAtMicros(trueFullAtMicros);
         gapCheck.noteHeadroom(trueFullAtMicros - chargedAtMicros);
@@ -164,26 +190,72 @@ final class BucketTrack {
       if (!isMadeAnew || cacheFullAtMicros > at) {
         cacheFullAtMicros = change.fullAtMicros(cacheFullAtMicros);
       }
-    } else if (changed.capacityTokens() > before.capacityTokens()
-        && totalTokens > before.capacityTokens()) {
-      // what a debt cap may have cut off under the old limit counts against the new one
-      disturb(Cause.RESTORE, 0, atMillis);
     }
+  }
+
+  /**
+   * Whether the cache keeps the bucket no longer: it forgets one that has been full for the margin.
+   * Until then it carries over what was left, also to a limit that is raised.
+   */
+  private boolean isForgotten(long at) {
+    return at - cacheFullAtMicros > BucketArithmetic.TTL_MARGIN_MILLIS * MICROS_PER_MILLI;
+  }
+
+  /** Times that stand for tokens become those of the limit that is followed from now on. */
+  private void followDistances(LimitChange change, long at) {
+    fullTimes.restart(at);
+    owedSinceMicros = change.sameTokensMicros(owedSinceMicros);
+    gapCheck.followHeadroom(change);
+    line.followCredit(change);
+    olderLives.all().forEach(life -> life.followCredit(change));
   }
 
   private boolean isRefusalUnderAnother(
       BucketLimit ownLimit, @Nullable Stamp stamp, long costTokens) {
     return costTokens == 0
-        && ownLimit instanceof TokenBucketLimit
+        && ownLimit.refills()
         && !ownLimit.equals(limit)
-        && (stamp == null || stamp.epoch() == line.epoch);
+        && (stamp == null || stamp.epoch() == line.epoch || ownLimit.capacityTokens() == 0);
   }
 
-  private boolean isToBeFollowed(@Nullable Stamp stamp, long at) {
+  private boolean isToBeFollowed(@Nullable Stamp stamp, long costTokens, long at) {
     if (stamp == null) {
       return at >= Math.max(chargedAtMicros, line.stampedAtMicros);
     }
-    return stamp.epoch() == line.epoch ? at >= line.stampedAtMicros : stamp.epoch() > line.epoch;
+    if (stamp.epoch() != line.epoch) {
+      return stamp.epoch() > line.epoch;
+    }
+    return at >= line.stampedAtMicros
+        || isFirstCharge(stamp, costTokens)
+        || (costTokens > 0 && at >= chargedAtMicros);
+  }
+
+  /**
+   * Whether only refusals were known of the bucket before a record that is not yet taken. A total
+   * of nothing may be that of a charge and its refund, of which the cache may not know yet.
+   */
+  private boolean isFirstCharge(Stamp stamp, long costTokens) {
+    return costTokens > 0
+        && totalTokens == 0
+        && line.exactTokens == 0
+        && openDriftTokens == 0
+        && openOutageTokens == 0
+        && stamp.epoch() == line.epoch;
+  }
+
+  /**
+   * The bucket is as a charge says, at the moment of the cache's counter that is known: what was
+   * charged since is counted at once, and what is not known yet is left out.
+   */
+  private void takeFullAt(Stamp stamp) {
+    long fullAt = stamp.fullAtEpochMicros();
+    Refill refill = limit.refill();
+    if (refill != null) {
+      long since = refill.boundedMicrosFor(line.chargedTokens - stamp.charged());
+      fullAt = Math.max(0, Math.min(fullAt + since, Stamp.MAX_FULL_AT_MICROS));
+    }
+    cacheFullAtMicros = fullAt;
+    trueFullAtMicros = fullAt;
   }
 
   /** Takes a charge that the cache does not know of. */
@@ -204,31 +276,58 @@ final class BucketTrack {
       owe(differenceTokens, decidedAtMillis, Cause.SETTLE);
       return;
     }
-    if (limit instanceof TokenBucketLimit bucket) {
-      trueFullAtMicros = Math.max(0, trueFullAtMicros - micros(bucket, -differenceTokens));
+    Refill refill = limit.refill();
+    if (refill != null) {
+      trueFullAtMicros = Math.max(0, trueFullAtMicros - refill.boundedMicrosFor(-differenceTokens));
     }
     disturb(Cause.SETTLE, -differenceTokens, decidedAtMillis);
   }
 
   private void owe(long costTokens, long atMillis, Cause cause) {
     chargedAtMicros = Math.max(chargedAtMicros, atMillis * MICROS_PER_MILLI);
-    fillUp(costTokens, atMillis * MICROS_PER_MILLI);
+    fillUpLate(costTokens, atMillis * MICROS_PER_MILLI);
     disturb(cause, costTokens, atMillis);
+  }
+
+  /**
+   * Takes a charge that may be older than others that are known: as {@link #fillUp}, less what has
+   * been refilled since the charge was made.
+   */
+  private void fillUpLate(long tokens, long atMicros) {
+    Refill refill = limit.refill();
+    if (refill != null) {
+      long micros = refill.boundedMicrosFor(tokens);
+      long left = micros - fullTimes.take(atMicros, micros);
+      owedSinceMicros = Saturating.add(owedSinceMicros, left);
+      fillUpMicros(left, atMicros);
+    }
   }
 
   /** T ← max(T, at) + tokens·τ. */
   private void fillUp(long tokens, long atMicros) {
-    if (limit instanceof TokenBucketLimit bucket) {
-      long fullAt = Math.max(trueFullAtMicros, atMicros) + micros(bucket, tokens);
-      trueFullAtMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
+    Refill refill = limit.refill();
+    if (refill != null) {
+      fillUpMicros(refill.boundedMicrosFor(tokens), atMicros);
     }
   }
 
-  /** Time in which so many tokens are gained. */
-  private static long micros(TokenBucketLimit bucket, long tokens) {
-    double micros = (double) tokens * bucket.refillPeriodMicros() / bucket.refillTokens();
-    double most = TokenBucketLimit.EXACT_BELOW;
-    return Math.round(Math.max(-most, Math.min(micros, most)));
+  private void fillUpMicros(long micros, long atMicros) {
+    fullTimes.add(trueFullAtMicros, atMicros);
+    long fullAt = Math.max(trueFullAtMicros, atMicros) + micros;
+    trueFullAtMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
+  }
+
+  /**
+   * Records the time for which the bucket was full before a charge of the cache. The cache may have
+   * made other charges in that time, which no record has shown yet, so their refill is subtracted.
+   */
+  private void noteFullBefore(long fullAtBefore, long jumpTokens, long costTokens, long at) {
+    Refill refill = limit.refill();
+    if (refill != null) {
+      long byTheClock = at - refill.boundedMicrosFor(jumpTokens - costTokens);
+      long byTheStamp = trueFullAtMicros - refill.boundedMicrosFor(jumpTokens);
+      fullTimes.add(fullAtBefore, Math.min(byTheClock, byTheStamp));
+    }
   }
 
   /**
@@ -240,6 +339,8 @@ final class BucketTrack {
    */
   Judgement takeStamped(
       Stamp stamp, BucketLimit ownLimit, long costTokens, long askedTokens, long atMillis) {
+    long at = atMillis * MICROS_PER_MILLI;
+    boolean isFirstCharge = isFirstCharge(stamp, costTokens);
     totalTokens = Saturating.add(totalTokens, costTokens);
     if (stamp.epoch() < line.epoch) {
       takeOlderLife(stamp, costTokens, atMillis);
@@ -247,31 +348,62 @@ final class BucketTrack {
     }
     if (isRefusalUnderAnother(ownLimit, stamp, costTokens)) {
       // by that limit, of which nothing stands in the cache; but the cache has shown its version
-      if (stamp.version() >= version && stamp.charged() >= line.chargedTokens) {
+      boolean isOfThisLife = stamp.epoch() == line.epoch;
+      if (isOfThisLife && stamp.version() >= version && stamp.charged() >= line.chargedTokens) {
+        boolean isFirstShown = confirmedVersion != version;
         confirmedVersion = version;
+        if (isFirstShown) {
+          giveUnder(ownLimit, stamp, at);
+        }
       }
       return Judgement.RIGHT;
     }
     if (costTokens == 0 && askedTokens <= limit.capacityTokens()) {
       gapCheck.noteRefusal();
     }
-    if (costTokens > 0) {
-      chargedAtMicros = Math.max(chargedAtMicros, atMillis * MICROS_PER_MILLI);
+    boolean isNewestCharge = costTokens > 0 && (isFirstCharge || at >= chargedAtMicros);
+    if (isNewestCharge) {
+      chargedAtMicros = at;
     }
     boolean agreedBefore = isAgreed();
     long fullAtBefore = trueFullAtMicros;
     long totalBefore = totalTokens - costTokens;
-    long at = atMillis * MICROS_PER_MILLI;
     if (stamp.epoch() > line.epoch) {
       beginLife(stamp, costTokens, at);
     } else if (isNewest(stamp, costTokens, at)) {
       takeNewest(stamp, costTokens, at);
     } else {
       takeLate(stamp, ownLimit, costTokens, at);
+      if (isNewestCharge && ownLimit.equals(limit)) {
+        takeNewestCharge(stamp);
+      }
     }
     return agreedBefore && isAgreed()
         ? Judgement.RIGHT
         : judge(fullAtBefore, totalBefore, costTokens, askedTokens, at);
+  }
+
+  /**
+   * Corrections of another limit than the one in force only take. So when the newest is shown to be
+   * applied, by a refusal, and the bucket still holds less than it should, it is told again by the
+   * limit in force, and follows that: or it would refuse every call until it has refilled
+   * (simulation, seed 58182).
+   */
+  private void giveUnder(BucketLimit inForce, Stamp stamp, long at) {
+    LimitChange change = LimitChange.of(limit, inForce, chargedAtMicros);
+    Refill refill = inForce.refill();
+    if (change == null || refill == null || inForce.capacityTokens() == 0) {
+      return;
+    }
+    long fullAt = Math.max(change.fullAtMicros(trueFullAtMicros), at);
+    if (stamp.fullAtEpochMicros() <= fullAt + refill.boundedMicrosFor(1) + CLOCK_STEP_MICROS) {
+      return;
+    }
+    limit = inForce;
+    trueFullAtMicros = change.fullAtMicros(trueFullAtMicros);
+    cacheFullAtMicros = stamp.fullAtEpochMicros();
+    followDistances(change, at);
+    disturb(Cause.RESTORE, 0, at / MICROS_PER_MILLI);
   }
 
   /** Whether cache and records are known to agree. */
@@ -297,48 +429,88 @@ final class BucketTrack {
     if (tokens > limit.capacityTokens()) {
       return false;
     }
-    if (limit instanceof TokenBucketLimit bucket) {
-      return fullAt + micros(bucket, tokens) - micros(bucket, bucket.capacityTokens()) <= at;
+    Refill refill = limit.refill();
+    if (refill != null) {
+      return fullAt
+              + refill.boundedMicrosFor(tokens)
+              - refill.boundedMicrosFor(limit.capacityTokens())
+          <= at;
     }
     return Saturating.subtract(limit.capacityTokens(), total) >= tokens;
   }
 
   /** A record of a life that is over: what that life's counter did not say is owed. */
   private void takeOlderLife(Stamp stamp, long costTokens, long atMillis) {
-    BucketLine life = olderLives.find(stamp.epoch());
-    long owed = costTokens;
-    if (life != null) {
+    BucketLine known = olderLives.find(stamp.epoch());
+    BucketLine life = known == null ? olderLives.find(OlderLives.UNKNOWN) : known;
+    if (costTokens == 0) {
+      if (atMillis * MICROS_PER_MILLI > line.stampedAtMicros) {
+        // refused by a life that was over: the cache has gone back to it, and must be told
+        disturb(Cause.OVERLAP, 0, atMillis);
+      }
+    } else if (life == null) {
+      owe(costTokens, atMillis, Cause.OVERLAP);
+    } else {
       life.exactTokens = Saturating.add(life.exactTokens, costTokens);
-      owed = life.acceptOverlap();
+      oweOverlap(life, atMillis);
     }
-    if (owed > 0) {
-      owe(owed, atMillis, Cause.OVERLAP);
-    } else if (costTokens == 0 && atMillis * MICROS_PER_MILLI > line.stampedAtMicros) {
-      // refused by a life that was over: the cache has gone back to it, and must be told
-      disturb(Cause.OVERLAP, 0, atMillis);
+  }
+
+  /**
+   * Takes what is recorded beyond what the cache has charged. What a gap had given up was charged,
+   * and is taken back as far as it was given: where the bucket had refilled there was nothing to
+   * give (simulation, seeds 500 and 3573).
+   */
+  private void oweOverlap(BucketLine life, long atMillis) {
+    long tokens = life.acceptOverlap();
+    if (tokens == 0) {
+      return;
     }
+    long ofGaps = Math.min(tokens, life.gapTokens);
+    long atMicros = atMillis * MICROS_PER_MILLI;
+    Refill refill = limit.refill();
+    if (refill != null) {
+      long takenBack = life.takeBackGap(ofGaps, refill.boundedMicrosFor(ofGaps));
+      owedSinceMicros = Saturating.add(owedSinceMicros, takenBack);
+      long fullAt = Saturating.add(trueFullAtMicros, takenBack);
+      trueFullAtMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
+    }
+    if (tokens > ofGaps) {
+      fillUpLate(tokens - ofGaps, atMicros);
+    }
+    chargedAtMicros = Math.max(chargedAtMicros, atMicros);
+    disturb(Cause.OVERLAP, tokens, atMillis);
   }
 
   private void beginLife(Stamp stamp, long costTokens, long at) {
     // what is on its way was used, too
     boolean wasUsed =
-        limit instanceof TokenBucketLimit
+        limit.refills()
             || totalTokens > costTokens
             || line.pendingTokens() > 0
             || olderLives.pendingTokens() > 0;
     boolean wasFull = trueFullAtMicros <= stamp.epoch() || !wasUsed;
     boolean right = wasFull && pendingCause == null && beganFull(stamp, costTokens, at);
     noteDistance(trueFullAtMicros - stamp.epoch());
+    boolean knewNoCharge = line.chargedTokens == 0 && line.exactTokens == 0;
     olderLives.add(line);
     line = new BucketLine(stamp.epoch(), stamp.charged(), at, costTokens, 0);
     version = stamp.version();
     confirmedVersion = stamp.version();
     cacheFullAtMicros = stamp.fullAtEpochMicros();
+    owedSinceMicros = 0;
     if (right) {
       totalTokens = costTokens;
+      if (limit.refills()) {
+        fullTimes.add(trueFullAtMicros, stamp.epoch());
+      }
       trueFullAtMicros = stamp.fullAtEpochMicros();
     } else {
       fillLife(stamp, costTokens, at);
+      if (knewNoCharge) {
+        believeUnknownCharges(stamp, at);
+      }
+      oweBeyondTheCache();
       disturb(Cause.FRESH_EPOCH, lostTokens(), at / MICROS_PER_MILLI);
     }
     noteHeadroom(costTokens, at);
@@ -352,8 +524,8 @@ final class BucketTrack {
    * only the last charge has a time; those before may have been made long before it.
    */
   private void fillLife(Stamp stamp, long costTokens, long at) {
-    if (limit instanceof TokenBucketLimit bucket
-        && stamp.fullAtEpochMicros() <= latestFullAtMicros(bucket, stamp, at)) {
+    Refill refill = limit.refill();
+    if (refill != null && stamp.fullAtEpochMicros() <= latestFullAtMicros(refill, stamp, at)) {
       fillUp(stamp.charged(), trueFullAtMicros);
       trueFullAtMicros = Math.max(trueFullAtMicros, stamp.fullAtEpochMicros());
       return;
@@ -362,10 +534,28 @@ final class BucketTrack {
     fillUp(costTokens, at);
   }
 
+  /**
+   * A bucket whose first records came without a stamp may have been charged before, and its records
+   * be on their way: a correction that knew of no charge has begun a life over what they had left
+   * (simulation, seeds 34521 and 48071). What the stamp shows to be missing beyond what the records
+   * know is believed, as charges of a life of which nothing else is known, until every call of
+   * before is known.
+   */
+  private void believeUnknownCharges(Stamp stamp, long at) {
+    long unexplained = stamp.fullAtEpochMicros() - trueFullAtMicros;
+    Refill refill = limit.refill();
+    if (refill != null && unexplained > 0) {
+      long tokens = Math.min(Math.round(refill.tokensIn(unexplained)), Numbers.MAX + 1);
+      trueFullAtMicros = stamp.fullAtEpochMicros();
+      fullTimes.restart(at); // which of the times known they have taken is not known
+      olderLives.add(new BucketLine(OlderLives.UNKNOWN, tokens, at, 0, 0));
+    }
+  }
+
   /** When a bucket that began full is full again at the latest, by a charge's own counter. */
-  private static long latestFullAtMicros(TokenBucketLimit bucket, Stamp stamp, long at) {
-    long rounding = CLOCK_STEP_MICROS + bucket.scale().tickMicros();
-    return at + micros(bucket, stamp.charged()) + rounding;
+  private long latestFullAtMicros(Refill refill, Stamp stamp, long at) {
+    long rounding = CLOCK_STEP_MICROS + limit.arithmetic().parameters().tickMicros();
+    return at + refill.boundedMicrosFor(stamp.charged()) + rounding;
   }
 
   /**
@@ -374,17 +564,18 @@ final class BucketTrack {
    * the limit may have been changed since.
    */
   private boolean beganFull(Stamp stamp, long costTokens, long at) {
-    if (limit instanceof TokenBucketLimit bucket && stamp.charged() == costTokens) {
-      return stamp.fullAtEpochMicros() <= latestFullAtMicros(bucket, stamp, at);
-    }
-    return true;
+    Refill refill = limit.refill();
+    return refill == null
+        || stamp.charged() != costTokens
+        || stamp.fullAtEpochMicros() <= latestFullAtMicros(refill, stamp, at);
   }
 
   /** What the cache has forgotten, in tokens. */
   private long lostTokens() {
-    if (limit instanceof TokenBucketLimit bucket) {
+    Refill refill = limit.refill();
+    if (refill != null) {
       double missing = Math.max(0, trueFullAtMicros - cacheFullAtMicros);
-      return Math.round(missing * bucket.refillTokens() / bucket.refillPeriodMicros());
+      return Math.round(missing * refill.tokens() / refill.periodMicros());
     }
     return Math.max(0, Saturating.subtract(totalTokens, line.chargedTokens));
   }
@@ -417,9 +608,11 @@ final class BucketTrack {
     line.stampedAtMicros = Math.max(line.stampedAtMicros, at);
     cacheFullAtMicros = stamp.fullAtEpochMicros();
     gapCheck.note(stamp, costTokens, at);
+    long fullAtBefore = trueFullAtMicros;
     if (wentBackBy > 0 || stamp.version() < confirmedVersion) {
       line.wentBackAtMicros = at;
       fillUp(Math.max(jump, costTokens), at);
+      oweBeyondTheCache();
       noteHeadroom(costTokens, at);
       confirmedVersion = Math.min(confirmedVersion, stamp.version());
       disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
@@ -430,15 +623,42 @@ final class BucketTrack {
     }
     if (isAgreed()) {
       trueFullAtMicros = stamp.fullAtEpochMicros();
+      owedSinceMicros = 0;
+      noteFullBefore(fullAtBefore, jump, costTokens, at);
       noteHeadroom(costTokens, at);
       return;
     }
-    long fullAtBefore = trueFullAtMicros;
     fillUp(jump, at);
-    if (limit instanceof TokenBucketLimit bucket) {
+    Refill refill = limit.refill();
+    if (isBoundedByTheCache(stamp)) {
+      noteHeadroom(costTokens, at);
+    } else if (refill != null) {
       // what others have charged before may have been refilled before this charge: T has it at once
-      noteDistance(fullAtBefore + micros(bucket, jump - costTokens) - at);
+      noteDistance(fullAtBefore + refill.boundedMicrosFor(jump - costTokens) - at);
     }
+  }
+
+  /**
+   * Bounds T by a stamp that shows the newest correction. The same charges lead from two levels of
+   * a bucket to two levels that are no farther apart, so T exceeds the stamp's time to full by no
+   * more than what has come to be owed since that correction. Charges that no record has shown yet
+   * were added to T as if they had been made now; the cache may have refilled them long before, or
+   * have taken them under another limit (simulation, seed 103).
+   *
+   * @return whether T was beyond the bound, and was set to it
+   */
+  private boolean isBoundedByTheCache(Stamp stamp) {
+    long latest = Saturating.add(stamp.fullAtEpochMicros(), owedSinceMicros);
+    if (stamp.version() < version || !limit.refills() || trueFullAtMicros <= latest) {
+      return false;
+    }
+    trueFullAtMicros = latest;
+    return true;
+  }
+
+  /** Assumes that all by which T exceeds the cache's has come to be owed since the correction. */
+  void oweBeyondTheCache() {
+    owedSinceMicros = Math.max(owedSinceMicros, trueFullAtMicros - cacheFullAtMicros);
   }
 
   /**
@@ -447,8 +667,9 @@ final class BucketTrack {
    * distances before a gap do not matter to it.
    */
   private void noteHeadroom(long costTokens, long at) {
-    if (limit instanceof TokenBucketLimit bucket) {
-      noteDistance(trueFullAtMicros - micros(bucket, costTokens) - at);
+    Refill refill = limit.refill();
+    if (refill != null) {
+      noteDistance(trueFullAtMicros - refill.boundedMicrosFor(costTokens) - at);
     }
   }
 
@@ -471,18 +692,26 @@ final class BucketTrack {
   private void takeLate(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     line.exactTokens = Saturating.add(line.exactTokens, costTokens);
     gapCheck.note(stamp, costTokens, at);
-    long overlap = line.acceptOverlap();
-    if (overlap > 0) {
-      owe(overlap, at / MICROS_PER_MILLI, Cause.OVERLAP);
-    }
-    if (!forgetHeadroom()
-        && limit instanceof TokenBucketLimit now
-        && ownLimit instanceof TokenBucketLimit then) {
+    oweOverlap(line, at / MICROS_PER_MILLI);
+    LimitChange change = LimitChange.of(ownLimit, limit, at);
+    Refill then = ownLimit.refill();
+    if (!forgetHeadroom() && change != null && then != null) {
       // the distance by the cache's word of then, moved by what it has wrong
       long cacheDistance =
-          new LimitChange(then, now, at)
-              .sameTokensMicros(stamp.fullAtEpochMicros() - micros(then, costTokens) - at);
+          change.sameTokensMicros(
+              stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at);
       gapCheck.noteHeadroom(cacheDistance + trueFullAtMicros - cacheFullAtMicros);
+    }
+  }
+
+  /**
+   * Takes the word of a charge that only refusals have overtaken: how these saw the bucket was by
+   * their limits, which may have been others.
+   */
+  private void takeNewestCharge(Stamp stamp) {
+    boolean isNewestWord = stamp.charged() == line.chargedTokens;
+    if (isNewestWord && isAgreed() && stamp.version() == confirmedVersion) {
+      takeFullAt(stamp);
     }
   }
 
@@ -526,22 +755,24 @@ final class BucketTrack {
     if (missingTokens <= 0) {
       return 0;
     }
-    of.acceptGap(missingTokens);
-    if (limit instanceof TokenBucketLimit bucket) {
-      long earlier = Math.min(micros(bucket, missingTokens), gapCheck.leastHeadroomMicros());
+    long earlier = 0;
+    Refill refill = limit.refill();
+    if (refill != null) {
+      earlier = Math.min(refill.boundedMicrosFor(missingTokens), gapCheck.leastHeadroomMicros());
       trueFullAtMicros = Math.max(0, trueFullAtMicros - earlier);
       gapCheck.spendHeadroom(earlier);
     }
+    of.acceptGap(missingTokens, earlier);
     disturb(Cause.GAP, missingTokens, of.stampedAtMicros / MICROS_PER_MILLI);
     return Math.min(missingTokens, gapCheck.possibleRefusals());
   }
 
   /** The correction that is due, which is the bucket's next version. */
   Correction correct(Cause cause, long nowMillis) {
-    long onTheWay = Saturating.add(Math.max(0, line.pendingTokens()), olderLives.pendingTokens());
-    long total = Saturating.add(totalTokens, onTheWay);
+    long total = Saturating.add(totalTokens, onTheWayTokens());
     long pendingSince = pendingCause == null ? nowMillis : disturbedAtMillis;
     version = Math.min(version + 1, CallEvent.MAX_QUANTITY);
+    owedSinceMicros = 0;
     publishedAtMillis = nowMillis;
     awaitedSinceMillis = pendingCause == null ? 0 : disturbedAtMillis;
     pendingCause = null;
@@ -557,6 +788,10 @@ final class BucketTrack {
         cause,
         pendingSince,
         nowMillis);
+  }
+
+  private long onTheWayTokens() {
+    return Saturating.add(Math.max(0, line.pendingTokens()), olderLives.pendingTokens());
   }
 
   /**
@@ -600,6 +835,7 @@ final class BucketTrack {
         version,
         confirmedVersion,
         line.chargedTokens,
+        onTheWayTokens(),
         totalTokens,
         cacheFullAtMicros,
         trueFullAtMicros,

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.Correction.Cause;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.LimitAlgorithm;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction.Cause;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The form in which a bucket's track is stored. Stateless. */
 public final class BucketTrackBytes {
-  private static final int VERSION = 3;
+  private static final int VERSION = 5;
+
+  /** A form of before: without the algorithm, and the times at which the bucket stood full. */
+  private static final int VERSION_WITHOUT_FULL_TIMES = 4;
+
+  /** The oldest form that is read: also without what gaps were credited with. */
+  private static final int VERSION_WITHOUT_CREDITS = 3;
 
   private BucketTrackBytes() {}
 
@@ -46,11 +53,13 @@ public final class BucketTrackBytes {
         .integer(check.nextHeadroomMicros)
         .integer(check.refusals)
         .integer(check.nextRefusals);
+    value.integer(track.owedSinceMicros);
+    pack(value, track.fullTimes);
     return value.toBytes();
   }
 
   static BucketTrack decode(byte[] bytes) {
-    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
+    Unpacker value = Unpacker.ofVersions(bytes, VERSION_WITHOUT_CREDITS, VERSION);
     String bucket = value.text();
     BucketLimit limit = limit(value);
     BucketTrack track = new BucketTrack(bucket, limit, line(value));
@@ -80,6 +89,14 @@ public final class BucketTrackBytes {
     check.nextHeadroomMicros = value.integer();
     check.refusals = value.integer();
     check.nextRefusals = value.integer();
+    if (value.version() > VERSION_WITHOUT_FULL_TIMES) {
+      track.owedSinceMicros = value.integer();
+      for (int left = value.count(); left > 0; left--) {
+        track.fullTimes.restore(value.integer(), value.integer());
+      }
+    } else {
+      track.oweBeyondTheCache();
+    }
     return track;
   }
 
@@ -97,21 +114,27 @@ public final class BucketTrackBytes {
   }
 
   private static void pack(Packer value, BucketLimit limit) {
-    value.integer(limit.capacityTokens());
-    if (limit instanceof TokenBucketLimit bucket) {
-      value.integer(bucket.refillTokens()).integer(bucket.refillPeriodMicros());
-    } else if (limit instanceof QuotaLimit quota) {
-      value.integer(0).integer(quota.endsAtEpochMicros());
-    }
+    value.text(limit.algorithm().wireName());
+    limit.writeTo((name, member) -> value.integer(member));
   }
 
   private static BucketLimit limit(Unpacker value) {
+    if (value.version() > VERSION_WITHOUT_FULL_TIMES) {
+      return LimitAlgorithm.ofWireName(value.text()).read(name -> value.integer());
+    }
     long capacity = value.integer();
     long refillTokens = value.integer();
     long micros = value.integer();
     return refillTokens == 0
         ? new QuotaLimit(capacity, micros)
         : new TokenBucketLimit(capacity, refillTokens, micros);
+  }
+
+  private static void pack(Packer value, FullTimes times) {
+    value.integer(times.size());
+    for (int i = 0; i < times.size(); i++) {
+      value.integer(times.beginMicros(i)).integer(times.endMicros(i));
+    }
   }
 
   private static void pack(Packer value, BucketLine line) {
@@ -121,7 +144,9 @@ public final class BucketTrackBytes {
         .integer(line.stampedAtMicros)
         .integer(line.exactTokens)
         .integer(line.driftTokens)
-        .integer(line.wentBackAtMicros);
+        .integer(line.wentBackAtMicros)
+        .integer(line.gapTokens)
+        .integer(line.creditedMicros);
   }
 
   private static BucketLine line(Unpacker value) {
@@ -129,6 +154,10 @@ public final class BucketTrackBytes {
         new BucketLine(
             value.integer(), value.integer(), value.integer(), value.integer(), value.integer());
     line.wentBackAtMicros = value.integer();
+    if (value.version() > VERSION_WITHOUT_CREDITS) {
+      line.gapTokens = value.integer();
+      line.creditedMicros = value.integer();
+    }
     return line;
   }
 }

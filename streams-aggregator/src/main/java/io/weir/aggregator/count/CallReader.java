@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.Names;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Names;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.LimitChange;
+import io.weir.limits.LimitChange;
 import io.weir.topics.model.Stamp;
 
 /**

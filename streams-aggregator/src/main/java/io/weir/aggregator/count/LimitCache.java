@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
 import org.jspecify.annotations.Nullable;
 
 /**

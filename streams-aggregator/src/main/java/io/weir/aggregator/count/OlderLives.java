@@ -16,12 +16,15 @@ final class OlderLives {
   /** Most that are kept; more losses than that within a watermark's lag leave their gaps open. */
   static final int MAX_LIVES = 8;
 
+  /** Stands for the lives that were over before the first stamp came. */
+  static final long UNKNOWN = 0;
+
   private final Deque<BucketLine> newestLast = new ArrayDeque<>();
 
   /** A life is over. */
   void add(BucketLine life) {
-    newestLast.removeIf(older -> older.pendingTokens() <= 0);
-    if (life.pendingTokens() <= 0) {
+    newestLast.removeIf(older -> !older.isOpen());
+    if (!life.isOpen()) {
       return;
     }
     if (newestLast.size() == MAX_LIVES) {
@@ -30,10 +33,10 @@ final class OlderLives {
     newestLast.addLast(life);
   }
 
-  /** The life of this name; null when nothing of it is on its way. */
+  /** The life of this name; null when nothing of it may come. */
   @Nullable BucketLine find(long epoch) {
     for (BucketLine life : newestLast) {
-      if (life.epoch == epoch) {
+      if (life.epoch == epoch && life.isOpen()) {
         return life;
       }
     }

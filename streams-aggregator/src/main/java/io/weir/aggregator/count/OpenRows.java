@@ -58,7 +58,7 @@ final class OpenRows {
     return row == null || Tally.isInRange(row.tally.quantity(), call.quantity());
   }
 
-  /** Tells a dropped call on a row. */
+  /** Counts a duplicate, which is not billed, in the row of its call. */
   void addDuplicate(OpenRow row) {
     row.tally.addDuplicate();
     touch(row);

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 final class Unpacker {
   private final byte[] bytes;
   private int position;
+  private long version;
 
   Unpacker(byte[] bytes) {
     this.bytes = bytes;
@@ -18,13 +19,31 @@ final class Unpacker {
    * @throws IllegalStateException when the value is of another version: a store must not be guessed
    */
   static Unpacker ofVersion(byte[] bytes, int version) {
+    return ofVersions(bytes, version, version);
+  }
+
+  /**
+   * Begins a value of one of several versions, which {@link #version} tells.
+   *
+   * @throws IllegalStateException when the value is of another version: a store must not be guessed
+   */
+  static Unpacker ofVersions(byte[] bytes, int oldest, int newest) {
     Unpacker value = new Unpacker(bytes);
-    long found = value.integer();
-    if (found != version) {
+    value.version = value.integer();
+    if (value.version < oldest || value.version > newest) {
       throw new IllegalStateException(
-          "a stored value has version " + found + ", this program reads version " + version);
+          "a stored value has version "
+              + value.version
+              + ", this program reads version "
+              + (oldest == newest ? "" : oldest + " to ")
+              + newest);
     }
     return value;
+  }
+
+  /** The version of the value. */
+  long version() {
+    return version;
   }
 
   long integer() {

@@ -4,7 +4,7 @@ package io.weir.aggregator.report;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.weir.topics.model.Correction.Cause;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionAccuracy.Figures;
 import java.util.Collection;

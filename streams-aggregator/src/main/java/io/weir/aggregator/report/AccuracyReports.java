@@ -2,7 +2,7 @@
 package io.weir.aggregator.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.topics.model.Correction.Cause;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionAccuracy.Figures;
 import io.weir.topics.wire.MalformedRecordException;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.topics.model.Correction.Cause;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionAccuracy.Figures;
 import java.util.Arrays;

@@ -4,6 +4,7 @@ package io.weir.aggregator.report;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.aggregator.table.Freshness;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -54,7 +55,7 @@ final class CompletenessReports {
       }
     }
     Map<String, Object> document = new LinkedHashMap<>();
-    document.put("as_of", now.toString());
+    document.put("as_of", now.truncatedTo(ChronoUnit.MILLIS).toString());
     document.put("partitions", found.values());
     document.put("missing_partitions", missing);
     return Answer.json(200, document);

@@ -2,10 +2,8 @@
 package io.weir.aggregator.report;
 
 import io.weir.aggregator.count.BucketStanding;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.BucketLimit;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -38,13 +36,13 @@ final class CurrentReports {
     return Answer.json(200, document);
   }
 
-  /** The document over a client's standings; a quota whose period is over is left out. */
+  /** The document over a client's standings; a bucket whose period is over is left out. */
   static Map<String, Object> document(
       String client, List<BucketStanding> standings, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
     List<BucketStanding> told =
         standings.subList(0, Math.min(MAX_BUCKETS, standings.size())).stream()
-            .filter(standing -> !isOver(standing.limit(), nowEpochMicros))
+            .filter(standing -> !standing.limit().isOverAt(nowEpochMicros))
             .toList();
     Map<String, BucketLimit> limits = new LinkedHashMap<>();
     told.forEach(standing -> limits.put(standing.bucket(), standing.limit()));
@@ -55,15 +53,11 @@ final class CurrentReports {
     }
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("client", client);
-    document.put("as_of", now.toString());
+    document.put("as_of", now.truncatedTo(ChronoUnit.MILLIS).toString());
     document.put("provisional", true);
     document.put("buckets", buckets);
     document.put("has_more", standings.size() > MAX_BUCKETS);
     return document;
-  }
-
-  private static boolean isOver(BucketLimit limit, long nowEpochMicros) {
-    return limit instanceof QuotaLimit quota && quota.endsAtEpochMicros() <= nowEpochMicros;
   }
 
   private static Map<String, Object> members(
@@ -71,22 +65,17 @@ final class CurrentReports {
     // levels that are compared are of one moment, by the cache's clock if it answers
     long nowEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
     BucketLimit limit = standing.limit();
-    long exact;
-    Long stamped;
-    long resetsAtEpochMicros;
-    if (limit instanceof TokenBucketLimit bucket) {
-      exact = BucketLevels.level(bucket, standing.trueFullAtEpochMicros(), nowEpochMicros);
-      stamped = BucketLevels.level(bucket, standing.cacheFullAtEpochMicros(), nowEpochMicros);
-      resetsAtEpochMicros = Math.max(nowEpochMicros, standing.trueFullAtEpochMicros());
-    } else {
-      exact = limit.capacityTokens() - standing.totalTokens();
-      stamped = quotaInCache(standing);
-      resetsAtEpochMicros = ((QuotaLimit) limit).endsAtEpochMicros();
-    }
+    long fullAtEpochMicros = standing.trueFullAtEpochMicros();
+    long exact = limit.levelTokens(fullAtEpochMicros, standing.totalTokens(), nowEpochMicros);
+    Long stamped =
+        limit.refills()
+            ? Long.valueOf(limit.levelTokens(standing.cacheFullAtEpochMicros(), 0, nowEpochMicros))
+            : usedInCache(standing);
+    long resetsAtEpochMicros = limit.fullAtMicros(Math.max(nowEpochMicros, fullAtEpochMicros));
     Map<String, Object> members = new LinkedHashMap<>();
-    members.put("policy", BucketKeys.policyPart(standing.bucket()));
+    members.put("policy", BucketKey.parse(standing.bucket()).policy().shown());
     members.put("bucket", standing.bucket());
-    members.put("algorithm", limit instanceof TokenBucketLimit ? "token-bucket" : "quota");
+    members.put("algorithm", limit.algorithm().wireName());
     members.put("limit", limit.capacityTokens());
     members.put("used", limit.capacityTokens() - exact);
     members.put("remaining", Math.max(0, exact));
@@ -104,26 +93,39 @@ final class CurrentReports {
     return members;
   }
 
-  /** What the bucket's life has charged and no record has shown yet. */
+  /** What the cache has charged and no record has shown yet. */
   private static long onTheWay(BucketStanding standing, LiveCache.Held held) {
+    return standing.pendingTokens() + sinceNewestStamp(standing, held);
+  }
+
+  /** What the cache has charged since its newest stamp, which may be in a life of its own. */
+  private static long sinceNewestStamp(BucketStanding standing, LiveCache.Held held) {
+    if (held.epoch() > standing.epoch()) {
+      return held.chargedTokens();
+    }
     boolean isSameLife = held.epoch() == standing.epoch();
     return isSameLife ? Math.max(0, held.chargedTokens() - standing.chargedTokens()) : 0;
   }
 
-  /** Null when it cannot be told: how deep a quota is in debt, the cache does not say. */
+  /**
+   * Null when it cannot be told: how deep a bucket that never refills is in debt, the cache does
+   * not say.
+   */
   private static @Nullable Long drift(BucketStanding standing, LiveCache.Held held, long exact) {
-    long expected = exact - onTheWay(standing, held);
-    boolean isUntold =
-        standing.limit() instanceof QuotaLimit && expected < 0 && held.remainingTokens() == 0;
+    boolean refills = standing.limit().refills();
+    // the level of a bucket that refills has what stamps show; another's is a sum of records
+    long shown = refills ? 0 : standing.pendingTokens();
+    long expected = exact - shown - sinceNewestStamp(standing, held);
+    boolean isUntold = !refills && expected < 0 && held.remainingTokens() == 0;
     return isUntold ? null : held.remainingTokens() - expected;
   }
 
   /**
-   * What the cache's last word said a quota still holds. Its counter says so until the first
-   * correction of the epoch; once the newest one is confirmed it agrees with the records; in
-   * between it is not known, which is null.
+   * What the cache's last word said a bucket still holds that never refills. Its counter says so
+   * until the first correction of the epoch; once the newest one is confirmed it agrees with the
+   * records; in between it is not known, which is null.
    */
-  private static @Nullable Long quotaInCache(BucketStanding standing) {
+  private static @Nullable Long usedInCache(BucketStanding standing) {
     long capacity = standing.limit().capacityTokens();
     if (standing.confirmedVersion() == 0) {
       return capacity - standing.chargedTokens();

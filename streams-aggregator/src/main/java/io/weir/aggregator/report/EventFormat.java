@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.Refill;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -49,15 +48,17 @@ final class EventFormat {
     members.put("bucket", charge.bucket());
     BucketLimit limit = charge.limit();
     if (limit != null) {
+      members.put("algorithm", limit.algorithm().wireName());
       members.put("limit", limit.capacityTokens());
-    }
-    if (limit instanceof TokenBucketLimit bucket) {
-      members.put("refill_tokens", bucket.refillTokens());
-      members.put(
-          "refill_period",
-          Duration.ofNanos(Math.multiplyExact(bucket.refillPeriodMicros(), 1_000L)).toString());
-    } else if (limit instanceof QuotaLimit quota) {
-      members.put("resets_at", CurrentReports.time(quota.endsAtEpochMicros()));
+      Refill refill = limit.refill();
+      if (refill != null) {
+        members.put("refill_tokens", refill.tokens());
+        members.put(
+            "refill_period",
+            Duration.ofNanos(Math.multiplyExact(refill.periodMicros(), 1_000L)).toString());
+      } else {
+        members.put("resets_at", CurrentReports.time(limit.fullAtMicros(0)));
+      }
     }
     members.put("charged_cost", charge.cost());
     members.put("remaining", remaining(call, charge));
@@ -83,20 +84,24 @@ final class EventFormat {
     if (stamp == null) {
       return null;
     }
-    if (charge.limit() instanceof TokenBucketLimit bucket && stamp.fullAtEpochMicros() > 0) {
+    BucketLimit limit = charge.limit();
+    if (limit == null) {
+      return null;
+    }
+    if (limit.refills() && stamp.fullAtEpochMicros() > 0) {
       long endOfMilli = (call.decidedAtEpochMillis() + 1) * MICROS_PER_MILLI - 1;
-      long level = BucketLevels.level(bucket, stamp.fullAtEpochMicros(), endOfMilli);
+      long level = limit.levelTokens(stamp.fullAtEpochMicros(), 0, endOfMilli);
       return charge.cost() == 0 ? Math.min(level, call.cost() - 1) : level;
     }
-    // behind a correction the counter of a quota does not say what it holds
-    return charge.limit() instanceof QuotaLimit quota && stamp.version() == 0
-        ? quota.capacityTokens() - stamp.charged()
+    // behind a correction the counter does not say what a bucket holds
+    return !limit.refills() && stamp.version() == 0
+        ? limit.capacityTokens() - stamp.charged()
         : null;
   }
 
   private static @Nullable String policy(String bucket) {
     try {
-      return BucketKeys.policyPart(bucket);
+      return BucketKey.parse(bucket).policy().shown();
     } catch (IllegalArgumentException notOurs) {
       return null;
     }

@@ -77,7 +77,7 @@ public final class Instances {
     return holders;
   }
 
-  /** The other one that counts a partition; empty when it is this one, or nobody. */
+  /** The other instance that counts a partition; empty when this one does, or none. */
   Optional<Peer> counting(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
     return others().stream()
@@ -86,7 +86,7 @@ public final class Instances {
         .findFirst();
   }
 
-  /** All others. */
+  /** All other instances. */
   List<Peer> peers() {
     return others().stream().map(one -> Peer.of(one.hostInfo())).toList();
   }

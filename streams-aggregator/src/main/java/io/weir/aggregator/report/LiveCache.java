@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
 import java.util.Map;
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.topics.model.Names;
+import io.weir.limits.Names;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.time.DateTimeException;

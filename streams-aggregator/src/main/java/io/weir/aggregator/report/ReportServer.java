@@ -15,6 +15,7 @@ import io.weir.aggregator.topology.WrittenRows;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.problem.Routes;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -188,7 +189,7 @@ public final class ReportServer implements AutoCloseable {
         404,
         ctx -> {
           if (!Problem.MEDIA_TYPE.equals(ctx.res().getContentType())) {
-            send(ctx, Problem.of(ProblemReason.NO_SUCH_ROUTE, ctx.path()));
+            send(ctx, Routes.REPORTS_API.missing(ctx.path()));
           }
         });
   }

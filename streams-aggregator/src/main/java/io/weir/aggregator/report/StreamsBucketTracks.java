@@ -2,7 +2,7 @@
 package io.weir.aggregator.report;
 
 import io.weir.aggregator.count.BucketStanding;
-import io.weir.topics.model.BucketKeys;
+import io.weir.limits.BucketKey;
 import io.weir.topics.problem.Problem;
 import java.util.ArrayList;
 import java.util.List;
@@ -91,7 +91,7 @@ final class StreamsBucketTracks implements BucketTracks {
     try (KeyValueIterator<Bytes, byte[]> range =
         meterCore
             .store(tracks)
-            .prefixScan(TRACK + BucketKeys.clientPrefix(client), new StringSerializer())) {
+            .prefixScan(TRACK + BucketKey.clientPrefix(client), new StringSerializer())) {
       while (range.hasNext() && found.size() < atMost) {
         BucketStanding standing = decoder.apply(range.next().value);
         if (standing != null) {

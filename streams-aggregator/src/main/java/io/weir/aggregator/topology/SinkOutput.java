@@ -2,10 +2,10 @@
 package io.weir.aggregator.topology;
 
 import io.weir.aggregator.count.CountOutput;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;

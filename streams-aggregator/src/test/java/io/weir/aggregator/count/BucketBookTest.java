@@ -4,17 +4,17 @@ package io.weir.aggregator.count;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.Correction.Cause;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
 import java.util.List;
@@ -361,6 +361,150 @@ final class BucketBookTest {
     }
   }
 
+  /**
+   * Found by {@code ./weir sim}, seeds 34521 and 48071: a call without the cache is recorded first,
+   * and its correction begins a life over what three charges, not recorded yet, have left.
+   */
+  @Test
+  void firstRecordWithoutAStamp_chargesOfBeforeAreBelieved_andNotOwedTwice() {
+    take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
+    long life = (T + 100) * 1_000;
+    take(T + 200, charge(life, 1, 1, 1, T + 4_000));
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 10, charge(EPOCH, 0, 2, 3, T + 3_000));
+    take(T + 1_300, charge(life, 1, 1, 2, T + 5_000));
+
+    for (Correction correction : memory.corrections) {
+      if (correction.epoch() == life) {
+        long charged = correction.chargedTokens() - 1;
+        assertTrue(
+            correction.fullAtEpochMicros() >= (T + 4_000 + charged * 1_000) * 1_000,
+            () -> "gives away what was charged: " + correction);
+      }
+    }
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(life, last.epoch());
+    assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros(), "all five");
+  }
+
+  /** The same when nobody recorded these charges: they are given back like any others. */
+  @Test
+  void firstRecordWithoutAStamp_chargesOfBeforeThatNobodyRecorded_areGivenBack() {
+    take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
+    long life = (T + 100) * 1_000;
+    take(T + 200, charge(life, 1, 1, 1, T + 4_000));
+    promise(T + 4_000);
+    promise(T + 8_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(Cause.GAP, last.cause());
+    assertTrue(last.fullAtEpochMicros() < (T + 4_000) * 1_000, last::toString);
+  }
+
+  /**
+   * Found by {@code ./weir sim}, seeds 500 and 3573: what had been refilled was taken once more.
+   */
+  @Test
+  void gapThatIsRecordedAfterAll_takesBackWhatItWasGiven_notMore() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 20_000, charge(EPOCH, 0, 1, 9, T + 21_000)); // 7 were charged and refilled between
+    promise(T + 25_000);
+    promise(T + 26_000);
+    assertEquals(Cause.GAP, only().cause());
+    assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
+
+    take(T + 10_000, charge(EPOCH, 0, 7, 8, T + 17_000));
+    promise(T + 40_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals(Cause.OVERLAP, last.cause());
+    assertEquals((T + 21_000) * 1_000, last.fullAtEpochMicros());
+    assertEquals(9, last.totalTokens());
+  }
+
+  @Test
+  void gapThatIsRecordedAfterAll_takesBackAllThatItWasGiven() {
+    take(T, charge(EPOCH, 0, 1, 50, T + 50_000), charge(EPOCH, 0, 1, 60, T + 60_000));
+    promise(T + 3_000);
+    promise(T + 4_000);
+    Correction gap = memory.corrections.get(memory.corrections.size() - 1);
+    assertTrue(gap.fullAtEpochMicros() < (T + 60_000) * 1_000, "nothing was given");
+
+    take(T, charge(EPOCH, 0, 58, 59, T + 59_000));
+    promise(T + 5_000);
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals((T + 60_000) * 1_000, last.fullAtEpochMicros());
+  }
+
+  /**
+   * Once, the bucket was forgotten as full, and what it lacked was given back as never recorded.
+   */
+  @Test
+  void refusalUnderAnotherLimit_recordedBeforeTheCharge_changesNothing() {
+    BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
+    for (BucketLimit meanwhile : List.of(TokenBucketLimit.DENY, new TokenBucketLimit(10, 1, 9))) {
+      String bucket = "w1:{4:acme}:5:c" + meanwhile.capacityTokens();
+      Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
+      take(T + 50, new Charge(bucket, 0, meanwhile, full));
+      take(T, new Charge(bucket, 60, slow, new Stamp(EPOCH, 0, 60, (T + 600_000) * 1_000)));
+      promise(T + 20_000);
+      promise(T + 40_000);
+      take(T + 50_000, new Charge(bucket, 1, slow, new Stamp(EPOCH, 0, 61, (T + 610_000) * 1_000)));
+      promise(T + 60_000);
+      promise(T + 80_000);
+
+      assertEquals(List.of(), memory.corrections);
+    }
+  }
+
+  /**
+   * The same with two charges, of which the older is recorded first, and with a cache lost since.
+   */
+  @Test
+  void refusalUnderAnotherLimit_recordedBeforeSeveralCharges_isRestoredAsTheLastOfThemSays() {
+    BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
+    Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
+    take(T + 50, new Charge(BUCKET, 0, TokenBucketLimit.DENY, full));
+    take(T, new Charge(BUCKET, 40, slow, new Stamp(EPOCH, 0, 40, (T + 400_000) * 1_000)));
+    take(T + 20, new Charge(BUCKET, 20, slow, new Stamp(EPOCH, 0, 60, (T + 600_000) * 1_000)));
+    memory.takeCacheLoss("g1", T + 60);
+    memory.tick();
+
+    assertEquals(slow, only().limit());
+    assertEquals((T + 600_000) * 1_000, only().fullAtEpochMicros());
+  }
+
+  /** A limit that only a charge knows, which a refusal by the limit before has overtaken. */
+  @Test
+  void refusalUnderTheLimitBefore_recordedBeforeTheChargeUnderTheNext_isRestoredAsTheChargeSays() {
+    BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
+    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
+    take(T + 200, charge(EPOCH, 0, 0, 30, T + 30_000));
+    Stamp newest = new Stamp(EPOCH, 0, 30, (T + 300_000) * 1_000);
+    take(T + 100, new Charge(BUCKET, 20, slow, newest));
+    memory.takeCacheLoss("g1", T + 300);
+    memory.tick();
+
+    assertEquals(slow, only().limit());
+    assertEquals((T + 300_000) * 1_000, only().fullAtEpochMicros());
+  }
+
+  /** Once, a correction under the limit that denies took what it should have given. */
+  @Test
+  void gapOfABucketOfWhichOnlyRefusalsUnderDenyAreKnown_isCorrectedByNobody() {
+    Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
+    take(T + 50, new Charge(BUCKET, 0, TokenBucketLimit.DENY, full));
+    promise(T + 5_000);
+    promise(T + 10_000);
+    memory.takeCacheLoss("g1", T + 10_050);
+    memory.tick();
+    promise(T + 20_000);
+
+    assertEquals(List.of(), memory.corrections);
+    assertEquals(1, memory.restored.size());
+  }
+
   @Test
   void refusalOfMoreThanTheCapacity_orUnderDeny_isRight_alsoWhileACorrectionIsOpen() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
@@ -372,6 +516,55 @@ final class BucketBookTest {
     takeCalls(T + 10_000, call(T + 10_000, 1, denied));
 
     assertEquals(0, accuracy().wronglyDenied());
+  }
+
+  /**
+   * Found by {@code ./weir sim}, seeds 313243 and 607824 and many more: such calls were owed in
+   * full, whatever had been refilled since.
+   */
+  @Test
+  void callWithoutTheCache_recordedAfterNewerOnes_owesWhatHasNotBeenRefilledSince() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 9_000, charge(EPOCH, 0, 1, 2, T + 10_000));
+    promise(T + 1);
+
+    take(T + 7_000, new Charge(BUCKET, 5, LIMIT, null));
+
+    assertEquals((T + 13_000) * 1_000, only().fullAtEpochMicros(), "two of five are back");
+    take(T + 2_000, new Charge(BUCKET, 4, LIMIT, null));
+    assertEquals((T + 13_000) * 1_000, last().fullAtEpochMicros(), "all four were before 7,000");
+    take(T + 2_000, new Charge(BUCKET, 4, LIMIT, null));
+    promise(T + 9_500);
+    assertEquals((T + 16_000) * 1_000, last().fullAtEpochMicros(), "one more is, and nothing else");
+  }
+
+  /**
+   * Found by {@code ./weir sim}, seed 103: charges whose records were on their way, or lost with a
+   * disk, had been refilled for long, and were owed in full at the next charge that was recorded.
+   */
+  @Test
+  void chargesBesides_whileACorrectionIsDue_areOwedAsTheCacheHasThem() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 500, new Charge(BUCKET, 1, LIMIT, null));
+    take(T + 600, new Charge(BUCKET, 1, LIMIT, null));
+
+    take(T + 60_000, charge(EPOCH, 1, 1, 51, T + 62_000));
+    promise(T + 1_000);
+
+    assertEquals(51, last().chargedTokens());
+    assertEquals(
+        (T + 63_000) * 1_000, last().fullAtEpochMicros(), "the cache's, and one call more");
+  }
+
+  /** The same of a record of a life of the bucket that is over. */
+  @Test
+  void callOfALifeThatIsOver_recordedLate_owesWhatHasNotBeenRefilledSince() {
+    take(T + 20_000, charge((T + 20_000) * 1_000, 0, 1, 1, T + 21_000));
+    promise(T + 1);
+
+    take(T + 17_000, charge(EPOCH, 0, 5, 5, T + 22_000));
+
+    assertEquals((T + 23_000) * 1_000, only().fullAtEpochMicros(), "three of five are back");
   }
 
   /** Found by {@code ./weir sim}, seeds 7063 and 10425. */
@@ -710,6 +903,10 @@ final class BucketBookTest {
         at,
         null,
         List.of(charge));
+  }
+
+  private Correction last() {
+    return memory.corrections.get(memory.corrections.size() - 1);
   }
 
   private Correction only() {

@@ -2,20 +2,23 @@
 package io.weir.aggregator.count;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.BucketLimit;
+import io.weir.limits.LimitChange;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Correction;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.LimitChange;
-import io.weir.topics.model.QuotaLimit;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.CallLineCodec;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** What the records make of a bucket whose limit has changed. */
@@ -33,7 +36,7 @@ final class BucketLimitChangeTest {
 
   @Test
   void fullAt_capacityLowered_keepsWhatIsLeftUpToTheNewCapacity() {
-    LimitChange lowered = new LimitChange(LARGE, SMALL, T_MICROS);
+    LimitChange lowered = Objects.requireNonNull(LimitChange.of(LARGE, SMALL, T_MICROS));
 
     assertEquals(T_MICROS, lowered.fullAtMicros(T_MICROS + 900 * HOUR_MICROS));
     assertEquals(T_MICROS + 6 * HOUR_MICROS, lowered.fullAtMicros(T_MICROS + 996 * HOUR_MICROS));
@@ -43,7 +46,7 @@ final class BucketLimitChangeTest {
 
   @Test
   void fullAt_capacityRaised_grantsNothing() {
-    LimitChange raised = new LimitChange(SMALL, LARGE, T_MICROS);
+    LimitChange raised = Objects.requireNonNull(LimitChange.of(SMALL, LARGE, T_MICROS));
 
     assertEquals(T_MICROS + 1_000 * HOUR_MICROS, raised.fullAtMicros(T_MICROS + 10 * HOUR_MICROS));
     assertEquals(T_MICROS + 990 * HOUR_MICROS, raised.fullAtMicros(T_MICROS));
@@ -52,7 +55,7 @@ final class BucketLimitChangeTest {
   @Test
   void fullAt_rateChanged_keepsWholeTokens() {
     TokenBucketLimit fast = new TokenBucketLimit(10, 1, 1_000_000);
-    LimitChange faster = new LimitChange(SMALL, fast, T_MICROS);
+    LimitChange faster = Objects.requireNonNull(LimitChange.of(SMALL, fast, T_MICROS));
 
     // 5.5 of 10 are left, and half a token is dropped
     assertEquals(
@@ -132,20 +135,122 @@ final class BucketLimitChangeTest {
     assertEquals(List.of(), memory.corrections);
   }
 
-  /** Of 100 tokens 150 were used, 50 of them without the cache, whose debt cap has cut them off. */
+  /** Of 100 tokens 150 were used, 50 of them without the cache, which knows of them since. */
   @Test
-  void quotaRaised_tellsTheCacheWhatWasUsed() {
+  void quotaRaised_whatWasUsedIsKnown_publishesNothing() {
     long ends = T_MICROS + 24 * HOUR_MICROS;
     take(T, stamped(new QuotaLimit(100, ends), 0, 100, 100, ends));
     take(T + 1_000, new Charge(BUCKET, 50, new QuotaLimit(100, ends), null));
     take(T + 2_000, stamped(new QuotaLimit(100, ends), 1, 0, 100, ends));
+    assertEquals(150, last().totalTokens());
     int before = memory.corrections.size();
 
     take(T + 3_000, stamped(new QuotaLimit(200, ends), 1, 1, 101, ends));
 
-    assertEquals(before + 1, memory.corrections.size());
-    assertEquals(151, last().totalTokens());
-    assertEquals(200, last().limit().capacityTokens());
+    assertEquals(before, memory.corrections.size());
+  }
+
+  /**
+   * Found by {@code ./weir sim}, seed 58182: a debt was refunded after the limit had been changed.
+   * The node of the new limit gives nothing by a correction of the old one, and refuses every call.
+   */
+  @Test
+  void refundedUnderTheLimitBefore_isToldAgainByTheOneInForce_whenARefusalShowsItIsMissing() {
+    TokenBucketLimit old = new TokenBucketLimit(10, 1, HOUR_MICROS);
+    TokenBucketLimit inForce = new TokenBucketLimit(20, 1, HOUR_MICROS);
+    take(T, stamped(old, 0, 1, 1, T_MICROS + HOUR_MICROS));
+    CallEvent open = call(T + 1_000, new Charge(BUCKET, 200, old, null));
+    takeLine(T + 1_000, open);
+    long owed = T_MICROS + 201 * HOUR_MICROS;
+    take(T + 2_000, stamped(old, 1, 0, 1, owed));
+    takeLine(T + 2_500, open.settledAt(new Settlement(1, T + 2_500)));
+    take(T + 3_000, stamped(inForce, 1, 0, 1, owed + 10 * HOUR_MICROS));
+    assertEquals(old, last().limit(), "the correction that refunds");
+    long refund = last().version();
+
+    take(T + 5_000, stamped(inForce, refund, 0, 1, owed + 10 * HOUR_MICROS));
+
+    assertEquals(inForce, last().limit());
+    assertEquals(refund + 1, last().version());
+    assertFullInHours(12);
+  }
+
+  /**
+   * A charge and its whole refund are no charge, too, but the cache does not know of the refund.
+   */
+  @Test
+  void refundedWhole_thenChargedUnderAnotherLimit_keepsTheRefund() {
+    for (int left : new int[] {0, 1}) {
+      String bucket = BUCKET + left;
+      TokenBucketLimit before = new TokenBucketLimit(100, 1, HOUR_MICROS);
+      TokenBucketLimit after = new TokenBucketLimit(200, 1, HOUR_MICROS);
+      Stamp first = new Stamp(EPOCH, 0, 50, T_MICROS + 50 * HOUR_MICROS);
+      CallEvent refunded = call(T, new Charge(bucket, 50, before, first));
+      takeLine(T, refunded);
+      takeLine(T + 50, refunded.settledAt(new Settlement(left, T + 50)));
+      Stamp second = new Stamp(EPOCH, 0, 100, T_MICROS + 200 * HOUR_MICROS);
+      take(T + 100, new Charge(bucket, 50, after, second));
+      take(T + 2_000, new Charge(bucket, 1, after, null));
+      promise(T + 20_000);
+
+      assertFullInHours(left + 151);
+    }
+  }
+
+  @Test
+  void refusalFirst_thenChargeUnderAnotherLimit_whileACorrectionIsOpen_isCountedOnce() {
+    TokenBucketLimit before = new TokenBucketLimit(10, 1, HOUR_MICROS);
+    TokenBucketLimit after = new TokenBucketLimit(200, 1, HOUR_MICROS);
+    memory.takeCacheLoss("gen2", T - 10, T - 5);
+    memory.tick();
+    take(T, new Charge(BUCKET, 0, before, new Stamp(T_MICROS, 0, 0, T_MICROS)));
+    Stamp first = new Stamp(T_MICROS, 0, 100, T_MICROS + 100 * HOUR_MICROS);
+    take(T + 1, new Charge(BUCKET, 100, after, first));
+    Stamp second = new Stamp(T_MICROS, 0, 101, T_MICROS + 101 * HOUR_MICROS);
+    take(T + 1_500, new Charge(BUCKET, 1, after, second));
+    promise(T + 20_000);
+
+    assertFullInHours(101);
+  }
+
+  /** Once, what a flush had taken was given away when a policy denied for a while. */
+  @Test
+  void lifeFirstSeenByARefusalUnderDeny_isToldOfWhatTheOneBeforeLacked() {
+    TokenBucketLimit limit = new TokenBucketLimit(100, 1, HOUR_MICROS);
+    take(T, stamped(limit, 0, 100, 100, T_MICROS + 100 * HOUR_MICROS));
+    long life = (T + 2_000) * 1_000;
+    Stamp denied = new Stamp(life, 0, 1, (T + 3_000) * 1_000);
+    take(T + 3_000, new Charge(BUCKET, 0, TokenBucketLimit.DENY, denied));
+    take(T + 2_000, new Charge(BUCKET, 1, limit, new Stamp(life, 0, 1, life + HOUR_MICROS)));
+    promise(T + 40_000);
+
+    assertFullInHours(101);
+  }
+
+  /** Credits of a fast limit are a long time under a slow one. */
+  @Test
+  void creditOfAGap_underALimitThatIsAMillionTimesSlower_staysInItsRange() {
+    long year = 366L * 86_400 * 1_000_000;
+    TokenBucketLimit fast = new TokenBucketLimit(100_000_000_000L, 1_000_000_000L, 1_000_000);
+    TokenBucketLimit slow = new TokenBucketLimit(10, 1, year);
+    take(T, stamped(fast, 0, 1, 1, T_MICROS + 50_000_000));
+    take(T + 10, stamped(fast, 0, 1, 40_000_000_001L, T_MICROS + 90_000_000));
+    promise(T + 4_000);
+    promise(T + 8_000);
+    take(T + 8_100, stamped(slow, 1, 1, 40_000_000_002L, (T + 8_100) * 1_000 + year));
+    take(T + 8_200, stamped(slow, 1, 1, 40_000_000_005L, (T + 8_200) * 1_000 + 5 * year));
+    promise(T + 12_000);
+    promise(T + 16_000);
+    take(T + 5, stamped(fast, 0, 30_000_000_000L, 30_000_000_001L, T_MICROS + 80_000_000));
+    promise(T + 40_000);
+
+    assertTrue(last().fullAtEpochMicros() >= 0, () -> last().toString());
+    assertTrue(last().fullAtEpochMicros() <= Stamp.MAX_FULL_AT_MICROS, () -> last().toString());
+  }
+
+  private void assertFullInHours(long hours) {
+    double inHours = (double) (last().fullAtEpochMicros() - T_MICROS) / HOUR_MICROS;
+    assertEquals((double) hours, inHours, 0.01, () -> memory.corrections.toString());
   }
 
   private Correction last() {
@@ -158,21 +263,27 @@ final class BucketLimitChangeTest {
   }
 
   private void take(long at, Charge charge) {
-    CallEvent call =
-        new CallEvent(
-            "id" + sequence,
-            false,
-            "acme",
-            "-",
-            "calls",
-            Math.max(1, charge.cost()),
-            charge.cost() > 0,
-            charge.stamp() == null ? DecidedBy.FAIL_OPEN : DecidedBy.CACHE,
-            null,
-            1,
-            at,
-            null,
-            List.of(charge));
+    takeLine(at, call(at, charge));
+  }
+
+  private CallEvent call(long at, Charge charge) {
+    return new CallEvent(
+        "id" + sequence,
+        false,
+        "acme",
+        "-",
+        "calls",
+        Math.max(1, charge.cost()),
+        charge.cost() > 0,
+        charge.stamp() == null ? DecidedBy.FAIL_OPEN : DecidedBy.CACHE,
+        null,
+        1,
+        at,
+        null,
+        List.of(charge));
+  }
+
+  private void takeLine(long at, CallEvent call) {
     byte[] line = CallLineCodec.encode(call);
     byte[] value = Arrays.copyOf(line, line.length + 1);
     value[line.length] = '\n';

@@ -3,18 +3,18 @@ package io.weir.aggregator.count;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.Correction.Cause;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.CallLineCodec;
 import java.io.ByteArrayOutputStream;
 import java.util.List;

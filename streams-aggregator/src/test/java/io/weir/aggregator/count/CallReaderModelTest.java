@@ -3,13 +3,13 @@ package io.weir.aggregator.count;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;

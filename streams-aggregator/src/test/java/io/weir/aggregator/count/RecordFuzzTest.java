@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.limits.correction.Correction;
 import io.weir.testing.SuiteForm;
-import io.weir.topics.model.Correction;
 import io.weir.topics.model.PartitionProgress.Counters;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
@@ -53,6 +54,12 @@ final class RecordFuzzTest {
         throw new AssertionError("seed " + seed + " stopped the counting", stopped);
       }
     }
+  }
+
+  /** Once, a limit's change made a time too large to be added to, which stopped the partition. */
+  @Test
+  void seed251_limitChangedAtTheEdgeOfTimes_doesNotStopTheCounting() {
+    assertDoesNotThrow(() -> history(251));
   }
 
   private static void history(long seed) throws Exception {

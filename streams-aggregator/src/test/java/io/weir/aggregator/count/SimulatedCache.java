@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.weir.topics.model.Correction.Cause;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionAccuracy.Figures;
 import java.util.Collections;

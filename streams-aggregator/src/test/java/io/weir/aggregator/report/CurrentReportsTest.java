@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.weir.aggregator.count.BucketStanding;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.BucketLimit;
-import io.weir.topics.model.QuotaLimit;
-import io.weir.topics.model.TokenBucketLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.HashMap;
@@ -20,7 +20,7 @@ final class CurrentReportsTest {
   private static final Instant NOW = Instant.parse("2026-11-21T14:00:00Z");
   private static final long NOW_MICROS = NOW.toEpochMilli() * 1_000;
   private static final TokenBucketLimit BURST = new TokenBucketLimit(100, 100, 60_000_000);
-  private static final String KEY = BucketKeys.ofClient("burst", "acme");
+  private static final String KEY = BucketKey.of("burst", "acme").text();
 
   private LiveCache cache = LiveCache.NOT_ASKED;
 
@@ -120,6 +120,35 @@ final class CurrentReportsTest {
   }
 
   @Test
+  void quota_withChargesThatAStampShowsAndNoRecord_hasNoDrift() {
+    cache = buckets -> Map.of(KEY, held(927, 73));
+    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 70, 15, 55, 0, 0));
+
+    assertEquals(945L, bucket.get("exact_remaining"));
+    assertEquals(18L, bucket.get("on_the_way"));
+    assertEquals(0L, bucket.get("drift"));
+  }
+
+  @Test
+  void tokenBucket_whoseLevelHasWhatStampsShow_countsThemOnce() {
+    cache = buckets -> Map.of(KEY, held(57, 43));
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 15, 25, 24_000_000, 24_000_000));
+
+    assertEquals(60L, bucket.get("exact_remaining"));
+    assertEquals(18L, bucket.get("on_the_way"));
+    assertEquals(0L, bucket.get("drift"));
+  }
+
+  @Test
+  void lifeOfWhichNoRecordHasCome_isOnTheWay_andItsLossIsTheDrift() {
+    cache = buckets -> Map.of(KEY, new LiveCache.Held(95, NOW_MICROS, 2, 5));
+    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+
+    assertEquals(5L, bucket.get("on_the_way"));
+    assertEquals(40L, bucket.get("drift"));
+  }
+
+  @Test
   void clockThatDiffersFromTheCaches_isNoDrift() {
     long aheadMicros = 3_000_000;
     cache = buckets -> Map.of(KEY, new LiveCache.Held(65, NOW_MICROS + aheadMicros, 1, 40));
@@ -173,6 +202,19 @@ final class CurrentReportsTest {
       long total,
       long cacheFullInMicros,
       long trueFullInMicros) {
+    return standing(
+        limit, version, confirmed, charged, 0, total, cacheFullInMicros, trueFullInMicros);
+  }
+
+  private static BucketStanding standing(
+      BucketLimit limit,
+      long version,
+      long confirmed,
+      long charged,
+      long pending,
+      long total,
+      long cacheFullInMicros,
+      long trueFullInMicros) {
     return new BucketStanding(
         KEY,
         limit,
@@ -180,6 +222,7 @@ final class CurrentReportsTest {
         version,
         confirmed,
         charged,
+        pending,
         total,
         NOW_MICROS + cacheFullInMicros,
         NOW_MICROS + trueFullInMicros,

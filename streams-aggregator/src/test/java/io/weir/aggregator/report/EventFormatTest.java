@@ -4,14 +4,14 @@ package io.weir.aggregator.report;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketKey;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 final class EventFormatTest {
   private static final long AT = Instant.parse("2026-11-21T14:03:07.123Z").toEpochMilli();
   private static final TokenBucketLimit BURST = new TokenBucketLimit(100, 100, 60_000_000);
-  private static final String KEY = BucketKeys.ofClient("burst", "acme");
+  private static final String KEY = BucketKey.of("burst", "acme").text();
 
   @Test
   void remaining_ofACharge_isWhatTheCallerWasTold() {

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
 import io.weir.aggregator.count.BucketStanding;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.model.BucketKeys;
-import io.weir.topics.model.TokenBucketLimit;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
@@ -59,11 +59,11 @@ final class StreamsBucketTracksIT {
         StreamsBucketTracks tracks =
             new StreamsBucketTracks(application, STORE, StreamsBucketTracksIT::standing);
         String client = Calls.clientOf("acme", 1, PARTITIONS);
-        String burst = BucketKeys.ofClient("burst", client);
-        String items = BucketKeys.ofClientAndEndpoint("items", client, "GET /items");
+        String burst = BucketKey.of("burst", client).text();
+        String items = BucketKey.of("items", client, "GET /items").text();
         put(producer, "b" + burst, burst);
         put(producer, "b" + items, items);
-        put(producer, "b" + BucketKeys.ofClient("burst", client + "0"), "of another client");
+        put(producer, "b" + BucketKey.of("burst", client + "0").text(), "of another client");
         put(producer, "a" + burst, "not a track");
         put(producer, "z", "the end");
         producer.flush();
@@ -134,6 +134,7 @@ final class StreamsBucketTracksIT {
         new String(value, StandardCharsets.UTF_8),
         new TokenBucketLimit(1, 1, 1_000_000),
         1,
+        0,
         0,
         0,
         0,

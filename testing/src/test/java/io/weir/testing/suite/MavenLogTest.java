@@ -36,10 +36,10 @@ final class MavenLogTest {
   @Test
   void line_ofEveryKindThatMatters_isHeard() {
     log.line("[INFO] Building weir: decision-cache 0.1.0-SNAPSHOT              [4/11]");
-    log.line("[INFO] Running io.weir.decision.TokenBucketTest");
+    log.line("[INFO] Running io.weir.limits.TokenBucketTest");
     log.line(
         "[INFO] Tests run: 9, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.06 s -- in"
-            + " io.weir.decision.TokenBucketTest");
+            + " io.weir.limits.TokenBucketTest");
     log.line(
         "[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0, Time elapsed: 1,200.5 s <<<"
             + " FAILURE! -- in io.weir.decision.redis.PeerBugsIT");
@@ -53,7 +53,7 @@ final class MavenLogTest {
     assertEquals(
         List.of(
             "began decision-cache",
-            "io.weir.decision.TokenBucketTest 9",
+            "io.weir.limits.TokenBucketTest 9",
             "io.weir.decision.redis.PeerBugsIT 2",
             "tested decision-cache",
             "tested topics",

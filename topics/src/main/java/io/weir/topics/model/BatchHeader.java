@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Numbers;
+
 /**
  * What the headers of one sealed batch say. A node seals the calls it decided for one partition
  * into batches; a sealed batch is never cut anew, so that a retry or a replay repeats it byte for

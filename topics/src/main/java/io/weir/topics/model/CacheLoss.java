@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Names;
+import io.weir.limits.Numbers;
+
 /**
  * A node found that the cache has lost its state, or may have gone back in time. Written into every
  * partition of the calls topic, so that what was recorded before it is known to be before it.

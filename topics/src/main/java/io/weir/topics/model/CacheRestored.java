@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Names;
+
 /**
  * All live buckets of one partition have been published again for a cache that lost its state: they
  * stand before this in the partition of the corrections topic, and every call decided before the

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Names;
+import io.weir.limits.Numbers;
+import io.weir.limits.policy.PolicyMatch;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -53,7 +56,7 @@ public record CallEvent(
   private static final int FINGERPRINT_BYTES = 16;
 
   /** The meter of a call that names none. */
-  public static final String DEFAULT_METER = "calls";
+  public static final String DEFAULT_METER = PolicyMatch.METER_OF_CALLS;
 
   /** The endpoint of a call that names none. */
   public static final String DEFAULT_ENDPOINT = "-";
@@ -62,7 +65,7 @@ public record CallEvent(
    * Largest cost of a call, and largest quantity of a key and window: 2^53 − 1. Up to here JSON
    * numbers are exact in every reader (RFC 8259 §6), and no caller can make a sum overflow.
    */
-  public static final long MAX_QUANTITY = (1L << 53) - 1;
+  public static final long MAX_QUANTITY = Numbers.MAX;
 
   /** Latest time of a call, in epoch milliseconds: in the year 2255. */
   public static final long MAX_EPOCH_MILLIS = Numbers.MAX_EPOCH_MILLIS;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.BucketLimit;
+import io.weir.limits.Numbers;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
-import io.weir.topics.model.Correction.Cause;
+import io.weir.limits.BucketKey;
+import io.weir.limits.correction.Correction.Cause;
 import java.util.List;
 import java.util.Map;
 
@@ -11,8 +12,7 @@ import java.util.Map;
  *
  * @param partition the partition
  * @param asOfEpochMillis the broker's time of the last record judged
- * @param policies figures by policy (as the bucket's key names it, see {@link
- *     BucketKeys#policyPart})
+ * @param policies figures by policy (as the bucket's key names it, see {@link BucketKey#policy})
  * @param corrections corrections published, by cause; causes without any are absent
  * @param delays how long it took from the disturbed decision until a decision showed the
  *     correction: counts by {@link #DELAY_BOUNDS_MILLIS}, the last one for longer ones

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Numbers;
+
 /**
  * Says of a batch of the calls topic that it repeats what was refused before and put into the
  * quarantine.

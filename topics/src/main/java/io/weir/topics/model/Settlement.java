@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Numbers;
 import org.jspecify.annotations.Nullable;
 
 /**

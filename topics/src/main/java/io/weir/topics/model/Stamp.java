@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Numbers;
+
 /**
  * What the cache said of a bucket when it decided a call: its word, to be compared with the
  * records.

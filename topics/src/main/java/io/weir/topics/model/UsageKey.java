@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.Names;
+
 /**
  * What usage is counted for: one client, one meter, one endpoint.
  *

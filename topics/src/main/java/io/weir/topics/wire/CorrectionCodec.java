@@ -3,10 +3,10 @@ package io.weir.topics.wire;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
-import io.weir.topics.model.BucketLimit;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.CacheRestored;
-import io.weir.topics.model.Correction;
-import io.weir.topics.model.Correction.Cause;
 import java.io.IOException;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.topics.model.FailureMode;
+import io.weir.limits.policy.FailureMode;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

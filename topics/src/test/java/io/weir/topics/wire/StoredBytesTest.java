@@ -2,25 +2,28 @@
 package io.weir.topics.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.FixedWindowLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.CloseRow;
-import io.weir.topics.model.Correction;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
-import io.weir.topics.model.QuotaLimit;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.model.TokenBucketLimit;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsagePosition;
@@ -72,12 +75,42 @@ final class StoredBytesTest {
                     "w1:{4:acme}:5:month@1764547200",
                     2,
                     new QuotaLimit(1_000, 1_764_547_200_000_000L),
+                    null),
+                new Charge(
+                    "w1:{4:acme}:6:minute@1763690460",
+                    2,
+                    new FixedWindowLimit(50, 1_763_690_460_000_000L, 60_000_000),
                     null)));
 
     byte[] bytes = CallLineCodec.encode(call);
 
     assertEquals(stored("call-line.json"), text(bytes));
     assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
+  }
+
+  /** As written before limits named their algorithm. */
+  @Test
+  void callLine_withoutAlgorithm_isReadByItsMembers() throws Exception {
+    byte[] bytes = stored("call-line-without-algorithm.json").getBytes(StandardCharsets.UTF_8);
+
+    List<Charge> charges = CallLineCodec.decode(bytes, 0, bytes.length).charges();
+
+    assertEquals(new TokenBucketLimit(100, 100, 60_000_000), charges.get(0).limit());
+    assertEquals(new QuotaLimit(1_000, 1_764_547_200_000_000L), charges.get(1).limit());
+  }
+
+  @Test
+  void callLine_algorithmIsNotKnown_isRefusedWithItsName() throws Exception {
+    byte[] bytes =
+        stored("call-line.json")
+            .replace("fixed-window", "sliding-log")
+            .getBytes(StandardCharsets.UTF_8);
+
+    MalformedRecordException refused =
+        assertThrows(
+            MalformedRecordException.class, () -> CallLineCodec.decode(bytes, 0, bytes.length));
+
+    assertTrue(String.valueOf(refused.getMessage()).contains("'sliding-log'"));
   }
 
   @Test

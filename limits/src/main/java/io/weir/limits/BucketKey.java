@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.Base64;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The name of a bucket: the client, the policy, the endpoint when that has a bucket of its own, and
+ * the end of the period when each period has one. Immutable.
+ *
+ * <p>As text, in which the cache and the records know it, {@code w1:{4:acme}:5:burst}, with an
+ * endpoint {@code w1:{4:acme}:5:burst:12:GET /v1/item}, of a period {@code
+ * w1:{4:acme}:7:monthly@1764547200}. The part in braces is the hash tag of Redis Cluster, so all
+ * buckets of a client share a slot. No two keys have one text, since each name stands behind its
+ * length.
+ *
+ * @param client who calls
+ * @param policy which policy limits it
+ * @param endpoint what is called; null when all endpoints share the bucket
+ * @param endEpochSecond when the bucket's period ends, in seconds since 1970; 0 for a bucket that
+ *     lasts
+ */
+public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long endEpochSecond) {
+  /** Version of the text's form and of the state kept under it. */
+  public static final String VERSION = "w1";
+
+  /**
+   * Longest text: version, punctuation, three names of a length, a colon and 64 characters, and the
+   * end of a period.
+   */
+  public static final int MAX_CHARS = 6 + 3 * (3 + Part.MAX_PLAIN_CHARS) + 1 + 21;
+
+  private static final String CLIENT_START = VERSION + ":{";
+  private static final String CLIENT_END = "}:";
+  private static final char PERIOD_START = '@';
+
+  /**
+   * A name as it stands in a key. One that is longer than {@value #MAX_PLAIN_CHARS} characters, or
+   * holds a brace or anything but printable ASCII, is replaced by 192 bits of its SHA-256 behind
+   * {@code h:}, so that a key is ASCII and at most {@link #MAX_CHARS} long.
+   *
+   * @param text the name, or its hash
+   * @param isHashed whether it is the hash
+   */
+  public record Part(String text, boolean isHashed) {
+    /** Longest name that stands in a key as it is; keeps usual names readable in a console. */
+    static final int MAX_PLAIN_CHARS = 64;
+
+    /** Bytes of SHA-256 kept: 192 bits, so that a collision costs 2^96 tries. */
+    private static final int HASH_BYTES = 24;
+
+    /** Characters of a hash in Base64. */
+    private static final int HASH_CHARS = HASH_BYTES / 3 * 4;
+
+    /** Begins a name that is replaced by its hash. */
+    private static final String HASHED = "h:";
+
+    /** The part of a name. */
+    public static Part of(String name) {
+      return isPlain(name) ? new Part(name, false) : new Part(hash(name), true);
+    }
+
+    /** For people: the name, or {@code h:…} when it is hashed. */
+    public String shown() {
+      return isHashed ? HASHED + text : text;
+    }
+
+    /** As it stands in a key's text. */
+    public String keyText() {
+      return isHashed ? HASHED + text : text.length() + ":" + text;
+    }
+
+    private int keyChars() {
+      return isHashed
+          ? HASHED.length() + text.length()
+          : Integer.toString(text.length()).length() + 1 + text.length();
+    }
+
+    private static Part parse(String key, int start) {
+      if (key.startsWith(HASHED, start)) {
+        int from = start + HASHED.length();
+        return new Part(key.substring(from, from + HASH_CHARS), true);
+      }
+      int colon = key.indexOf(':', start);
+      int length = Integer.parseInt(key, start, colon, 10);
+      return new Part(key.substring(colon + 1, colon + 1 + length), false);
+    }
+
+    private static boolean isPlain(String name) {
+      int length = name.length();
+      if (length > MAX_PLAIN_CHARS) {
+        return false;
+      }
+      for (int i = 0; i < length; i++) {
+        char c = name.charAt(i);
+        if (c < 0x20 || c > 0x7e || c == '{' || c == '}') {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    private static String hash(String name) {
+      try {
+        byte[] digest =
+            MessageDigest.getInstance("SHA-256").digest(name.getBytes(StandardCharsets.UTF_8));
+        return Base64.getUrlEncoder().encodeToString(Arrays.copyOf(digest, HASH_BYTES));
+      } catch (NoSuchAlgorithmException missing) {
+        throw new IllegalStateException("every Java platform has SHA-256", missing);
+      }
+    }
+  }
+
+  /** The bucket of a policy whose key is the client alone. */
+  public static BucketKey of(String policy, String client) {
+    return new BucketKey(Part.of(client), Part.of(policy), null, 0);
+  }
+
+  /** The bucket of a policy whose key is client and endpoint. */
+  public static BucketKey of(String policy, String client, String endpoint) {
+    return new BucketKey(Part.of(client), Part.of(policy), Part.of(endpoint), 0);
+  }
+
+  /**
+   * The key of a text.
+   *
+   * @throws IllegalArgumentException when it is none of ours
+   */
+  public static BucketKey parse(String text) {
+    if (!text.startsWith(CLIENT_START)) {
+      throw notOurs(text, null);
+    }
+    try {
+      Part client = Part.parse(text, CLIENT_START.length());
+      int clientEnd = CLIENT_START.length() + client.keyChars();
+      if (!text.startsWith(CLIENT_END, clientEnd)) {
+        throw notOurs(text, null);
+      }
+      int policyStart = clientEnd + CLIENT_END.length();
+      Part policy = Part.parse(text, policyStart);
+      int at = policyStart + policy.keyChars();
+      Part endpoint = null;
+      if (at < text.length() && text.charAt(at) == ':') {
+        endpoint = Part.parse(text, at + 1);
+        at += 1 + endpoint.keyChars();
+      }
+      if (at == text.length()) {
+        return new BucketKey(client, policy, endpoint, 0);
+      }
+      if (text.charAt(at) != PERIOD_START) {
+        throw notOurs(text, null);
+      }
+      long end = Long.parseLong(text, at + 1, text.length(), 10);
+      return new BucketKey(client, policy, endpoint, end);
+    } catch (NumberFormatException | IndexOutOfBoundsException malformed) {
+      throw notOurs(text, malformed);
+    }
+  }
+
+  private static IllegalArgumentException notOurs(String text, @Nullable Throwable cause) {
+    return new IllegalArgumentException("not a bucket's key: " + text, cause);
+  }
+
+  /** The bucket of one period of the same. */
+  public BucketKey in(long periodEndEpochSecond) {
+    return new BucketKey(client, policy, endpoint, periodEndEpochSecond);
+  }
+
+  /** What the texts of all keys of a client begin with. */
+  public static String clientPrefix(String client) {
+    return clientPrefix(Part.of(client));
+  }
+
+  private static String clientPrefix(Part client) {
+    return CLIENT_START + client.keyText() + CLIENT_END;
+  }
+
+  /** The text. */
+  public String text() {
+    return text(clientPrefix(client), policy.keyText(), endpoint, endEpochSecond);
+  }
+
+  /**
+   * The text, of parts that are at hand.
+   *
+   * @param clientPrefix what {@link #clientPrefix} gave
+   * @param policyText the policy's {@link Part#keyText}
+   */
+  public static String text(
+      String clientPrefix, String policyText, @Nullable Part endpoint, long endEpochSecond) {
+    String key = clientPrefix + policyText;
+    String whole = endpoint == null ? key : key + ':' + endpoint.keyText();
+    return endEpochSecond == 0 ? whole : whole + PERIOD_START + endEpochSecond;
+  }
+
+  @Override
+  public String toString() {
+    return text();
+  }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+/** The periods of a calendar quota. Each begins and ends at midnight of a time zone. */
+public enum CalendarPeriod {
+  /** A calendar day; 23 or 25 hours long when the clocks change. */
+  DAY,
+  /** Seven days from Monday (ISO 8601). */
+  WEEK,
+  /** A calendar month. */
+  MONTH,
+  /**
+   * A month that begins on the day of the client's billing anchor; on the last day of a month that
+   * is too short for it.
+   */
+  BILLING
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.time.DayOfWeek;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.time.temporal.TemporalAdjusters;
+
+/**
+ * So many tokens a calendar period.
+ *
+ * <p>A day begins at the first moment at which the zone's clock shows its date: where the clock is
+ * put forward over midnight, at the moment after the jump; where it is put back over midnight, at
+ * the first of the two midnights. A date that the zone left out (Pacific/Apia, 2011-12-30) has no
+ * length. So periods follow each other without gap or overlap.
+ *
+ * <p>Example: month, Europe/Paris, 2026-03-10T12:00:00Z: {@code [2026-02-28T23:00:00Z,
+ * 2026-03-31T22:00:00Z)}, an hour shorter than 31 days.
+ *
+ * @param capacityTokens tokens of a whole period; 1 to 2^53 − 1
+ * @param period the kind of period
+ * @param timeZone where days begin, for clients that have no zone of their own
+ * @param billingAnchor a day on which a {@link CalendarPeriod#BILLING} period begins, for clients
+ *     that have no anchor of their own; no matter for other periods
+ */
+public record CalendarQuota(
+    long capacityTokens, CalendarPeriod period, ZoneId timeZone, LocalDate billingAnchor)
+    implements PeriodicLimit {
+  /** The anchor of a policy that names none: the first of a month. */
+  public static final LocalDate FIRST_OF_MONTH = LocalDate.of(2000, 1, 1);
+
+  public CalendarQuota {
+    Numbers.require("limit", capacityTokens, 1);
+  }
+
+  /**
+   * The period that holds a moment, by a client's calendar. Each billing period is reckoned from
+   * the anchor itself, so that one of the 31st returns to the 31st after a shorter month.
+   */
+  @Override
+  public Span at(long epochMillis, ClientCalendar client) {
+    ZoneId zone = client.timeZone() == null ? timeZone : client.timeZone();
+    LocalDate anchor = client.billingAnchor() == null ? billingAnchor : client.billingAnchor();
+    LocalDate day = dayAt(Instant.ofEpochMilli(epochMillis), zone);
+    LocalDate first =
+        switch (period) {
+          case DAY -> day;
+          case WEEK -> day.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY));
+          case MONTH -> day.withDayOfMonth(1);
+          case BILLING -> billingStart(day, anchor);
+        };
+    LocalDate next =
+        switch (period) {
+          case DAY -> first.plusDays(1);
+          case WEEK -> first.plusDays(7);
+          case MONTH -> first.plusMonths(1);
+          case BILLING -> anchor.plusMonths(monthsBetween(anchor, first) + 1);
+        };
+    return new Span(
+        first.atStartOfDay(zone).toEpochSecond(), next.atStartOfDay(zone).toEpochSecond());
+  }
+
+  @Override
+  public CalendarQuota withCapacity(long tokens) {
+    return new CalendarQuota(tokens, period, timeZone, billingAnchor);
+  }
+
+  @Override
+  public BucketLimit in(Span span) {
+    return new QuotaLimit(capacityTokens, span.endEpochMicros());
+  }
+
+  @Override
+  public boolean isNoWiderThan(PolicyLimit other) {
+    return other instanceof CalendarQuota quota
+        && capacityTokens <= quota.capacityTokens
+        && period == quota.period
+        && timeZone.equals(quota.timeZone)
+        && billingAnchor.equals(quota.billingAnchor);
+  }
+
+  @Override
+  public String describe() {
+    String name =
+        switch (period) {
+          case DAY -> "day";
+          case WEEK -> "week (from Monday)";
+          case MONTH -> "month";
+          case BILLING -> "billing month (anchor " + billingAnchor + ")";
+        };
+    return String.format("quota of %d tokens a %s in %s", capacityTokens, name, timeZone);
+  }
+
+  /** The last date that has begun; ahead of the clock after it was put back over midnight. */
+  static LocalDate dayAt(Instant moment, ZoneId zone) {
+    LocalDate day = LocalDate.ofInstant(moment, zone);
+    LocalDate next = day.plusDays(1);
+    return next.atStartOfDay(zone).toInstant().isAfter(moment) ? day : next;
+  }
+
+  private static LocalDate billingStart(LocalDate day, LocalDate anchor) {
+    long months = monthsBetween(anchor, day);
+    LocalDate start = anchor.plusMonths(months);
+    return start.isAfter(day) ? anchor.plusMonths(months - 1) : start;
+  }
+
+  /** Months between the months that the days are in; days within a month do not matter. */
+  private static long monthsBetween(LocalDate from, LocalDate to) {
+    return ChronoUnit.MONTHS.between(from.withDayOfMonth(1), to.withDayOfMonth(1));
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+
+/**
+ * So many tokens a window of a fixed length, with a bucket for each window.
+ *
+ * <p>Windows are aligned to the epoch: one begins at each multiple of the length since
+ * 1970-01-01T00:00:00Z. Or to the calendar: one begins with each day of the time zone, and the
+ * others follow it; the last one of a day ends with the day, and so is shorter where the length is
+ * no part of the day's.
+ *
+ * <p>Bound: at most the capacity is taken in each window, so at most twice as much within any
+ * stretch of a window's length, which may lie over the boundary of two.
+ *
+ * @param capacityTokens tokens of a whole window; 1 to 2^53 − 1
+ * @param lengthSeconds length of a window; 1 s to 366 days, to the calendar at most a day
+ * @param alignment what windows are aligned to
+ * @param timeZone where days begin, for clients that have no zone of their own; no matter for
+ *     windows that are aligned to the epoch
+ */
+public record FixedWindow(
+    long capacityTokens, long lengthSeconds, Alignment alignment, ZoneId timeZone)
+    implements PeriodicLimit {
+  /** Longest window: 366 days. */
+  public static final long MAX_LENGTH_SECONDS = 366L * 86_400;
+
+  /** Longest window that is aligned to the calendar. */
+  public static final long MAX_CALENDAR_LENGTH_SECONDS = 86_400;
+
+  /** What windows are aligned to. */
+  public enum Alignment {
+    /** To multiples of their length since 1970-01-01T00:00:00Z. */
+    EPOCH,
+    /** To the beginning of the day. */
+    CALENDAR
+  }
+
+  public FixedWindow {
+    Numbers.require("limit", capacityTokens, 1);
+    Numbers.require(
+        "window (s)",
+        lengthSeconds,
+        1,
+        alignment == Alignment.EPOCH ? MAX_LENGTH_SECONDS : MAX_CALENDAR_LENGTH_SECONDS);
+  }
+
+  @Override
+  public Span at(long epochMillis, ClientCalendar client) {
+    long second = Math.floorDiv(epochMillis, 1_000L);
+    if (alignment == Alignment.EPOCH) {
+      long start = second - Math.floorMod(second, lengthSeconds);
+      return new Span(start, start + lengthSeconds);
+    }
+    ZoneId zone = client.timeZone() == null ? timeZone : client.timeZone();
+    LocalDate day = CalendarQuota.dayAt(Instant.ofEpochMilli(epochMillis), zone);
+    long dayStart = day.atStartOfDay(zone).toEpochSecond();
+    long dayEnd = day.plusDays(1).atStartOfDay(zone).toEpochSecond();
+    long start = second - Math.floorMod(second - dayStart, lengthSeconds);
+    return new Span(start, Math.min(start + lengthSeconds, dayEnd));
+  }
+
+  @Override
+  public FixedWindow withCapacity(long tokens) {
+    return new FixedWindow(tokens, lengthSeconds, alignment, timeZone);
+  }
+
+  @Override
+  public BucketLimit in(Span period) {
+    return new FixedWindowLimit(
+        capacityTokens, period.endEpochMicros(), Math.multiplyExact(lengthSeconds, 1_000_000L));
+  }
+
+  @Override
+  public boolean isNoWiderThan(PolicyLimit other) {
+    return other instanceof FixedWindow window
+        && capacityTokens <= window.capacityTokens
+        && lengthSeconds == window.lengthSeconds
+        && alignment == window.alignment
+        && (alignment == Alignment.EPOCH || timeZone.equals(window.timeZone));
+  }
+
+  @Override
+  public String describe() {
+    String length = Duration.ofSeconds(lengthSeconds).toString();
+    return alignment == Alignment.EPOCH
+        ? String.format("%d tokens a window of %s", capacityTokens, length)
+        : String.format(
+            "%d tokens a window of %s from the beginning of the day in %s",
+            capacityTokens, length, timeZone);
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rule every client, endpoint, meter and policy name keeps: 1 to 256 bytes of UTF-8, no control
+ * characters, no unpaired surrogates.
+ */
+public final class Names {
+  /** Most bytes of UTF-8 a name may have; bounds every key that is built from names. */
+  public static final int MAX_BYTES = 256;
+
+  private Names() {}
+
+  /**
+   * Says what is wrong with a name.
+   *
+   * @return null when the name keeps the rule, else the rule it breaks, to be put behind the
+   *     field's name ("must not be empty")
+   */
+  public static @Nullable String violation(String name) {
+    if (name.isEmpty()) {
+      return "must not be empty";
+    }
+    int bytes = 0;
+    for (int i = 0; i < name.length(); i++) {
+      char c = name.charAt(i);
+      if (c < 0x20 || (c >= 0x7f && c <= 0x9f)) {
+        return String.format(
+            "must not contain control characters (U+%04X at index %d)", (int) c, i);
+      }
+      if (c < 0x80) {
+        bytes += 1;
+      } else if (c < 0x800) {
+        bytes += 2;
+      } else if (!Character.isSurrogate(c)) {
+        bytes += 3;
+      } else if (Character.isHighSurrogate(c)
+          && i + 1 < name.length()
+          && Character.isLowSurrogate(name.charAt(i + 1))) {
+        bytes += 4;
+        i++;
+      } else {
+        return "must be valid Unicode (unpaired surrogate at index " + i + ")";
+      }
+    }
+    return bytes > MAX_BYTES
+        ? "must have at most " + MAX_BYTES + " bytes of UTF-8, has " + bytes
+        : null;
+  }
+
+  /**
+   * Refuses a bad name.
+   *
+   * @throws IllegalArgumentException naming the field, the rule and the value's length
+   */
+  public static String require(String field, String name) {
+    String violation = violation(name);
+    if (violation != null) {
+      throw new IllegalArgumentException(field + " " + violation);
+    }
+    return name;
+  }
+}

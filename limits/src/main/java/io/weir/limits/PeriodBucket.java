@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The arithmetic of one period of a quota or a window: a bucket that begins full, never refills,
+ * and ends with its period. What is kept is how much was used, so a capacity that changes while the
+ * period runs counts from its beginning: of 100 tokens 70 were used; with 120 now 50 are left, with
+ * 60 none, and 10 are owed.
+ *
+ * <p>A period that is over by the cache's clock, asked by a node whose clock lags, goes on as it
+ * was: waiting times are 1 µs then, and what is written is kept for the margin.
+ */
+final class PeriodBucket implements BucketArithmetic {
+  private final long capacityTokens;
+  private final long endsAtEpochMicros;
+
+  PeriodBucket(long capacityTokens, long endsAtEpochMicros) {
+    this.capacityTokens = capacityTokens;
+    this.endsAtEpochMicros = endsAtEpochMicros;
+  }
+
+  /** A store knows it by 0 units a tick: it is a bucket that never refills. */
+  @Override
+  public Parameters parameters() {
+    return new Parameters(endsAtEpochMicros, 0, 1, capacityTokens);
+  }
+
+  @Override
+  public long fillMicros() {
+    return 0;
+  }
+
+  @Override
+  public long moreMicros(long remainingTokens, long resetMicros) {
+    return resetMicros;
+  }
+
+  @Override
+  public long missingUnits(long usedTokens, long nowEpochMicros) {
+    return usedTokens;
+  }
+
+  @Override
+  public long refilledUnits(long usedTokens, long nowEpochMicros) {
+    return 0;
+  }
+
+  @Override
+  public long capacityTokens() {
+    return capacityTokens;
+  }
+
+  @Override
+  public long capacityUnits() {
+    return capacityTokens;
+  }
+
+  @Override
+  public long unitsPerToken() {
+    return 1;
+  }
+
+  @Override
+  public long levelUnits(BucketState refilled) {
+    return capacityTokens + refilled.units();
+  }
+
+  @Override
+  public BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros) {
+    return kept.withContent(levelUnits - capacityTokens, 0, nowEpochMicros);
+  }
+
+  @Override
+  public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
+    if (kept == null || !kept.isOfPeriod()) {
+      return atLevel(BucketState.NONE, capacityTokens, nowEpochMicros);
+    }
+    return kept.withContent(Math.min(kept.units(), 0), 0, kept.lastEpochMicros());
+  }
+
+  @Override
+  public BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros) {
+    if (!holds(refilled, costTokens)) {
+      throw new IllegalArgumentException(
+          "the bucket does not hold the cost " + costTokens + ": " + refilled);
+    }
+    return refilled.charged(
+        refilled.units() - costTokens, refilled.lastEpochMicros(), costTokens, nowEpochMicros);
+  }
+
+  /** Time until the period ends, whatever is left; 1 µs when it is over. */
+  @Override
+  public long resetMicros(BucketState refilled, long nowEpochMicros) {
+    return Math.min(MAX_WAIT_MICROS, Math.max(1, endsAtEpochMicros - nowEpochMicros));
+  }
+
+  @Override
+  public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
+    if (!canHold(costTokens)) {
+      return -1;
+    }
+    return holds(refilled, costTokens) ? 0 : resetMicros(refilled, nowEpochMicros);
+  }
+}

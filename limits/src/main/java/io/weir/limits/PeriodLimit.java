@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The limit of one period: its bucket begins full, never refills, and ends with the period. The
+ * next period has a bucket of its own. Immutable.
+ */
+public sealed interface PeriodLimit extends BucketLimit permits QuotaLimit, FixedWindowLimit {
+  /**
+   * When the period ends, exclusive, in microseconds since 1970 by the cache's clock; 1 to 2^53 −
+   * 1.
+   */
+  long endsAtEpochMicros();
+
+  @Override
+  default BucketArithmetic arithmetic() {
+    return new PeriodBucket(capacityTokens(), endsAtEpochMicros());
+  }
+
+  @Override
+  default @Nullable Refill refill() {
+    return null;
+  }
+
+  @Override
+  default long fullAtMicros(long byRefillMicros) {
+    return endsAtEpochMicros();
+  }
+
+  @Override
+  default long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {
+    return capacityTokens() - usedTokens;
+  }
+
+  @Override
+  default boolean isOverAt(long epochMicros) {
+    return endsAtEpochMicros() <= epochMicros;
+  }
+}

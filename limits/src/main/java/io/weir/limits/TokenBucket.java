@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import io.weir.limits.TokenBucketLimit.Scale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The arithmetic of a token bucket with one limit.
+ *
+ * <p>Example: capacity 10, one token per 100 ms, 4 left, cost 6: not held, retry after 200 ms; a
+ * try at 199.999 ms fails, the one at 200 ms succeeds.
+ *
+ * <p>Bound: in any interval T of the cache's clock at most capacity + rate × T tokens are taken,
+ * exactly, for every limit, as long as the state is not lost.
+ */
+/*
+ * The token bucket as in Turner, "New directions in communications (or which way to the information
+ * age?)", IEEE Communications Magazine 24(10), 1986, refilled lazily when it is looked at.
+ *
+ * Why the bound is exact: let the level be the units plus the part of the running tick. It grows at
+ * the rate exactly and falls by the cost at a charge. A charge at a moment when the running tick
+ * would lift the level above capacity drops that part of the tick (see charge), so no charge ever
+ * finds a level above capacity.
+ */
+public final class TokenBucket implements BucketArithmetic {
+  private final Scale scale;
+  private final long capacityTokens;
+  private final long fillMicros;
+
+  private TokenBucket(TokenBucketLimit limit) {
+    this.scale = limit.scale();
+    this.capacityTokens = limit.capacityTokens();
+    this.fillMicros = boundedMicros(ticksFor(scale.capacityUnits()), 0);
+  }
+
+  /** The arithmetic of a limit. */
+  public static TokenBucket of(TokenBucketLimit limit) {
+    return new TokenBucket(limit);
+  }
+
+  @Override
+  public Parameters parameters() {
+    return new Parameters(
+        scale.tickMicros(), scale.unitsPerTick(), scale.unitsPerToken(), scale.capacityUnits());
+  }
+
+  @Override
+  public long fillMicros() {
+    return fillMicros;
+  }
+
+  /** Counted back from the time until the bucket is full. */
+  @Override
+  public long moreMicros(long remainingTokens, long resetMicros) {
+    if (resetMicros >= MAX_WAIT_MICROS) {
+      return resetMicros;
+    }
+    long tokensBehind = Math.max(0, capacityTokens - remainingTokens - 1);
+    long ticksBehind = tokensBehind * scale.unitsPerToken() / scale.unitsPerTick();
+    return Math.max(0, resetMicros - ticksBehind * scale.tickMicros());
+  }
+
+  @Override
+  public long missingUnits(long fullAtEpochMicros, long nowEpochMicros) {
+    long waitMicros = Math.max(0, fullAtEpochMicros - nowEpochMicros);
+    long ticks = (waitMicros + scale.tickMicros() - 1) / scale.tickMicros();
+    return Numbers.boundedProduct(ticks, scale.unitsPerTick());
+  }
+
+  @Override
+  public long refilledUnits(long fullAtEpochMicros, long nowEpochMicros) {
+    long fullForMicros = Math.max(0, nowEpochMicros - fullAtEpochMicros);
+    return Numbers.boundedProduct(fullForMicros / scale.tickMicros(), scale.unitsPerTick());
+  }
+
+  @Override
+  public long capacityTokens() {
+    return capacityTokens;
+  }
+
+  @Override
+  public long capacityUnits() {
+    return scale.capacityUnits();
+  }
+
+  @Override
+  public long unitsPerToken() {
+    return scale.unitsPerToken();
+  }
+
+  @Override
+  public long levelUnits(BucketState refilled) {
+    return refilled.units();
+  }
+
+  @Override
+  public BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros) {
+    return kept.withContent(levelUnits, scale.unitsPerToken(), nowEpochMicros);
+  }
+
+  /**
+   * The bucket as it stands now.
+   *
+   * <ul>
+   *   <li>Nothing kept, or the state of a quota: full, epoch 0.
+   *   <li>The clock stepped back: nothing is refilled until it has caught up, unless {@code last}
+   *       is further ahead than an empty bucket takes to fill; then it is pulled back to now.
+   *   <li>The limit changed: whole tokens are carried over, a part of a token is dropped, content
+   *       above the new capacity is dropped. A debt is rounded up to a whole token. Time since
+   *       {@code last} refills at the new speed.
+   * </ul>
+   */
+  @Override
+  public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
+    if (kept == null || kept.isOfPeriod()) {
+      return atLevel(BucketState.NONE, scale.capacityUnits(), nowEpochMicros);
+    }
+    long units = inThisScale(kept);
+    long last = kept.lastEpochMicros();
+    if (last - nowEpochMicros > fillMicros) {
+      last = nowEpochMicros;
+    } else if (last < nowEpochMicros) {
+      long ticks = (nowEpochMicros - last) / scale.tickMicros();
+      boolean full = ticks >= ticksFor(scale.capacityUnits() - units);
+      units = full ? scale.capacityUnits() : units + ticks * scale.unitsPerTick();
+      last += ticks * scale.tickMicros();
+    }
+    return kept.withContent(units, scale.unitsPerToken(), last);
+  }
+
+  private long inThisScale(BucketState kept) {
+    long leastUnits = scale.capacityUnits() - (TokenBucketLimit.EXACT_BELOW - 1);
+    long units = kept.units();
+    if (kept.unitsPerToken() != scale.unitsPerToken()) {
+      long tokens = Math.floorDiv(units, kept.unitsPerToken());
+      if (tokens >= capacityTokens) {
+        return scale.capacityUnits();
+      }
+      boolean tooDeep = tokens < -TokenBucketLimit.EXACT_BELOW / scale.unitsPerToken();
+      units = tooDeep ? leastUnits : tokens * scale.unitsPerToken();
+    }
+    return Math.max(leastUnits, Math.min(units, scale.capacityUnits()));
+  }
+
+  @Override
+  public BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros) {
+    if (!holds(refilled, costTokens)) {
+      throw new IllegalArgumentException(
+          "the bucket does not hold the cost " + costTokens + ": " + refilled);
+    }
+    boolean tickWouldOverflow = refilled.units() + scale.unitsPerTick() > scale.capacityUnits();
+    long last = refilled.lastEpochMicros();
+    return refilled.charged(
+        refilled.units() - costTokens * scale.unitsPerToken(),
+        tickWouldOverflow ? Math.max(last, nowEpochMicros) : last,
+        costTokens,
+        nowEpochMicros);
+  }
+
+  /** Time until a refilled bucket is full if nothing is taken meanwhile; 0 when it is. */
+  @Override
+  public long resetMicros(BucketState refilled, long nowEpochMicros) {
+    return waitMicros(scale.capacityUnits() - refilled.units(), refilled, nowEpochMicros);
+  }
+
+  /**
+   * Time until a refilled bucket holds the cost: rounded up, counting the part of the tick that has
+   * passed and a {@code last} that is ahead. 0 when it holds it, −1 when it never can.
+   */
+  @Override
+  public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
+    return canHold(costTokens)
+        ? waitMicros(
+            costTokens * scale.unitsPerToken() - refilled.units(), refilled, nowEpochMicros)
+        : -1;
+  }
+
+  private long waitMicros(long missingUnits, BucketState refilled, long nowEpochMicros) {
+    if (missingUnits <= 0) {
+      return 0;
+    }
+    return boundedMicros(ticksFor(missingUnits), nowEpochMicros - refilled.lastEpochMicros());
+  }
+
+  /** Ticks that add at least these units. */
+  private long ticksFor(long units) {
+    return (units + scale.unitsPerTick() - 1) / scale.unitsPerTick();
+  }
+
+  /**
+   * Length of the ticks less what has passed of them.
+   *
+   * @param passedMicros less than a tick; negative when the first tick begins in the future
+   */
+  private long boundedMicros(long ticks, long passedMicros) {
+    boolean tooLong = ticks > MAX_WAIT_MICROS / scale.tickMicros() + 1;
+    return tooLong
+        ? MAX_WAIT_MICROS
+        : Math.min(MAX_WAIT_MICROS, ticks * scale.tickMicros() - passedMicros);
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import io.weir.limits.LimitAlgorithm.MemberSink;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A token bucket's size and speed, as integers: a bucket holds at most {@code capacityTokens} and
+ * gains {@code refillTokens} evenly over each {@code refillPeriodMicros}. "100 a minute, in bursts
+ * of at most 20" is capacity 20, refill 100, period 60,000,000.
+ *
+ * <p>Arithmetic is exact, without a remainder to carry: with refillTokens / refillTicks in lowest
+ * terms, a token is worth {@code unitsPerToken} = refillTicks units and every tick adds {@code
+ * unitsPerTick} = refillTokens units. A tick is the shortest of 1 µs, 1 ms and 1 s for which a full
+ * bucket stays below 2^53, the largest range of integers that a Lua number holds exactly.
+ *
+ * @param capacityTokens most tokens the bucket holds, which is the largest burst; 0 to 2^53 − 1,
+ *     where 0 denies every call
+ * @param refillTokens tokens gained each period; 1 to 2^53 − 1
+ * @param refillPeriodMicros length of a period in microseconds; 1 µs to 366 days
+ */
+public record TokenBucketLimit(long capacityTokens, long refillTokens, long refillPeriodMicros)
+    implements BucketLimit, PolicyLimit {
+  /** Integers below this are exact in a Lua number (IEEE 754 binary64). */
+  public static final long EXACT_BELOW = 1L << 53;
+
+  /** Longest refill period: 366 days. */
+  public static final long MAX_PERIOD_MICROS = 366L * 86_400 * 1_000_000;
+
+  /** Denies every call: a bucket without room. */
+  public static final TokenBucketLimit DENY = new TokenBucketLimit(0, 1, 1_000_000);
+
+  public TokenBucketLimit {
+    requireRange("capacity", capacityTokens, 0, EXACT_BELOW - 1);
+    requireRange("refill_tokens", refillTokens, 1, EXACT_BELOW - 1);
+    requireRange("refill_period (µs)", refillPeriodMicros, 1, MAX_PERIOD_MICROS);
+    Scale.of(capacityTokens, refillTokens, refillPeriodMicros);
+  }
+
+  @Override
+  public LimitAlgorithm algorithm() {
+    return LimitAlgorithm.TOKEN_BUCKET;
+  }
+
+  @Override
+  public TokenBucket arithmetic() {
+    return TokenBucket.of(this);
+  }
+
+  @Override
+  public Refill refill() {
+    return new Refill(refillTokens, refillPeriodMicros);
+  }
+
+  @Override
+  public boolean refills() {
+    return true;
+  }
+
+  @Override
+  public TokenBucketLimit lasting() {
+    return this;
+  }
+
+  @Override
+  public TokenBucketLimit ofBucket(PeriodicLimit.@Nullable Span period) {
+    return this;
+  }
+
+  /**
+   * One node's part of the limit: 1 / nodes of the capacity, rounded down but at least one token,
+   * and 1 / nodes of the speed. Example: capacity 100, 10 tokens a second, 4 nodes: capacity 25, 10
+   * tokens per 4 s.
+   *
+   * <p>All shares together never exceed the limit, but for two roundings: a capacity below the
+   * number of nodes gives each node one token, and a speed below one token in 366 days and node
+   * gives each node that one.
+   */
+  @Override
+  public TokenBucketLimit shareOf(int nodes) {
+    if (capacityTokens == 0 || nodes == 1) {
+      return this;
+    }
+    long capacity = Math.max(1, capacityTokens / nodes);
+    long refill = refillTokens;
+    long periodMicros = refillPeriodMicros * nodes;
+    if (periodMicros > MAX_PERIOD_MICROS) {
+      refill =
+          BigInteger.valueOf(refill)
+              .multiply(BigInteger.valueOf(MAX_PERIOD_MICROS))
+              .divide(BigInteger.valueOf(periodMicros))
+              .max(BigInteger.ONE)
+              .longValue();
+      periodMicros = MAX_PERIOD_MICROS;
+    }
+    try {
+      return new TokenBucketLimit(capacity, refill, periodMicros);
+    } catch (IllegalArgumentException notCountable) {
+      // only limits at the edge of what can be counted come here; less than the share is safe
+      return new TokenBucketLimit(1, 1, refillPeriodMicros);
+    }
+  }
+
+  @Override
+  public long fullAtMicros(long byRefillMicros) {
+    return byRefillMicros;
+  }
+
+  /**
+   * What the bucket holds, from the moment it will be full: level(t) = capacity − (full_at − t)⁺ ·
+   * refill / period, rounded down, as decision 0005 has it.
+   *
+   * <p>With 100 tokens a minute in bursts of at most 100, a bucket that will be full 600 ms after
+   * {@code now} lacks one token and holds 99; 601 ms before it holds 98.
+   */
+  @Override
+  public long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {
+    long away = fullAtEpochMicros - nowEpochMicros;
+    if (away <= 0) {
+      return capacityTokens;
+    }
+    BigInteger[] lacking =
+        BigInteger.valueOf(away)
+            .multiply(BigInteger.valueOf(refillTokens))
+            .divideAndRemainder(BigInteger.valueOf(refillPeriodMicros));
+    BigInteger roundedUp = lacking[0].add(BigInteger.valueOf(lacking[1].signum()));
+    return BigInteger.valueOf(capacityTokens)
+        .subtract(roundedUp)
+        .max(BigInteger.valueOf(-EXACT_BELOW))
+        .longValueExact();
+  }
+
+  @Override
+  public boolean isOverAt(long epochMicros) {
+    return false;
+  }
+
+  @Override
+  public boolean isNoWiderThan(PolicyLimit other) {
+    if (capacityTokens == 0) {
+      return true;
+    }
+    // refill / period of the one is at most that of the other
+    return other instanceof TokenBucketLimit bucket
+        && capacityTokens <= bucket.capacityTokens
+        && BigInteger.valueOf(refillTokens)
+                .multiply(BigInteger.valueOf(bucket.refillPeriodMicros))
+                .compareTo(
+                    BigInteger.valueOf(bucket.refillTokens)
+                        .multiply(BigInteger.valueOf(refillPeriodMicros)))
+            <= 0;
+  }
+
+  @Override
+  public String describe() {
+    return capacityTokens == 0
+        ? "denies every call"
+        : String.format(
+            "capacity %d, %d tokens per %s",
+            capacityTokens, refillTokens, Duration.of(refillPeriodMicros, ChronoUnit.MICROS));
+  }
+
+  @Override
+  public <E extends Exception> void writeTo(MemberSink<E> sink) throws E {
+    sink.member("capacity", capacityTokens);
+    sink.member("refill_tokens", refillTokens);
+    sink.member("refill_period_us", refillPeriodMicros);
+  }
+
+  private static void requireRange(String field, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          field + " must be " + min + " to " + max + ", is " + value);
+    }
+  }
+
+  /** The integers the arithmetic runs on. */
+  public Scale scale() {
+    return Scale.of(capacityTokens, refillTokens, refillPeriodMicros);
+  }
+
+  /**
+   * The integers the arithmetic runs on.
+   *
+   * @param tickMicros length of a tick: 1, 1,000 or 1,000,000 µs
+   * @param unitsPerTick units a tick adds
+   * @param unitsPerToken units a token is worth
+   * @param capacityUnits units of a full bucket; capacityUnits + unitsPerTick &lt; 2^53
+   */
+  public record Scale(long tickMicros, long unitsPerTick, long unitsPerToken, long capacityUnits) {
+    private static final long[] TICKS_MICROS = {1, 1_000, 1_000_000};
+
+    static Scale of(long capacityTokens, long refillTokens, long refillPeriodMicros) {
+      for (long tick : TICKS_MICROS) {
+        if (refillPeriodMicros % tick != 0) {
+          break;
+        }
+        long periodTicks = refillPeriodMicros / tick;
+        long gcd =
+            BigInteger.valueOf(refillTokens).gcd(BigInteger.valueOf(periodTicks)).longValue();
+        long unitsPerTick = refillTokens / gcd;
+        long unitsPerToken = periodTicks / gcd;
+        BigInteger full =
+            BigInteger.valueOf(capacityTokens).multiply(BigInteger.valueOf(unitsPerToken));
+        if (full.add(BigInteger.valueOf(unitsPerTick)).bitLength() <= 53) {
+          return new Scale(tick, unitsPerTick, unitsPerToken, full.longValue());
+        }
+      }
+      throw new IllegalArgumentException(
+          "capacity "
+              + capacityTokens
+              + " with refill "
+              + refillTokens
+              + " per "
+              + refillPeriodMicros
+              + " µs cannot be counted exactly below 2^53;"
+              + " choose rounder numbers, a smaller capacity or a shorter period");
+    }
+  }
+}

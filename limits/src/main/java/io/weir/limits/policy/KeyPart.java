@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+/** A part of a call that gives each of its values a bucket of its own. */
+public enum KeyPart {
+  CLIENT,
+  ENDPOINT
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * What looks like a mistake in a set of policies that is valid. Each piece of advice may be wrong:
+ * it is for a person to read before a roll-out, and refuses nothing.
+ */
+public final class PolicyAdvice {
+  /** What people write who expect regular expressions; braces are templates' ({@code {id}}). */
+  private static final Pattern REGULAR_EXPRESSION = Pattern.compile("[\\^$\\[\\]()|\\\\]|\\.[*+]");
+
+  private static final String ANY = "*";
+
+  private final List<Policy> policies;
+  private final List<Advice> advice = new ArrayList<>();
+
+  private PolicyAdvice(PolicySet set) {
+    this.policies =
+        set.policies().stream().filter(policy -> policy.mode() != PolicyMode.OFF).toList();
+  }
+
+  /**
+   * One piece of advice.
+   *
+   * @param policy the policy that it is about
+   * @param text what looks wrong, and why
+   */
+  public record Advice(String policy, String text) {}
+
+  /** The advice on a set, in the order of its policies; empty when nothing looks wrong. */
+  public static List<Advice> of(PolicySet set) {
+    PolicyAdvice adviser = new PolicyAdvice(set);
+    adviser.policies.forEach(adviser::look);
+    return List.copyOf(adviser.advice);
+  }
+
+  private void look(Policy policy) {
+    PolicyMatch match = policy.match();
+    lookAtPatterns(policy, "client", match.client());
+    lookAtPatterns(policy, "endpoint", match.endpoint());
+    lookAtPatterns(policy, "meter", match.meter());
+    lookAtMeter(policy);
+    policies.stream()
+        .filter(other -> !other.name().equals(policy.name()) && leavesNothingTo(other, policy))
+        .findFirst()
+        .ifPresent(
+            other ->
+                advise(
+                    policy,
+                    "never decides: '" + other.name() + "' is for all of its calls, and no wider"));
+  }
+
+  private void lookAtPatterns(Policy policy, String field, List<String> patterns) {
+    for (String pattern : patterns) {
+      if (REGULAR_EXPRESSION.matcher(pattern).find()) {
+        advise(
+            policy,
+            "match."
+                + field
+                + " '"
+                + pattern
+                + "' looks like a regular expression; * stands for any run of characters, and"
+                + " everything else for itself");
+      }
+    }
+  }
+
+  /**
+   * Calls, bytes and tokens in one bucket are added up, which is seldom meant. That there are other
+   * meters is known from policies that may be for calls of the same client and endpoint.
+   */
+  private void lookAtMeter(Policy policy) {
+    boolean otherMeters =
+        policies.stream()
+            .filter(other -> mayMeet(other.match(), policy.match()))
+            .flatMap(other -> other.match().meter().stream())
+            .anyMatch(meter -> !meter.equals(PolicyMatch.METER_OF_CALLS) && !meter.equals(ANY));
+    boolean anyMeter = policy.match().meter().isEmpty() || policy.match().meter().contains(ANY);
+    if (anyMeter && otherMeters && policy.limit().capacityTokens() > 0) {
+      advise(
+          policy,
+          "is for every meter, so calls of each take their cost from its bucket; write"
+              + " meter: [calls] if calls are meant");
+    }
+  }
+
+  private static boolean mayMeet(PolicyMatch one, PolicyMatch other) {
+    return mayMeet(one.client(), other.client()) && mayMeet(one.endpoint(), other.endpoint());
+  }
+
+  private static boolean mayMeet(List<String> one, List<String> other) {
+    return one.isEmpty()
+        || other.isEmpty()
+        || one.stream()
+            .map(List::of)
+            .anyMatch(
+                pattern ->
+                    other.stream()
+                        .map(List::of)
+                        .anyMatch(each -> covers(each, pattern) || covers(pattern, each)));
+  }
+
+  private void advise(Policy policy, String text) {
+    advice.add(new Advice(policy.name(), text));
+  }
+
+  /**
+   * Whether a policy denies whatever another would deny: it is enforced, is for all calls of the
+   * other, gives out the same buckets, or wider ones, its limit is never wider, and it decides the
+   * same without Redis. Of two that leave each other nothing the first counts.
+   */
+  private boolean leavesNothingTo(Policy tight, Policy policy) {
+    if (tight.mode() != PolicyMode.ENFORCE
+        || !covers(tight.match(), policy.match())
+        || !policy.key().containsAll(tight.key())
+        || !tight.limit().isNoWiderThan(policy.limit())
+        || !failsAlike(tight, policy)) {
+      return false;
+    }
+    boolean both =
+        policy.mode() == PolicyMode.ENFORCE
+            && covers(policy.match(), tight.match())
+            && tight.key().containsAll(policy.key())
+            && policy.limit().isNoWiderThan(tight.limit());
+    return !both || policies.indexOf(tight) < policies.indexOf(policy);
+  }
+
+  private static boolean failsAlike(Policy tight, Policy policy) {
+    return tight.denies()
+        || (tight.onCacheFailure() == policy.onCacheFailure()
+            && tight.onColdCache() == policy.onColdCache());
+  }
+
+  private static boolean covers(PolicyMatch wide, PolicyMatch narrow) {
+    return covers(wide.client(), narrow.client())
+        && covers(wide.endpoint(), narrow.endpoint())
+        && covers(wide.meter(), narrow.meter());
+  }
+
+  /** A pattern fits all that another fits when it fits the other's text, its stars included. */
+  private static boolean covers(List<String> wide, List<String> narrow) {
+    List<NamePattern> patterns = wide.stream().map(NamePattern::of).toList();
+    List<String> texts = narrow.isEmpty() ? List.of("*") : narrow;
+    return wide.isEmpty()
+        || texts.stream()
+            .allMatch(text -> patterns.stream().anyMatch(pattern -> pattern.matches(text)));
+  }
+}

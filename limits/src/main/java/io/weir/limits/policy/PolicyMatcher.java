@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import io.weir.limits.BucketKey;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A policy set, compiled for the hot path. Safe for threads. Policies that are off are left out. A
+ * client that some policy names in full is found by a hash look-up; the patterns of clients are
+ * tried for the others only. The running period of a limit is remembered for each calendar, and
+ * reckoned anew when the time has left it.
+ */
+public final class PolicyMatcher {
+  private static final long MILLIS_PER_SECOND = 1_000;
+
+  private final long version;
+  private final List<CompiledPolicy> forUnnamedClients;
+  private final Map<String, List<CompiledPolicy>> forNamedClients;
+  private final Map<PeriodicLimit, Integer> periodic;
+  private final RunningPeriods periodsOfPolicies;
+  private final Map<String, RunningPeriods> periodsOfClients;
+
+  private PolicyMatcher(PolicySet set) {
+    this.version = set.version();
+    List<CompiledPolicy> all =
+        set.policies().stream()
+            .filter(policy -> policy.mode() != PolicyMode.OFF)
+            .map(CompiledPolicy::of)
+            .toList();
+    this.periodic = new HashMap<>();
+    for (CompiledPolicy policy : all) {
+      if (policy.policy.limit() instanceof PeriodicLimit limit) {
+        periodic.putIfAbsent(limit, periodic.size());
+      }
+    }
+    this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, periodic.size());
+    this.periodsOfClients = periodsOfClients(set.calendars(), periodic.size());
+    this.forUnnamedClients = all.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
+    this.forNamedClients = new HashMap<>();
+    for (CompiledPolicy policy : all) {
+      for (NamePattern pattern : policy.client) {
+        if (pattern instanceof NamePattern.Exact exact) {
+          forNamedClients.computeIfAbsent(
+              exact.text(),
+              name -> all.stream().filter(other -> fits(other.client, name)).toList());
+        }
+      }
+    }
+  }
+
+  /** Compiles a set. */
+  public static PolicyMatcher of(PolicySet set) {
+    return new PolicyMatcher(set);
+  }
+
+  /** Version of the set. */
+  public long policiesVersion() {
+    return version;
+  }
+
+  /**
+   * The policies of a call, with its buckets.
+   *
+   * @param nowEpochMillis by the cache's clock; decides which period is asked
+   */
+  public MatchedPolicies match(String client, String endpoint, String meter, long nowEpochMillis) {
+    List<CompiledPolicy> named = forNamedClients.get(client);
+    List<CompiledPolicy> matched = new ArrayList<>();
+    for (CompiledPolicy candidate : named == null ? forUnnamedClients : named) {
+      if ((named != null || fits(candidate.client, client))
+          && fits(candidate.endpoint, endpoint)
+          && fits(candidate.meter, meter)) {
+        matched.add(candidate);
+      }
+    }
+    List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
+    return build(matched, leftOut, client, endpoint, nowEpochMillis);
+  }
+
+  /**
+   * Shortens a list to what fits into a check; gives what was taken out: shadow policies first,
+   * policies that deny every call last.
+   */
+  private static List<Policy> leaveOut(List<CompiledPolicy> matched) {
+    List<CompiledPolicy> byWeight = new ArrayList<>(matched);
+    byWeight.sort(Comparator.comparingInt(CompiledPolicy::weight).reversed());
+    List<CompiledPolicy> tooMany = byWeight.subList(Check.MAX_BUCKETS, byWeight.size());
+    Set<CompiledPolicy> left = Collections.newSetFromMap(new IdentityHashMap<>());
+    left.addAll(tooMany);
+    matched.removeIf(left::contains);
+    return tooMany.stream().map(CompiledPolicy::policy).toList();
+  }
+
+  private MatchedPolicies build(
+      List<CompiledPolicy> matched,
+      List<Policy> leftOut,
+      String client,
+      String endpoint,
+      long nowEpochMillis) {
+    List<Policy> policies = new ArrayList<>(matched.size());
+    List<BucketRequest> buckets = new ArrayList<>(matched.size());
+    if (!matched.isEmpty()) {
+      String clientPrefix = BucketKey.clientPrefix(client);
+      BucketKey.Part endpointPart =
+          matched.stream().anyMatch(CompiledPolicy::perEndpoint)
+              ? BucketKey.Part.of(endpoint)
+              : null;
+      for (CompiledPolicy match : matched) {
+        BucketKey.Part part = match.perEndpoint ? endpointPart : null;
+        PeriodicLimit.Span period = period(match.policy, client, nowEpochMillis);
+        long end = period == null ? 0 : period.endEpochSecond();
+        policies.add(match.policy);
+        buckets.add(
+            new BucketRequest(
+                BucketKey.text(clientPrefix, match.keyPart, part, end),
+                match.policy.limit().ofBucket(period),
+                match.enforced,
+                match.held));
+      }
+    }
+    return new MatchedPolicies(version, policies, buckets, leftOut);
+  }
+
+  /**
+   * The period of a policy of this set that holds a moment, by the client's calendar; null when its
+   * buckets last.
+   */
+  public PeriodicLimit.@Nullable Span period(Policy policy, String client, long epochMillis) {
+    return policy.limit() instanceof PeriodicLimit limit
+        ? period(limit, client, epochMillis)
+        : null;
+  }
+
+  private PeriodicLimit.Span period(PeriodicLimit limit, String client, long epochMillis) {
+    RunningPeriods periods = periodsOfClients.getOrDefault(client, periodsOfPolicies);
+    Integer index = periodic.get(limit);
+    return index == null
+        ? limit.at(epochMillis, periods.calendar)
+        : periods.at(limit, index, epochMillis);
+  }
+
+  /** Clients with equal calendars share what is remembered. */
+  private static Map<String, RunningPeriods> periodsOfClients(
+      Map<String, ClientCalendar> calendars, int limits) {
+    Map<ClientCalendar, RunningPeriods> distinct = new HashMap<>();
+    Map<String, RunningPeriods> periods = new HashMap<>();
+    calendars.forEach(
+        (client, calendar) ->
+            periods.put(
+                client,
+                distinct.computeIfAbsent(calendar, each -> new RunningPeriods(each, limits))));
+    return periods;
+  }
+
+  private static boolean fits(List<NamePattern> patterns, String name) {
+    if (patterns.isEmpty()) {
+      return true;
+    }
+    for (NamePattern pattern : patterns) {
+      if (pattern.matches(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * The running period of each limit by one calendar. Written without a guard: a span is immutable,
+   * so another thread sees it whole or reckons it once more.
+   */
+  private static final class RunningPeriods {
+    private final ClientCalendar calendar;
+    private final int limits;
+    private PeriodicLimit.@Nullable Span @Nullable [] spans;
+
+    RunningPeriods(ClientCalendar calendar, int limits) {
+      this.calendar = calendar;
+      this.limits = limits;
+    }
+
+    PeriodicLimit.Span at(PeriodicLimit limit, int index, long epochMillis) {
+      PeriodicLimit.@Nullable Span[] kept = spans;
+      if (kept == null) {
+        kept = new PeriodicLimit.Span[limits];
+        spans = kept;
+      }
+      PeriodicLimit.Span known = kept[index];
+      long epochSecond = Math.floorDiv(epochMillis, MILLIS_PER_SECOND);
+      if (known != null
+          && known.startEpochSecond() <= epochSecond
+          && epochSecond < known.endEpochSecond()) {
+        return known;
+      }
+      PeriodicLimit.Span span = limit.at(epochMillis, calendar);
+      kept[index] = span;
+      return span;
+    }
+  }
+
+  private record CompiledPolicy(
+      Policy policy,
+      List<NamePattern> client,
+      List<NamePattern> endpoint,
+      List<NamePattern> meter,
+      String keyPart,
+      boolean perEndpoint,
+      boolean enforced,
+      boolean held) {
+
+    /** How much a call must not be decided without it. */
+    int weight() {
+      return policy.denies() ? 2 : enforced ? 1 : 0;
+    }
+
+    static CompiledPolicy of(Policy policy) {
+      boolean enforced = policy.mode() == PolicyMode.ENFORCE;
+      return new CompiledPolicy(
+          policy,
+          compile(policy.match().client()),
+          compile(policy.match().endpoint()),
+          compile(policy.match().meter()),
+          BucketKey.Part.of(policy.name()).keyText(),
+          policy.key().contains(KeyPart.ENDPOINT),
+          enforced,
+          // a shadow policy must not keep enforced ones from being decided
+          enforced && policy.onColdCache() == ColdCacheMode.HOLD);
+    }
+
+    private static List<NamePattern> compile(List<String> patterns) {
+      return patterns.stream().map(NamePattern::of).toList();
+    }
+
+    boolean mayMatchUnnamedClients() {
+      return client.isEmpty()
+          || client.stream().anyMatch(pattern -> !(pattern instanceof NamePattern.Exact));
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import io.weir.limits.ClientCalendar;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * All policies of one version.
+ *
+ * @param version counts up with every change; 0 means none were ever set
+ * @param policies in the order in which they are reported; names are unique
+ * @param calendars calendars of the clients that have their own, by client
+ */
+public record PolicySet(
+    long version, List<Policy> policies, Map<String, ClientCalendar> calendars) {
+  /** Most policies in a set; each call is matched against all of them. */
+  public static final int MAX_POLICIES = 1_000;
+
+  /** No policies: every call is allowed and counted. */
+  public static final PolicySet EMPTY = new PolicySet(0, List.of());
+
+  /** Policies for clients without calendars of their own. */
+  public PolicySet(long version, List<Policy> policies) {
+    this(version, policies, Map.of());
+  }
+
+  public PolicySet {
+    policies = List.copyOf(policies);
+    calendars = Map.copyOf(calendars);
+    if (version < 0) {
+      throw new IllegalArgumentException("version must not be negative, is " + version);
+    }
+    if (policies.size() > MAX_POLICIES) {
+      throw new IllegalArgumentException(
+          "at most " + MAX_POLICIES + " policies, are " + policies.size());
+    }
+    Set<String> names = new HashSet<>();
+    for (Policy policy : policies) {
+      if (!names.add(policy.name())) {
+        throw new IllegalArgumentException("two policies have the name '" + policy.name() + "'");
+      }
+    }
+  }
+}

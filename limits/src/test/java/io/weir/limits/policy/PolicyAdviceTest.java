@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.TokenBucketLimit;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class PolicyAdviceTest {
+  private static final TokenBucketLimit TEN = new TokenBucketLimit(10, 10, 60_000_000);
+  private static final TokenBucketLimit HUNDRED = new TokenBucketLimit(100, 100, 60_000_000);
+
+  private static Policy policy(String name, PolicyMatch match, PolicyLimit limit) {
+    return policy(name, match, limit, PolicyMode.ENFORCE);
+  }
+
+  private static Policy policy(String name, PolicyMatch match, PolicyLimit limit, PolicyMode mode) {
+    return new Policy(name, match, List.of(KeyPart.CLIENT), limit, mode, FailureMode.LOCAL);
+  }
+
+  private static PolicyMatch endpoints(String... patterns) {
+    return new PolicyMatch(List.of(), List.of(patterns), List.of());
+  }
+
+  private static PolicyMatch meters(String... patterns) {
+    return new PolicyMatch(List.of(), List.of(), List.of(patterns));
+  }
+
+  private static List<String> advice(Policy... policies) {
+    return PolicyAdvice.of(new PolicySet(1, List.of(policies))).stream()
+        .map(advice -> advice.policy() + " " + advice.text().split("[,;:]", 2)[0])
+        .toList();
+  }
+
+  @Test
+  void ordinaryPolicies_getNone() {
+    assertEquals(
+        List.of(),
+        advice(
+            policy("burst", endpoints("GET /v1/*"), HUNDRED),
+            policy("item", endpoints("GET /v1/items/{id}"), TEN),
+            policy("writes", endpoints("POST *", "PUT *"), TEN)));
+  }
+
+  @Test
+  void regularExpressions_areNamed() {
+    assertEquals(
+        List.of(
+            "a match.endpoint '^GET /v1/.*' looks like a regular expression",
+            "b match.endpoint '(GET|POST) /v1' looks like a regular expression"),
+        advice(
+            policy("a", endpoints("^GET /v1/.*"), TEN),
+            policy("b", endpoints("(GET|POST) /v1"), TEN)));
+  }
+
+  @Test
+  void policyThatAnotherLeavesNothingTo_isNamed() {
+    assertEquals(
+        List.of("wide never decides"),
+        advice(policy("wide", endpoints("GET /v1/*"), HUNDRED), policy("tight", endpoints(), TEN)));
+    assertEquals(
+        List.of("second never decides"),
+        advice(policy("first", endpoints(), TEN), policy("second", endpoints(), TEN)));
+    assertEquals(
+        List.of("limited never decides"),
+        advice(
+            policy("limited", endpoints("GET /admin/x"), TEN),
+            policy("blocked", endpoints("GET /admin/*"), TokenBucketLimit.DENY)));
+  }
+
+  @Test
+  void policyThatDecidesNowAndThen_isNot() {
+    TokenBucketLimit smallButFast = new TokenBucketLimit(10, 1_000, 60_000_000);
+    Policy shadow = policy("tight", endpoints(), TEN, PolicyMode.SHADOW);
+    Policy off = policy("tight", endpoints(), TEN, PolicyMode.OFF);
+
+    assertEquals(
+        List.of(),
+        advice(policy("slow", endpoints(), HUNDRED), policy("fast", endpoints(), smallButFast)));
+    assertEquals(List.of(), advice(policy("wide", endpoints(), HUNDRED), shadow));
+    assertEquals(List.of(), advice(policy("wide", endpoints(), HUNDRED), off));
+    assertEquals(
+        List.of(),
+        advice(policy("all", endpoints(), HUNDRED), policy("some", endpoints("GET *"), TEN)));
+  }
+
+  /** While Redis is away the wide one of these decides alone. */
+  @Test
+  void policyThatDecidesWithoutRedis_isNot() {
+    Policy open =
+        new Policy(
+            "tight",
+            endpoints(),
+            List.of(KeyPart.CLIENT),
+            TEN,
+            PolicyMode.ENFORCE,
+            FailureMode.OPEN);
+
+    assertEquals(List.of(), advice(policy("wide", endpoints(), HUNDRED), open));
+  }
+
+  @Test
+  void bucketOfCallsThatNoOtherMeterMeets_isNot() {
+    PolicyMatch uploads = new PolicyMatch(List.of(), List.of("POST /files"), List.of("bytes"));
+
+    assertEquals(
+        List.of(),
+        advice(policy("reads", endpoints("GET /*"), HUNDRED), policy("bytes", uploads, TEN)));
+    assertEquals(
+        List.of("all is for every meter"),
+        advice(
+            policy("all", endpoints("GET /*", "POST *"), HUNDRED), policy("bytes", uploads, TEN)));
+  }
+
+  @Test
+  void bucketThatEveryMeterDrains_isNamed() {
+    assertEquals(
+        List.of("all is for every meter"),
+        advice(policy("all", endpoints(), HUNDRED), policy("bytes", meters("bytes"), TEN)));
+    assertEquals(
+        List.of("all is for every meter"),
+        advice(policy("all", meters("*"), HUNDRED), policy("bytes", meters("bytes"), TEN)));
+    assertEquals(
+        List.of(),
+        advice(policy("calls", meters("calls"), TEN), policy("bytes", meters("bytes"), HUNDRED)));
+  }
+}

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-package io.weir.topics.model;
-
-/** A part of a call that gives each of its values a bucket of its own. */
-public enum KeyPart {
-  CLIENT,
-  ENDPOINT
-}

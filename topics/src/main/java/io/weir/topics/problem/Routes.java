@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.problem;
+
+import java.util.regex.Pattern;
+
+/** Tells whoever asks one of the two APIs for a path of the other where that one is. */
+public enum Routes {
+  /** Answers checks and settles calls. */
+  CHECK_API("the check API, on port WEIR_HTTP_PORT of an ingest node (8080)", "check|calls"),
+
+  /** Answers reports. */
+  REPORTS_API(
+      "the reports API, on port WEIR_REPORTS_PORT of an aggregator (8081)",
+      "usage|clients|completeness|accuracy");
+
+  private final String place;
+  private final Pattern paths;
+
+  Routes(String place, String names) {
+    this.place = place;
+    this.paths = Pattern.compile("/v1/(?:" + names + ")(?:/.*)?");
+  }
+
+  /** The problem of a path that this API does not have. */
+  public Problem missing(String path) {
+    for (Routes other : values()) {
+      if (other != this && other.paths.matcher(path).matches()) {
+        return Problem.of(ProblemReason.NO_SUCH_ROUTE, path + " is a path of " + other.place);
+      }
+    }
+    return Problem.of(ProblemReason.NO_SUCH_ROUTE, path);
+  }
+}
