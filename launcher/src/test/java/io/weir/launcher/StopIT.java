@@ -14,10 +14,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,6 +42,14 @@ final class StopIT {
             ChildJvm.command("64m", Starting.class, arguments.toArray(String[]::new)))
         .redirectError(folder.resolve("errors").toFile())
         .start();
+  }
+
+  /**
+   * Reads the output to its end. Whether the process also said that it was asked is left open: its
+   * hooks run side by side, and the one that closes may end the process first.
+   */
+  private static void assertClosedOnce(BufferedReader output) {
+    assertEquals(1, output.lines().filter("closed"::equals).count());
   }
 
   private String errors() throws IOException {
@@ -121,7 +127,7 @@ final class StopIT {
 
     process.toHandle().destroy();
 
-    assertEquals(Set.of("asked", "closed"), output.lines().limit(2).collect(Collectors.toSet()));
+    assertClosedOnce(output);
     assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
   }
@@ -138,7 +144,7 @@ final class StopIT {
 
     process.toHandle().destroy();
 
-    assertEquals(Set.of("asked", "closed"), output.lines().limit(2).collect(Collectors.toSet()));
+    assertClosedOnce(output);
     assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
   }
@@ -156,7 +162,7 @@ final class StopIT {
     assertEquals("starting", output.readLine());
     assertEquals("started", output.readLine());
 
-    assertEquals(Set.of("asked", "closed"), output.lines().limit(2).collect(Collectors.toSet()));
+    assertClosedOnce(output);
     assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(1, process.exitValue());
   }
