@@ -104,6 +104,31 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
+  void submit_severalBeforeTheFirstIsAwaited_areDecidedInOrder() {
+    List<DecisionCache.PendingDecision> pending = new ArrayList<>();
+    for (long cost : new long[] {6, 5, 4}) {
+      pending.add(cache().submit(check(cost, enforced("a", 10))));
+    }
+
+    List<Decision> decisions = pending.stream().map(DecisionCache.PendingDecision::await).toList();
+
+    assertInstanceOf(Decision.Allowed.class, decisions.get(0));
+    assertInstanceOf(Decision.Denied.class, decisions.get(1));
+    assertInstanceOf(Decision.Allowed.class, decisions.get(2));
+  }
+
+  @Test
+  void submit_neverAwaited_isChargedAllTheSame() throws Exception {
+    cache().submit(check(6, enforced("a", 10)));
+
+    Await.until(
+        "the charge",
+        () ->
+            cache().peek(check(5, enforced("a", 10))) instanceof Decision.Denied denied
+                && denied.buckets().get(0).remainingTokens() == 4);
+  }
+
+  @Test
   void take_exactFit_isAllowedAndLeavesNothing() {
     assertEquals(0, allowed(check(10, enforced("a", 10))).buckets().get(0).remainingTokens());
   }

@@ -115,9 +115,10 @@ public final class Ingest implements AutoCloseable {
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       IngestMetrics metrics = new IngestMetrics();
       Latencies latencies = metrics.latencies();
+      PolicyMatcher matcher = PolicyMatcher.of(policies);
       CheckGate gate =
           new CheckGate(
-              PolicyMatcher.of(policies),
+              () -> matcher,
               new TimedDecisionCache(cache, latencies),
               local,
               new TimedCallLog(log, latencies),

@@ -16,11 +16,14 @@ final class TimedDecisionCache implements DecisionCache {
   }
 
   @Override
-  public Decision take(Check check) {
+  public PendingDecision submit(Check check) {
     long begunNanos = System.nanoTime();
-    Decision decision = cache.take(check);
-    latencies.decided(System.nanoTime() - begunNanos);
-    return decision;
+    PendingDecision pending = cache.submit(check);
+    return () -> {
+      Decision decision = pending.await();
+      latencies.decided(System.nanoTime() - begunNanos);
+      return decision;
+    };
   }
 
   @Override

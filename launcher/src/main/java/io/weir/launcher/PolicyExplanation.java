@@ -3,9 +3,9 @@ package io.weir.launcher;
 
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
-import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
@@ -14,6 +14,8 @@ import io.weir.limits.policy.PolicySet;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Tells which policies decide a call, in which order, and why the others do not. */
 final class PolicyExplanation {
@@ -30,8 +32,8 @@ final class PolicyExplanation {
   }
 
   void print(PrintWriter out, Instant now) {
-    PolicyMatcher matcher = PolicyMatcher.of(set);
-    MatchedPolicies matched = matcher.match(client, endpoint, meter, now.toEpochMilli());
+    MatchedPolicies matched =
+        PolicyMatcher.of(set).match(client, endpoint, meter, now.toEpochMilli());
     out.printf("client %s, endpoint %s, meter %s%n", client, endpoint, meter);
     ClientCalendar calendar = set.calendars().get(client);
     if (calendar != null) {
@@ -40,12 +42,12 @@ final class PolicyExplanation {
     if (matched.isEmpty()) {
       out.println("no policy matches: the call is allowed and counted (decided_by none)");
     }
-    for (int i = 0; i < matched.policies().size(); i++) {
-      Policy policy = matched.policies().get(i);
-      BucketRequest bucket = matched.buckets().get(i);
-      out.printf("%2d. %-20s %s%n", i + 1, policy.name(), PolicyText.of(policy));
-      out.printf("%24s bucket %s%n", "", bucket.bucket());
-      PeriodicLimit.Span period = matcher.period(policy, client, now.toEpochMilli());
+    int number = 0;
+    for (MatchedPolicy match : matched.evaluated()) {
+      number++;
+      out.printf("%2d. %-20s %s%n", number, match.policy().name(), PolicyText.of(match.policy()));
+      out.printf("%24s bucket %s%n", "", match.bucket().bucket());
+      PeriodicLimit.Span period = match.period();
       if (period != null) {
         out.printf(
             "%24s period %s to %s%n",
@@ -54,8 +56,10 @@ final class PolicyExplanation {
             Instant.ofEpochSecond(period.endEpochSecond()));
       }
     }
+    Set<Policy> evaluated =
+        matched.evaluated().stream().map(MatchedPolicy::policy).collect(Collectors.toSet());
     for (Policy policy : set.policies()) {
-      if (!matched.policies().contains(policy)) {
+      if (!evaluated.contains(policy)) {
         out.printf("  - %-20s %s%n", policy.name(), whyNot(policy, matched.leftOut()));
       }
     }

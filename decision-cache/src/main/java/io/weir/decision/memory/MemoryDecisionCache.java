@@ -93,8 +93,9 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   @Override
-  public Decision take(Check check) {
-    return decide(check, false);
+  public PendingDecision submit(Check check) {
+    Decision decision = decide(check, false);
+    return () -> decision;
   }
 
   @Override

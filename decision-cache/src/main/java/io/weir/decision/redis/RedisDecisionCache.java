@@ -80,28 +80,33 @@ public final class RedisDecisionCache implements DecisionCache {
   }
 
   @Override
-  public Decision take(Check check) {
-    return statistics.count(decide(check, false));
+  public PendingDecision submit(Check check) {
+    PendingDecision pending = submit(check, false);
+    return () -> statistics.count(pending.await());
   }
 
   @Override
   public Decision peek(Check check) {
-    return statistics.count(decide(check, true));
+    return statistics.count(submit(check, true).await());
   }
 
-  private Decision decide(Check check, boolean peek) {
+  private PendingDecision submit(Check check, boolean peek) {
     if (closed || link.current() == null) {
-      return Failures.unavailable(link.reason());
+      return undecided(Failures.unavailable(link.reason()));
     }
     if (flusher.watch().isSilent()) {
-      return Failures.silent(config.deadline());
+      return undecided(Failures.silent(config.deadline()));
     }
     long endNanos = NanoClock.now() + config.patience().toNanos();
     WaitingCheck waiting = new WaitingCheck(check, encoder.encode(check, peek), endNanos);
     if (!flusher.offer(waiting)) {
-      return new Decision.Undecided(Cause.REJECTED, "too many checks wait already");
+      return undecided(new Decision.Undecided(Cause.REJECTED, "too many checks wait already"));
     }
-    return waiting.await();
+    return waiting;
+  }
+
+  private static PendingDecision undecided(Decision.Undecided undecided) {
+    return () -> undecided;
   }
 
   /** Tells what is known, at most a second old; asks nobody and does not wait. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.weir.decision.DecisionCache.PendingDecision;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -18,7 +19,7 @@ import java.util.concurrent.locks.LockSupport;
  * processor: {@link ReplyWatch} does. The caller's own patience only ends what nobody else has
  * ended, and then the check was this process' failure, not the server's.
  */
-final class WaitingCheck {
+final class WaitingCheck implements PendingDecision {
   private final byte[][] keys;
   private final byte[] argument;
   private final long patienceEndNanos;
@@ -96,8 +97,8 @@ final class WaitingCheck {
     }
   }
 
-  /** Waits for the answer; to be called by the caller alone. */
-  Decision await() {
+  @Override
+  public Decision await() {
     boolean interrupted = false;
     while (state.get() instanceof Stage) {
       long leftNanos = patienceEndNanos - NanoClock.now();

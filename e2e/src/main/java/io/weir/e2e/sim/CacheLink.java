@@ -54,13 +54,18 @@ final class CacheLink implements DecisionCache, CacheLife {
   }
 
   @Override
-  public Decision take(Check check) {
+  public PendingDecision submit(Check check) {
+    Decision decision = decide(check);
+    return () -> decision;
+  }
+
+  private Decision decide(Check check) {
     Chance chance = world.networkChance();
     if (!isUp()) {
       return new Decision.Undecided(Decision.Cause.UNAVAILABLE, "away");
     }
     if (world.isDisturbedBy(Fault.REDIS_SLOW) && chance.percent(8)) {
-      return takeTooLate(check, chance);
+      return decideTooLate(check, chance);
     }
     if (chance.percent(25)) {
       waitFor(chance.millis(0, 4));
@@ -89,7 +94,7 @@ final class CacheLink implements DecisionCache, CacheLife {
     return decision;
   }
 
-  private Decision takeTooLate(Check check, Chance chance) {
+  private Decision decideTooLate(Check check, Chance chance) {
     world.count("charge after the deadline");
     world
         .scheduler()

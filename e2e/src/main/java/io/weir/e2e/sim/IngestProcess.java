@@ -95,7 +95,8 @@ final class IngestProcess {
         new LocalDecider(
             world.plan().nodes(),
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
-    this.gate = new CheckGate(PolicyMatcher.of(policies), cache, local, log, world::nextId);
+    PolicyMatcher matcher = PolicyMatcher.of(policies);
+    this.gate = new CheckGate(() -> matcher, cache, local, log, world::nextId);
     this.settler = new Settler(new LogSearch(world, node.name()), log, settlement -> null);
     LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
     CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());

@@ -5,6 +5,7 @@ import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Stamp;
 import java.util.ArrayList;
@@ -18,20 +19,21 @@ final class Charges {
    * Of a call the cache decided: each bucket it charged, with its stamp. Of a denied one: the
    * bucket that refused it, with cost 0, when that bucket lives.
    */
-  static List<Charge> of(MatchedPolicies plan, Decision.Decided decision, long costTokens) {
+  static List<Charge> of(MatchedPolicies matched, Decision.Decided decision, long costTokens) {
     long now = decision.decidedAtEpochMicros();
     if (decision instanceof Decision.Denied denied) {
       int deciding = denied.decidingBucket();
       BucketReply reply = denied.buckets().get(deciding);
       return reply.epoch() > 0
-          ? List.of(stamped(plan.buckets().get(deciding), 0, reply, now))
+          ? List.of(stamped(matched.evaluated().get(deciding).bucket(), 0, reply, now))
           : List.of();
     }
-    List<Charge> charges = new ArrayList<>(plan.buckets().size());
-    for (int i = 0; i < plan.buckets().size(); i++) {
+    List<MatchedPolicy> evaluated = matched.evaluated();
+    List<Charge> charges = new ArrayList<>(evaluated.size());
+    for (int i = 0; i < evaluated.size(); i++) {
       BucketReply reply = decision.buckets().get(i);
       if (reply.charged()) {
-        charges.add(stamped(plan.buckets().get(i), costTokens, reply, now));
+        charges.add(stamped(evaluated.get(i).bucket(), costTokens, reply, now));
       }
     }
     return charges;
@@ -52,9 +54,10 @@ final class Charges {
    * Of a call let through without the cache: each enforced bucket, which owes it. Shadow buckets
    * are left out: whether a cache would have charged them is not known, and they refuse nobody.
    */
-  static List<Charge> unstamped(MatchedPolicies plan, long costTokens) {
-    List<Charge> charges = new ArrayList<>(plan.buckets().size());
-    for (BucketRequest bucket : plan.buckets()) {
+  static List<Charge> unstamped(MatchedPolicies matched, long costTokens) {
+    List<Charge> charges = new ArrayList<>(matched.evaluated().size());
+    for (MatchedPolicy match : matched.evaluated()) {
+      BucketRequest bucket = match.bucket();
       if (bucket.enforced()) {
         charges.add(new Charge(bucket.bucket(), costTokens, bucket.limit(), null));
       }

@@ -2,10 +2,11 @@
 package io.weir.ingest.gate;
 
 import io.weir.decision.DecisionCache;
-import io.weir.limits.PeriodicLimit;
+import io.weir.limits.BucketLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.topics.model.CallEvent;
@@ -17,28 +18,35 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides a call, then records it: the answer is given only when the record is as durable as the
- * deployment asks. Safe for threads; a call blocks its thread for the cache's patience and the
- * log's write at most.
+ * Decides calls, then records them: the answer is given only when the record is as durable as the
+ * deployment asks. Each call is decided and recorded by one snapshot of the policies. Safe for use
+ * by multiple threads; a call blocks its thread for at most the cache's patience and the log's
+ * write.
  */
 public final class CheckGate {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  private final PolicyMatcher policies;
+  private final Supplier<PolicyMatcher> policies;
   private final DecisionCache cache;
   private final LocalDecider local;
   private final CallLog log;
   private final Supplier<String> newIds;
   private final GateStatistics statistics = new GateStatistics();
 
+  /** A call whose check has been submitted; {@code pending} is null when no policy matches it. */
+  private record Submitted(
+      Call call, MatchedPolicies matched, DecisionCache.@Nullable PendingDecision pending) {}
+
   /**
-   * Makes a gate.
+   * Creates a gate.
    *
+   * @param policies returns the policies in force; asked once a call, and may return others each
+   *     time
    * @param local decides while the cache cannot, where policy says so
-   * @param newIds gives an id to a call that brings none
+   * @param newIds returns an id for a call that brings none
    */
   public CheckGate(
-      PolicyMatcher policies,
+      Supplier<PolicyMatcher> policies,
       DecisionCache cache,
       LocalDecider local,
       CallLog log,
@@ -50,30 +58,89 @@ public final class CheckGate {
     this.newIds = newIds;
   }
 
-  /** What the gate has counted. */
+  /** Returns the counts of this gate. */
   public GateStatistics statistics() {
     return statistics;
   }
 
   /** Decides and records a call. */
   public CheckOutcome check(Call call) {
+    return check(List.of(call)).get(0);
+  }
+
+  /**
+   * Decides calls each for itself, and records those that were decided together: either every
+   * decision is kept or none is. All checks are submitted before the first decision is waited for,
+   * so that the cache decides them together; calls of one bucket are charged in the list's order.
+   *
+   * @param calls 1 to {@value CallLog#MAX_CALLS}
+   * @return what became of each, in the list's order
+   */
+  public List<CheckOutcome> check(List<Call> calls) {
+    if (calls.isEmpty() || calls.size() > CallLog.MAX_CALLS) {
+      throw new IllegalArgumentException(
+          "calls must be 1 to " + CallLog.MAX_CALLS + ", are " + calls.size());
+    }
     Ticket ticket = log.begin();
-    CheckOutcome.Decided decided;
+    List<CheckOutcome> outcomes;
+    List<CallEvent> decided = new ArrayList<>(calls.size());
     try {
-      MatchedPolicies plan = match(call, ticket.begunAtEpochMillis());
-      statistics.policiesLeftOut.add(plan.leftOut().size());
-      Decision decision = plan.isEmpty() ? null : cache.take(plan.check(call.cost()));
-      CheckOutcome.Shed shed = shed(decision);
-      if (shed != null) {
-        ticket.abandon();
-        return shed;
+      long nowEpochMillis = ticket.begunAtEpochMillis();
+      outcomes = await(submit(calls, nowEpochMillis), nowEpochMillis);
+      for (CheckOutcome outcome : outcomes) {
+        if (outcome instanceof CheckOutcome.Decided one) {
+          decided.add(one.call());
+        }
       }
-      decided = judge(call, plan, decision, false, ticket.begunAtEpochMillis());
+      if (decided.isEmpty()) {
+        ticket.abandon();
+        return outcomes;
+      }
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
     }
-    Recorded recorded = log.record(ticket, decided.call());
+    return withRecords(outcomes, log.record(ticket, decided));
+  }
+
+  private List<Submitted> submit(List<Call> calls, long nowEpochMillis) {
+    PolicyMatcher snapshot = policies.get();
+    List<Submitted> submitted = new ArrayList<>(calls.size());
+    for (Call call : calls) {
+      MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
+      statistics.policiesLeftOut.add(matched.leftOut().size());
+      submitted.add(
+          new Submitted(
+              call, matched, matched.isEmpty() ? null : cache.submit(matched.check(call.cost()))));
+    }
+    return submitted;
+  }
+
+  private List<CheckOutcome> await(List<Submitted> submitted, long nowEpochMillis) {
+    List<CheckOutcome> outcomes = new ArrayList<>(submitted.size());
+    for (Submitted one : submitted) {
+      Decision decision = one.pending == null ? null : one.pending.await();
+      CheckOutcome.Shed shed = shed(decision);
+      outcomes.add(
+          shed == null ? judge(one.call, one.matched, decision, false, nowEpochMillis) : shed);
+    }
+    return outcomes;
+  }
+
+  /** Adds to each decided outcome what became of its record, and counts it. */
+  private List<CheckOutcome> withRecords(List<CheckOutcome> outcomes, List<Recorded> records) {
+    List<CheckOutcome> recorded = new ArrayList<>(outcomes.size());
+    int next = 0;
+    for (CheckOutcome outcome : outcomes) {
+      recorded.add(
+          outcome instanceof CheckOutcome.Decided decided
+              ? withRecord(decided, records.get(next++))
+              : outcome);
+    }
+    return recorded;
+  }
+
+  private CheckOutcome withRecord(CheckOutcome.Decided decided, Recorded recorded) {
     if (recorded instanceof Recorded.Refused refused) {
       statistics.notKept.increment();
       return new CheckOutcome.NotKept(refused);
@@ -82,18 +149,18 @@ public final class CheckGate {
     return new CheckOutcome.Decided(decided.call(), decided.limits(), decided.denial(), recorded);
   }
 
-  /** Says what {@link #check} would answer now; nothing is consumed and nothing is recorded. */
+  /** Returns what {@link #check} would answer now; nothing is consumed and nothing is recorded. */
   public CheckOutcome peek(Call call) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
-    MatchedPolicies plan = match(call, nowEpochMillis);
-    Decision decision = plan.isEmpty() ? null : cache.peek(plan.check(call.cost()));
+    MatchedPolicies matched = match(policies.get(), call, nowEpochMillis);
+    Decision decision = matched.isEmpty() ? null : cache.peek(matched.check(call.cost()));
     CheckOutcome.Shed shed = shed(decision);
-    return shed == null ? judge(call, plan, decision, true, nowEpochMillis) : shed;
+    return shed == null ? judge(call, matched, decision, true, nowEpochMillis) : shed;
   }
 
-  /** What becomes of a call for which the cache was not asked; null when it was. */
+  /** Returns what becomes of a call that the cache was not asked about; null if it was. */
   private CheckOutcome.@Nullable Shed shed(@Nullable Decision decision) {
     if (decision instanceof Decision.Undecided none && none.cause() == Decision.Cause.REJECTED) {
       statistics.shed.increment();
@@ -102,75 +169,85 @@ public final class CheckGate {
     return null;
   }
 
-  private MatchedPolicies match(Call call, long nowEpochMillis) {
-    return policies.match(call.client(), call.endpoint(), call.meter(), nowEpochMillis);
+  private static MatchedPolicies match(PolicyMatcher snapshot, Call call, long nowEpochMillis) {
+    return snapshot.match(call.client(), call.endpoint(), call.meter(), nowEpochMillis);
   }
 
   private CheckOutcome.Decided judge(
       Call call,
-      MatchedPolicies plan,
+      MatchedPolicies matched,
       @Nullable Decision decision,
       boolean peek,
       long nowEpochMillis) {
     if (decision == null) {
-      return undecided(call, DecidedBy.NONE, null, nowEpochMillis, List.of());
+      CallEvent event = event(call, matched, true, DecidedBy.NONE, null, nowEpochMillis, List.of());
+      return withoutABucket(event);
     }
     if (decision instanceof Decision.Undecided undecided) {
       statistics.undecided.increment();
-      return fallback(call, plan, undecided.cause(), peek, nowEpochMillis);
+      return fallback(call, matched, undecided.cause(), peek, nowEpochMillis);
     }
     local.cacheDecided(nowEpochMillis);
     Decision.Decided decided = (Decision.Decided) decision;
-    return outcome(
+    List<LimitStatus> limits = new ArrayList<>(matched.evaluated().size());
+    for (MatchedPolicy match : matched.evaluated()) {
+      limits.add(status(match, match.bucket().limit(), decided, limits.size()));
+    }
+    return decidedByBuckets(
         call,
+        matched,
         DecidedBy.CACHE,
-        limits(call, plan.policies(), plan.buckets(), decided, nowEpochMillis),
+        limits,
         decided,
         decided.decidedAtEpochMicros() / MICROS_PER_MILLI,
-        Charges.of(plan, decided, call.cost()));
+        Charges.of(matched, decided, call.cost()));
   }
 
   private CheckOutcome.Decided fallback(
-      Call call, MatchedPolicies plan, Decision.Cause cause, boolean peek, long nowEpochMillis) {
-    Fallback fallback = Fallback.of(plan, cause);
-    Policy policy = fallback.policy();
-    String name = policy == null ? null : policy.name();
-    if (fallback.decidedBy() == DecidedBy.FAIL_CLOSED) {
-      return undecided(call, DecidedBy.FAIL_CLOSED, name, nowEpochMillis, List.of());
+      Call call, MatchedPolicies matched, Decision.Cause cause, boolean peek, long nowEpochMillis) {
+    Fallback fallback = Fallback.of(matched, cause);
+    DecidedBy decidedBy = fallback.decidedBy();
+    if (decidedBy != DecidedBy.LOCAL) {
+      Policy policy = fallback.policy();
+      boolean allowed = decidedBy == DecidedBy.FAIL_OPEN;
+      return withoutABucket(
+          event(
+              call,
+              matched,
+              allowed,
+              decidedBy,
+              policy == null ? null : policy.name(),
+              nowEpochMillis,
+              allowed ? Charges.unstamped(matched, call.cost()) : List.of()));
     }
-    List<Charge> owed = Charges.unstamped(plan, call.cost());
-    if (fallback.decidedBy() == DecidedBy.FAIL_OPEN) {
-      return undecided(call, DecidedBy.FAIL_OPEN, name, nowEpochMillis, owed);
+    List<BucketRequest> buckets = fallback.local().stream().map(MatchedPolicy::bucket).toList();
+    Decision.Decided decided = local.decide(buckets, call.cost(), peek, nowEpochMillis);
+    List<LimitStatus> limits = new ArrayList<>(buckets.size());
+    for (MatchedPolicy match : fallback.local()) {
+      limits.add(status(match, local.share(match.bucket().limit()), decided, limits.size()));
     }
-    Decision.Decided decided =
-        local.decide(fallback.localBuckets(), call.cost(), peek, nowEpochMillis);
-    List<BucketRequest> shares =
-        fallback.localBuckets().stream()
-            .map(asked -> new BucketRequest(asked.bucket(), local.share(asked.limit()), true))
-            .toList();
-    return outcome(
+    return decidedByBuckets(
         call,
+        matched,
         DecidedBy.LOCAL,
-        limits(call, fallback.local(), shares, decided, nowEpochMillis),
+        limits,
         decided,
         nowEpochMillis,
-        decided instanceof Decision.Denied ? List.of() : owed);
+        decided instanceof Decision.Denied ? List.of() : Charges.unstamped(matched, call.cost()));
   }
 
-  /** Of a call that no bucket decided. */
-  private CheckOutcome.Decided undecided(
-      Call call,
-      DecidedBy decidedBy,
-      @Nullable String policy,
-      long decidedAtEpochMillis,
-      List<Charge> charges) {
-    boolean allowed = decidedBy != DecidedBy.FAIL_CLOSED;
-    CallEvent event = event(call, allowed, decidedBy, policy, decidedAtEpochMillis, charges);
+  private static LimitStatus status(
+      MatchedPolicy match, BucketLimit limit, Decision.Decided decision, int index) {
+    return new LimitStatus(match.policy(), limit, match.period(), decision.buckets().get(index));
+  }
+
+  private static CheckOutcome.Decided withoutABucket(CallEvent event) {
     return new CheckOutcome.Decided(event, List.of(), null, null);
   }
 
-  private CheckOutcome.Decided outcome(
+  private CheckOutcome.Decided decidedByBuckets(
       Call call,
+      MatchedPolicies matched,
       DecidedBy decidedBy,
       List<LimitStatus> limits,
       Decision.Decided decision,
@@ -182,24 +259,9 @@ public final class CheckGate {
       policy = limits.get(denied.decidingBucket()).policy().name();
       denial = denial(limits, denied);
     }
-    CallEvent event = event(call, denial == null, decidedBy, policy, decidedAtEpochMillis, charges);
+    CallEvent event =
+        event(call, matched, denial == null, decidedBy, policy, decidedAtEpochMillis, charges);
     return new CheckOutcome.Decided(event, limits, denial, null);
-  }
-
-  private List<LimitStatus> limits(
-      Call call,
-      List<Policy> asked,
-      List<BucketRequest> buckets,
-      Decision.Decided decision,
-      long nowEpochMillis) {
-    List<LimitStatus> limits = new ArrayList<>(asked.size());
-    for (int i = 0; i < asked.size(); i++) {
-      Policy policy = asked.get(i);
-      PeriodicLimit.Span period = policies.period(policy, call.client(), nowEpochMillis);
-      limits.add(
-          new LimitStatus(policy, buckets.get(i).limit(), period, decision.buckets().get(i)));
-    }
-    return limits;
   }
 
   private static CheckOutcome.Denial denial(List<LimitStatus> limits, Decision.Denied denied) {
@@ -217,7 +279,10 @@ public final class CheckGate {
         denied.costExceedsCapacity());
   }
 
-  /** The policy with the smallest part of its capacity left; enforced ones come first. */
+  /**
+   * Returns the name of the policy with the smallest part of its capacity left; enforced ones come
+   * first.
+   */
   private static String nearest(List<LimitStatus> limits) {
     LimitStatus nearest = limits.get(0);
     for (LimitStatus limit : limits) {
@@ -237,6 +302,7 @@ public final class CheckGate {
 
   private CallEvent event(
       Call call,
+      MatchedPolicies matched,
       boolean allowed,
       DecidedBy decidedBy,
       @Nullable String policy,
@@ -253,7 +319,7 @@ public final class CheckGate {
         allowed,
         decidedBy,
         policy,
-        policies.policiesVersion(),
+        matched.policiesVersion(),
         decidedAtEpochMillis,
         call.ipPrefix(),
         charges);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.topics.model.DecidedBy;
@@ -23,45 +23,37 @@ import org.jspecify.annotations.Nullable;
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that says so; null when only shadow policies matched
  * @param local the policies to ask on this node; empty but for LOCAL
- * @param localBuckets the bucket of each
  */
-record Fallback(
-    DecidedBy decidedBy,
-    @Nullable Policy policy,
-    List<Policy> local,
-    List<BucketRequest> localBuckets) {
+record Fallback(DecidedBy decidedBy, @Nullable Policy policy, List<MatchedPolicy> local) {
 
-  static Fallback of(MatchedPolicies plan, Cause cause) {
+  static Fallback of(MatchedPolicies matched, Cause cause) {
     Policy closed = null;
     Policy open = null;
-    List<Policy> local = new ArrayList<>();
-    List<BucketRequest> localBuckets = new ArrayList<>();
-    for (int i = 0; i < plan.policies().size(); i++) {
-      Policy policy = plan.policies().get(i);
-      BucketRequest bucket = plan.buckets().get(i);
+    List<MatchedPolicy> local = new ArrayList<>();
+    for (MatchedPolicy match : matched.evaluated()) {
+      Policy policy = match.policy();
       if (policy.mode() != PolicyMode.ENFORCE) {
         continue;
       }
       if (policy.denies()) {
-        return new Fallback(DecidedBy.LOCAL, policy, List.of(policy), List.of(bucket));
+        return new Fallback(DecidedBy.LOCAL, policy, List.of(match));
       }
-      if (cause == Cause.COLD && !bucket.held()) {
+      if (cause == Cause.COLD && !match.bucket().held()) {
         continue;
       }
       if (policy.onCacheFailure() == FailureMode.CLOSED) {
         closed = closed == null ? policy : closed;
       } else if (policy.onCacheFailure() == FailureMode.LOCAL) {
-        local.add(policy);
-        localBuckets.add(bucket);
+        local.add(match);
       } else if (open == null) {
         open = policy;
       }
     }
     if (closed != null) {
-      return new Fallback(DecidedBy.FAIL_CLOSED, closed, List.of(), List.of());
+      return new Fallback(DecidedBy.FAIL_CLOSED, closed, List.of());
     }
     return local.isEmpty()
-        ? new Fallback(DecidedBy.FAIL_OPEN, open, List.of(), List.of())
-        : new Fallback(DecidedBy.LOCAL, local.get(0), local, localBuckets);
+        ? new Fallback(DecidedBy.FAIL_OPEN, open, List.of())
+        : new Fallback(DecidedBy.LOCAL, local.get(0).policy(), local);
   }
 }

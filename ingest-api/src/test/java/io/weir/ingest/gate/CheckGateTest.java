@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.memory.MemoryDecisionCache;
@@ -24,17 +25,22 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
 import java.time.ZoneId;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 final class CheckGateTest {
   private static final TokenBucketLimit TEN_A_SECOND = new TokenBucketLimit(10, 10, 1_000_000);
   private static final CalendarQuota DAILY =
       new CalendarQuota(100, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH);
+
+  private static final Policy DENIES_NOBODY = enforced("burst", FailureMode.OPEN);
 
   private final KeptCalls log = new KeptCalls();
   private final SwitchedCache cache = new SwitchedCache(new MemoryDecisionCache(this::nowMicros));
@@ -44,12 +50,9 @@ final class CheckGateTest {
   }
 
   private CheckGate gate(int nodes, Policy... policies) {
+    PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of(policies)));
     return new CheckGate(
-        PolicyMatcher.of(new PolicySet(1, List.of(policies))),
-        cache,
-        new LocalDecider(nodes, this::nowMicros),
-        log,
-        () -> "made");
+        () -> matcher, cache, new LocalDecider(nodes, this::nowMicros), log, () -> "made");
   }
 
   private static Policy bucket(String name, PolicyMode mode, FailureMode failure) {
@@ -380,5 +383,65 @@ final class CheckGateTest {
   void check_noPolicyMatches_isAllowedByNone() {
     assertEquals(DecidedBy.NONE, check(gate(1), 1).call().decidedBy());
     assertEquals(List.of(), log.last().charges());
+  }
+
+  @Test
+  void check_policiesReplacedWhileTheCacheIsAsked_recordsTheVersionThatDecided() {
+    PolicyMatcher before = PolicyMatcher.of(new PolicySet(1, List.of(DENIES_NOBODY)));
+    PolicyMatcher after = PolicyMatcher.of(new PolicySet(2, List.of()));
+    AtomicReference<PolicyMatcher> inForce = new AtomicReference<>(before);
+    CheckGate gate =
+        new CheckGate(
+            () -> inForce.getAndSet(after),
+            cache,
+            new LocalDecider(1, this::nowMicros),
+            log,
+            () -> "made");
+
+    CheckOutcome.Decided first = check(gate, 3);
+    CheckOutcome.Decided second = check(gate, 3);
+
+    assertEquals(1, first.call().policiesVersion());
+    assertEquals("burst", first.limits().get(0).policy().name());
+    assertEquals(1, log.calls.get(0).charges().size());
+    assertEquals(2, second.call().policiesVersion());
+    assertEquals(DecidedBy.NONE, second.call().decidedBy());
+  }
+
+  @Test
+  void check_severalCalls_areSubmittedBeforeTheFirstIsAwaited_andDecidedInOrder() {
+    List<CheckOutcome> outcomes = gate(1, DENIES_NOBODY).check(List.of(call(6), call(5), call(4)));
+
+    assertEquals(3, cache.mostSubmitted);
+    assertEquals(
+        List.of(true, false, true),
+        outcomes.stream().map(one -> ((CheckOutcome.Decided) one).call().allowed()).toList());
+    assertEquals(List.of(6L, 5L, 4L), log.calls.stream().map(CallEvent::cost).toList());
+    assertEquals(
+        log.calls, outcomes.stream().map(one -> ((CheckOutcome.Decided) one).call()).toList());
+    outcomes.forEach(one -> assertNotNull(((CheckOutcome.Decided) one).recorded()));
+    assertEquals(0, log.underWay());
+  }
+
+  @Test
+  void check_severalCallsThatAreShed_recordsNone_andEachSaysSo() {
+    cache.cause = Cause.REJECTED;
+
+    List<CheckOutcome> outcomes = gate(1, DENIES_NOBODY).check(List.of(call(1), call(2)));
+
+    assertEquals(2, outcomes.size());
+    outcomes.forEach(one -> assertInstanceOf(CheckOutcome.Shed.class, one));
+    assertEquals(List.of(), log.calls);
+    assertEquals(0, log.underWay());
+  }
+
+  @Test
+  void check_noCallOrTooMany_isRefused() {
+    CheckGate gate = gate(1, DENIES_NOBODY);
+
+    assertThrows(IllegalArgumentException.class, () -> gate.check(List.of()));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> gate.check(Collections.nCopies(CallLog.MAX_CALLS + 1, call(1))));
   }
 }

@@ -10,15 +10,26 @@ import org.jspecify.annotations.Nullable;
 final class SwitchedCache implements DecisionCache {
   private final DecisionCache decider;
   Decision.@Nullable Cause cause;
+  private int submitted;
+
+  /** Most checks that had been submitted and not yet waited for when one was waited for. */
+  int mostSubmitted;
 
   SwitchedCache(DecisionCache decider) {
     this.decider = decider;
   }
 
   @Override
-  public Decision take(Check check) {
+  public PendingDecision submit(Check check) {
+    submitted++;
     Decision.Cause now = cause;
-    return now == null ? decider.take(check) : new Decision.Undecided(now, "switched");
+    PendingDecision pending =
+        now == null ? decider.submit(check) : () -> new Decision.Undecided(now, "switched");
+    return () -> {
+      mostSubmitted = Math.max(mostSubmitted, submitted);
+      submitted--;
+      return pending.await();
+    };
   }
 
   @Override

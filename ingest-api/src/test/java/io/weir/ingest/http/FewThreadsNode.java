@@ -63,10 +63,11 @@ final class FewThreadsNode implements AutoCloseable {
                 .build(),
             DecisionClock.ofSystem());
     AtomicLong ids = new AtomicLong();
+    PolicyMatcher matcher = PolicyMatcher.of(policies());
     api =
         CheckApi.start(
             new CheckGate(
-                PolicyMatcher.of(policies()),
+                () -> matcher,
                 cache,
                 new LocalDecider(1, () -> 1),
                 log,

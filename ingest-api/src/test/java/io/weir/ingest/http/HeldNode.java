@@ -32,10 +32,11 @@ final class HeldNode implements AutoCloseable {
   private final CheckApi api;
 
   HeldNode(int maxCallsUnderWay, Duration queueDelayTarget, int maxConnections) {
+    PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of()));
     api =
         CheckApi.start(
             new CheckGate(
-                PolicyMatcher.of(new PolicySet(1, List.of())),
+                () -> matcher,
                 new MemoryDecisionCache(() -> 1),
                 new LocalDecider(1, () -> 1),
                 calls,

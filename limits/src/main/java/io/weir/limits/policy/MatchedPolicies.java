@@ -6,40 +6,38 @@ import io.weir.limits.check.Check;
 import java.util.List;
 
 /**
- * The policies of one call, and the buckets they ask.
+ * The policies that match one call, all of one version of the policy set. A call is decided and
+ * recorded by one such snapshot, so that its record names the version that decided it even while
+ * the set is being replaced.
  *
- * @param policiesVersion version of the set they are from
- * @param policies those that are evaluated, in the set's order
- * @param buckets the bucket of each, in the same order
- * @param leftOut those that match but do not fit into one check: the last ones above {@value
- *     Check#MAX_BUCKETS}, shadow ones before enforced ones. Not evaluated; to be counted
+ * @param policiesVersion version of the set
+ * @param evaluated the policies that are evaluated, in the set's order; at most {@value
+ *     Check#MAX_BUCKETS}
+ * @param leftOut the policies that match but do not fit into one check, shadow ones before enforced
+ *     ones; not evaluated, and to be counted
  */
 public record MatchedPolicies(
-    long policiesVersion,
-    List<Policy> policies,
-    List<BucketRequest> buckets,
-    List<Policy> leftOut) {
+    long policiesVersion, List<MatchedPolicy> evaluated, List<Policy> leftOut) {
   public MatchedPolicies {
-    policies = List.copyOf(policies);
-    buckets = List.copyOf(buckets);
+    evaluated = List.copyOf(evaluated);
     leftOut = List.copyOf(leftOut);
-    if (policies.size() != buckets.size()) {
-      throw new IllegalArgumentException(
-          policies.size() + " policies with " + buckets.size() + " buckets");
-    }
   }
 
-  /** True when no policy is for the call: there is nothing to check. */
+  /** Returns whether no policy matches, so that there is nothing to check. */
   public boolean isEmpty() {
-    return policies.isEmpty();
+    return evaluated.isEmpty();
   }
 
   /**
-   * The check of the call.
+   * Returns the check of the call: the bucket of each evaluated policy, in their order.
    *
-   * @throws IllegalArgumentException when there is nothing to check or the cost is below 1
+   * @throws IllegalArgumentException if there is nothing to check or the cost is below 1
    */
   public Check check(long costTokens) {
-    return new Check(buckets, costTokens);
+    BucketRequest[] buckets = new BucketRequest[evaluated.size()];
+    for (int i = 0; i < buckets.length; i++) {
+      buckets[i] = evaluated.get(i).bucket();
+    }
+    return new Check(List.of(buckets), costTokens);
   }
 }

@@ -109,8 +109,7 @@ public final class PolicyMatcher {
       String client,
       String endpoint,
       long nowEpochMillis) {
-    List<Policy> policies = new ArrayList<>(matched.size());
-    List<BucketRequest> buckets = new ArrayList<>(matched.size());
+    List<MatchedPolicy> evaluated = new ArrayList<>(matched.size());
     if (!matched.isEmpty()) {
       String clientPrefix = BucketKey.clientPrefix(client);
       BucketKey.Part endpointPart =
@@ -121,23 +120,23 @@ public final class PolicyMatcher {
         BucketKey.Part part = match.perEndpoint ? endpointPart : null;
         PeriodicLimit.Span period = period(match.policy, client, nowEpochMillis);
         long end = period == null ? 0 : period.endEpochSecond();
-        policies.add(match.policy);
-        buckets.add(
+        BucketRequest bucket =
             new BucketRequest(
                 BucketKey.text(clientPrefix, match.keyPart, part, end),
                 match.policy.limit().ofBucket(period),
                 match.enforced,
-                match.held));
+                match.held);
+        evaluated.add(new MatchedPolicy(match.policy, bucket, period));
       }
     }
-    return new MatchedPolicies(version, policies, buckets, leftOut);
+    return new MatchedPolicies(version, evaluated, leftOut);
   }
 
   /**
-   * The period of a policy of this set that holds a moment, by the client's calendar; null when its
-   * buckets last.
+   * Returns the period of a policy of this set that holds a moment, by the client's calendar; null
+   * when its buckets last.
    */
-  public PeriodicLimit.@Nullable Span period(Policy policy, String client, long epochMillis) {
+  private PeriodicLimit.@Nullable Span period(Policy policy, String client, long epochMillis) {
     return policy.limit() instanceof PeriodicLimit limit
         ? period(limit, client, epochMillis)
         : null;

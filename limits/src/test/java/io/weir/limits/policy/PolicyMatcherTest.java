@@ -9,6 +9,7 @@ import io.weir.limits.BucketKey;
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
@@ -24,6 +25,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class PolicyMatcherTest {
@@ -42,7 +44,8 @@ class PolicyMatcherTest {
   }
 
   private static List<String> names(PolicyMatcher matcher, String client) {
-    return matcher.match(client, "GET /v1/items", "calls", 0).policies().stream()
+    return matcher.match(client, "GET /v1/items", "calls", 0).evaluated().stream()
+        .map(MatchedPolicy::policy)
         .map(Policy::name)
         .toList();
   }
@@ -130,9 +133,9 @@ class PolicyMatcherTest {
 
     MatchedPolicies matched =
         PolicyMatcher.of(new PolicySet(1, policies)).match("acme", "-", "calls", 0);
-    assertEquals(Check.MAX_BUCKETS, matched.policies().size());
-    assertEquals("shadow-3", matched.policies().get(3).name());
-    assertEquals("enforced-0", matched.policies().get(4).name());
+    assertEquals(Check.MAX_BUCKETS, matched.evaluated().size());
+    assertEquals("shadow-3", matched.evaluated().get(3).policy().name());
+    assertEquals("enforced-0", matched.evaluated().get(4).policy().name());
     assertEquals(8, matched.leftOut().size());
     assertTrue(matched.leftOut().stream().allMatch(p -> p.mode() == PolicyMode.SHADOW));
     assertEquals(Check.MAX_BUCKETS, matched.check(1).buckets().size());
@@ -156,7 +159,7 @@ class PolicyMatcherTest {
     MatchedPolicies matched =
         PolicyMatcher.of(new PolicySet(1, policies)).match("acme", "-", "calls", 0);
     assertEquals("enforced-15", matched.leftOut().get(0).name());
-    assertEquals("blocked", matched.policies().get(Check.MAX_BUCKETS - 1).name());
+    assertEquals("blocked", matched.evaluated().get(Check.MAX_BUCKETS - 1).policy().name());
   }
 
   private static Policy quota(String name, CalendarPeriod period, PolicyMode mode) {
@@ -172,7 +175,11 @@ class PolicyMatcherTest {
   }
 
   private static BucketRequest bucket(PolicyMatcher matcher, String client, String time) {
-    return matcher.match(client, "-", "calls", Instant.parse(time).toEpochMilli()).buckets().get(0);
+    return matcher
+        .match(client, "-", "calls", Instant.parse(time).toEpochMilli())
+        .evaluated()
+        .get(0)
+        .bucket();
   }
 
   private static BucketRequest ending(String policy, String client, String end) {
@@ -225,6 +232,10 @@ class PolicyMatcherTest {
     assertFalse(bucket(matcher, "acme", "2026-11-20T12:00:00Z").held());
   }
 
+  private static PeriodicLimit.@Nullable Span period(PolicyMatcher matcher, long nowEpochMillis) {
+    return matcher.match("acme", "-", "calls", nowEpochMillis).evaluated().get(0).period();
+  }
+
   @Test
   void period_manyThreadsAroundABoundary_agreeWithTheCalendar() throws Exception {
     Policy daily = quota("daily", CalendarPeriod.DAY, PolicyMode.ENFORCE);
@@ -241,9 +252,7 @@ class PolicyMatcherTest {
                 () -> {
                   for (int i = 0; i < 10_000; i++) {
                     long now = boundary + random.nextInt(-3, 3);
-                    assertEquals(
-                        quota.at(now, ClientCalendar.OF_POLICY),
-                        matcher.period(daily, "acme", now));
+                    assertEquals(quota.at(now, ClientCalendar.OF_POLICY), period(matcher, now));
                   }
                 }));
       }
