@@ -148,14 +148,18 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
         endpoint = Part.parse(text, at + 1);
         at += 1 + endpoint.keyChars();
       }
-      if (at == text.length()) {
-        return new BucketKey(client, policy, endpoint, 0);
+      long end = 0;
+      if (at < text.length()) {
+        if (text.charAt(at) != PERIOD_START) {
+          throw notOurs(text, null);
+        }
+        end = Long.parseLong(text, at + 1, text.length(), 10);
       }
-      if (text.charAt(at) != PERIOD_START) {
-        throw notOurs(text, null);
+      BucketKey key = new BucketKey(client, policy, endpoint, end);
+      if (!key.text().equals(text)) {
+        throw notOurs(text, null); // one key has one text
       }
-      long end = Long.parseLong(text, at + 1, text.length(), 10);
-      return new BucketKey(client, policy, endpoint, end);
+      return key;
     } catch (NumberFormatException | IndexOutOfBoundsException malformed) {
       throw notOurs(text, malformed);
     }

@@ -145,7 +145,19 @@ class BucketKeyTest {
         "w1:{4:acme}:-1:burst",
         "w1:{4:acme}:6:burst",
         "w1:{4:acme}:h:short",
-        "w2:{4:acme}:5:burst"
+        "w2:{4:acme}:5:burst",
+        "w1:{02:a}:5:burst",
+        "w1:{2:a}:5:burst",
+        "w1:{\u0664:acme}:5:burst",
+        "w1:{4:acme}:\u0665:burst",
+        "w1:{4:acme}:05:burst",
+        "w1:{4:acme}:0:",
+        "w1:{4:acme}:5:burst:x",
+        "w1:{4:acme}:5:burst@soon",
+        "w1:{4:acme}:5:burst@+5",
+        "w1:{4:acme}:5:burst@02",
+        "w1:{4:acme}:5:burst@0",
+        "w1:{4:acme}:5:burst@-5",
       })
   void policyPart_otherKeys_areRefused(String key) {
     assertThrows(IllegalArgumentException.class, () -> BucketKey.parse(key).policy().shown());

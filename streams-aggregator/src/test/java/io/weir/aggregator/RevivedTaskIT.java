@@ -10,6 +10,7 @@ import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
 import io.weir.testing.Await;
+import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
@@ -25,14 +26,19 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.TaskCorruptedException;
 import org.apache.kafka.streams.processor.api.ContextualProcessor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,33 +59,89 @@ final class RevivedTaskIT {
 
   @TempDir Path folder;
 
-  /** Aborts the transaction that a batch was counted in, once. */
+  /** Aborts the transaction that a batch of the first partition was counted in, twice. */
   private static final class AbortTwice extends ContextualProcessor<byte[], byte[], Void, Void> {
-    private final AtomicInteger aborted;
+    private final Aborts aborts;
 
-    AbortTwice(AtomicInteger aborted) {
-      this.aborted = aborted;
+    AbortTwice(Aborts aborts) {
+      this.aborts = aborts;
+    }
+
+    @Override
+    public void init(ProcessorContext<Void, Void> context) {
+      super.init(context);
+      if (context.taskId().partition() == 0) {
+        aborts.initialized.incrementAndGet();
+      }
     }
 
     @Override
     public void process(Record<byte[], byte[]> record) {
+      if (context().taskId().partition() != 0) {
+        aborts.holdTheRebalance();
+        return;
+      }
       byte[] sequence = record.headers().lastHeader("batch_seq").value();
-      if (Arrays.equals(sequence, ABORTED_BATCH) && aborted.incrementAndGet() <= 2) {
+      if (Arrays.equals(sequence, ABORTED_BATCH) && aborts.made.incrementAndGet() <= 2) {
         throw new TaskCorruptedException(Set.of(context().taskId()));
       }
     }
   }
 
+  private static final class Aborts {
+    final AtomicInteger made = new AtomicInteger();
+
+    /** How often the first partition's task was. */
+    final AtomicInteger initialized = new AtomicInteger();
+
+    /**
+     * Keeps a thread from joining again, and so the group from being rebalanced, until the other
+     * one's task has been made anew: else that one is replaced by the rebalance.
+     */
+    private void holdTheRebalance() {
+      try {
+        Await.until("the aborted task is made anew", () -> initialized.get() >= 2);
+      } catch (Exception inVain) {
+        throw new IllegalStateException(inVain);
+      }
+    }
+  }
+
+  /** The rebalance that follows replaces the task, and the consumer stays where it was. */
   @Test
   void count_transactionAbortedTwiceFromTheSameOffset_takesItsCallsAgain() throws Exception {
-    AtomicInteger aborted = new AtomicInteger();
-    try (Broker broker = new Broker(1);
-        KafkaStreams streams = streams(broker, aborted)) {
+    assertCountsAll(1, Map.of());
+  }
+
+  /**
+   * Kafka Streams sets the consumer back, but keeps the offset that it had come to in a task that
+   * it makes anew. Once, the counting's work between records made it commit that offset before the
+   * first record had come again; after a second abort the partition was never counted again: its
+   * records were refused as skipped, at each start.
+   */
+  @Test
+  void count_taskMadeAnew_whoseFirstRecordComesLate_takesItsCallsAgain() throws Exception {
+    assertCountsAll(
+        2,
+        Map.of(
+            StreamsConfig.mainConsumerPrefix(ConsumerConfig.FETCH_MIN_BYTES_CONFIG),
+            50_000_000,
+            StreamsConfig.mainConsumerPrefix(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG),
+            1_500));
+  }
+
+  private void assertCountsAll(int partitions, Map<String, Object> further) throws Exception {
+    Aborts aborts = new Aborts();
+    try (Broker broker = new Broker(partitions);
+        KafkaStreams streams = streams(broker, partitions, aborts, further)) {
       streams.setUncaughtExceptionHandler(new StreamsFailures("revived", () -> false));
       streams.start();
       Await.until("running", () -> streams.state() == KafkaStreams.State.RUNNING);
       long decidedAt = System.currentTimeMillis() - 10_000; // a promise of now closes its window
-      int batches = send(broker, decidedAt);
+      if (partitions > 1) {
+        broker.send(1, new BatchHeader("n", 1, 1, 0, decidedAt, 0, false), new byte[0]);
+      }
+      int batches = send(broker, clients(partitions), decidedAt);
       long windowEnd = decidedAt - decidedAt % WINDOW_MILLIS + WINDOW_MILLIS;
 
       Await.until(
@@ -89,7 +151,7 @@ final class RevivedTaskIT {
             return rows(broker).stream().anyMatch(row -> closes(row, windowEnd));
           });
 
-      assertTrue(aborted.get() >= 2);
+      assertTrue(aborts.made.get() >= 2);
       assertLedger(rows(broker));
     }
   }
@@ -122,7 +184,8 @@ final class RevivedTaskIT {
     assertEquals(ledger.size(), ledger.stream().map(LedgerRow::recordId).distinct().count());
   }
 
-  private KafkaStreams streams(Broker broker, AtomicInteger aborted) {
+  private KafkaStreams streams(
+      Broker broker, int partitions, Aborts aborts, Map<String, Object> further) {
     Properties properties =
         new StreamsSettings(
                 broker.bootstrapServers(),
@@ -131,27 +194,41 @@ final class RevivedTaskIT {
                 "it",
                 SESSION_TIMEOUT,
                 "f",
-                1,
+                partitions,
                 0,
                 SingleCopy.ALLOW)
             .meterCore("127.0.0.1:1");
+    properties.putAll(further);
     CountSettings settings =
         new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, 60_000, Duration.ofDays(35).toMillis());
     Topology topology =
         new MeterTopology(
-                properties, settings, 1, new WrittenRows(), new StoppedPartitions(Set.of()))
+                properties,
+                settings,
+                partitions,
+                new WrittenRows(),
+                new StoppedPartitions(Set.of()))
             .get();
-    topology.addProcessor("abort-twice", () -> new AbortTwice(aborted), "calls");
+    topology.addProcessor("abort-twice", () -> new AbortTwice(aborts), "calls");
     return new KafkaStreams(topology, properties);
   }
 
-  private static int send(Broker broker, long decidedAt) {
+  /** Names of clients of the first partition. */
+  private static List<String> clients(int partitions) {
+    return IntStream.iterate(0, i -> i + 1)
+        .mapToObj(i -> "client-" + i)
+        .filter(client -> ClientPartitioner.partition(client, partitions) == 0)
+        .limit(CLIENTS)
+        .toList();
+  }
+
+  private static int send(Broker broker, List<String> clients, long decidedAt) {
     int batches = CLIENTS / CALLS_PER_BATCH;
     for (int batch = 0; batch < batches; batch++) {
       List<CallEvent> calls = new ArrayList<>();
       for (int i = 0; i < CALLS_PER_BATCH; i++) {
         int number = batch * CALLS_PER_BATCH + i;
-        calls.add(Calls.allowed("id-" + number, "client-" + number, 1, decidedAt));
+        calls.add(Calls.allowed("id-" + number, clients.get(number), 1, decidedAt));
       }
       broker.send(
           0,

@@ -82,11 +82,12 @@ public final class LimitsInForce {
     long nowMicros = nowEpochMillis * MICROS_PER_MILLI;
     long cutOff = Math.max(0, then.capacityTokens() - now.capacityTokens());
     double missing = refillThen.tokensIn(fullAt - nowMicros) - cutOff;
+    long wait = Math.min(refillNow.microsFor(missing), Stamp.MAX_FULL_AT_MICROS);
     return correction.withLimit(
         now,
         missing <= 0
             ? Math.min(fullAt, nowMicros)
-            : Math.min(nowMicros + refillNow.microsFor(missing), Stamp.MAX_FULL_AT_MICROS));
+            : Math.min(nowMicros + wait, Stamp.MAX_FULL_AT_MICROS));
   }
 
   private static Map<BucketKey.Part, Policy> byPart(PolicySet policies) {

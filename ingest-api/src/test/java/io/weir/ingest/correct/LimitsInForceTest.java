@@ -20,6 +20,7 @@ import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.topics.model.Stamp;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -94,6 +95,19 @@ final class LimitsInForceTest {
    * Found by {@code ./weir sim}, seeds 982, 2401 and 63960: what was used beyond a limit and a debt
    * cap was forgiven when the limit was raised, at least until the next correction.
    */
+  /** Once, the time could not be told, and the correction was taken for malformed and left out. */
+  @Test
+  void bound_limitIsSoSlowNow_thatItIsFullBeyondAllTimes_isFullAtTheLastOfThem() {
+    TokenBucketLimit fast = new TokenBucketLimit(2_000_000_000, 1_000_000, 1_000_000);
+    TokenBucketLimit slow = new TokenBucketLimit(2_000_000_000, 10, 86_400_000_000L);
+    policies.set(new PolicySet(3, List.of(policy("burst", 7, slow))));
+
+    Correction carriedOver = limits.bound(missing(1, fast), 1_000).correction();
+
+    assertEquals(slow, carriedOver.limit());
+    assertEquals(Stamp.MAX_FULL_AT_MICROS, carriedOver.fullAtEpochMicros());
+  }
+
   @Test
   void bound_quota_isAppliedAsItIs_withoutADebtCap() {
     Correction correction = used137Of(new QuotaLimit(73, ENDS_AT));

@@ -39,6 +39,10 @@ final class LineReader {
 
   private final Set<Limit> goodLimits = new HashSet<>();
 
+  private static final String TOKEN_BUCKET = "token-bucket";
+  private static final String QUOTA = "quota";
+  private static final String FIXED_WINDOW = "fixed-window";
+
   private record Limit(long capacity, long refillTokens, long refillPeriodMicros) {}
 
   /** Reads one line; the exception says which rule it breaks. */
@@ -136,7 +140,9 @@ final class LineReader {
     long charged = 0;
     long version = 0;
     long fullAt = 0;
-    long capacity = 0;
+    Long capacity = null;
+    String algorithm = null;
+    long windowMicros = 0;
     long refillTokens = 0;
     long refillPeriod = 0;
     long endsAt = 0;
@@ -150,6 +156,8 @@ final class LineReader {
         case "charged" -> charged = integer(json);
         case "version" -> version = integer(json);
         case "full_at_us" -> fullAt = integer(json);
+        case "algorithm" -> algorithm = text(json);
+        case "window_us" -> windowMicros = integer(json);
         case "capacity" -> capacity = integer(json);
         case "refill_tokens" -> refillTokens = integer(json);
         case "refill_period_us" -> refillPeriod = integer(json);
@@ -165,22 +173,31 @@ final class LineReader {
       requireRange("charges.version", version, 0, CallLine.MAX_NUMBER);
       requireRange("charges.full_at_us", fullAt, 0, CallLine.MAX_NUMBER);
     }
-    if (capacity != 0) {
-      limit(capacity, refillTokens, refillPeriod, endsAt);
+    if (capacity != null) {
+      limit(
+          algorithm == null ? (endsAt > 0 ? QUOTA : TOKEN_BUCKET) : algorithm,
+          new Limit(capacity, refillTokens, refillPeriod),
+          endsAt,
+          windowMicros);
     }
   }
 
-  private void limit(long capacity, long refillTokens, long refillPeriod, long endsAt)
+  /** Without an algorithm it is a token bucket's, or with an end a quota's. */
+  private void limit(String algorithm, Limit limit, long endsAt, long windowMicros)
       throws UnreadableException {
-    if (endsAt > 0) {
-      requireRange("charges.capacity", capacity, 1, CallLine.MAX_NUMBER);
+    boolean isWindow = algorithm.equals(FIXED_WINDOW);
+    if (isWindow || algorithm.equals(QUOTA)) {
+      requireRange("charges.capacity", limit.capacity, 1, CallLine.MAX_NUMBER);
       requireRange("charges.ends_at_us", endsAt, 1, CallLine.MAX_NUMBER);
+      if (isWindow) {
+        requireRange("charges.window_us", windowMicros, 1, CallLine.MAX_NUMBER);
+      }
       return;
     }
-    Limit limit = new Limit(capacity, refillTokens, refillPeriod);
+    require(algorithm.equals(TOKEN_BUCKET), "charges.algorithm is not known");
     if (!goodLimits.contains(limit)) {
       try {
-        new TokenBucketLimit(capacity, refillTokens, refillPeriod).scale();
+        new TokenBucketLimit(limit.capacity, limit.refillTokens, limit.refillPeriodMicros).scale();
       } catch (IllegalArgumentException notExact) {
         throw new UnreadableException("charges: " + notExact.getMessage(), notExact);
       }

@@ -31,6 +31,9 @@ final class BucketTrack {
 
   private static final long MICROS_PER_MILLI = 1_000;
 
+  /** By no more do the clocks of the cache and of its nodes differ while they are right. */
+  private static final long CLOCKS_DIFFER_MICROS = 1_000_000;
+
   final String bucket;
   BucketLimit limit;
   BucketLine line;
@@ -278,6 +281,8 @@ final class BucketTrack {
     }
     Refill refill = limit.refill();
     if (refill != null) {
+      // whether it was full before, with what is given back now, is not known
+      fullTimes.notBefore(trueFullAtMicros);
       trueFullAtMicros = Math.max(0, trueFullAtMicros - refill.boundedMicrosFor(-differenceTokens));
     }
     disturb(Cause.SETTLE, -differenceTokens, decidedAtMillis);
@@ -369,8 +374,10 @@ final class BucketTrack {
     long fullAtBefore = trueFullAtMicros;
     long totalBefore = totalTokens - costTokens;
     if (stamp.epoch() > line.epoch) {
+      fullTimes.notBeyond(at, CLOCKS_DIFFER_MICROS);
       beginLife(stamp, costTokens, at);
     } else if (isNewest(stamp, costTokens, at)) {
+      fullTimes.notBeyond(at, CLOCKS_DIFFER_MICROS);
       takeNewest(stamp, costTokens, at);
     } else {
       takeLate(stamp, ownLimit, costTokens, at);

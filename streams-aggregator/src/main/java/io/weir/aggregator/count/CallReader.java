@@ -43,10 +43,13 @@ final class CallReader {
   private static final byte[] CHARGE_CHARGED = ascii(",\"charged\":");
   private static final byte[] CHARGE_VERSION = ascii(",\"version\":");
   private static final byte[] CHARGE_FULL_AT = ascii(",\"full_at_us\":");
+  private static final byte[] CHARGE_QUOTA = ascii(",\"algorithm\":\"quota\"");
+  private static final byte[] CHARGE_WINDOW = ascii(",\"algorithm\":\"fixed-window\"");
   private static final byte[] CHARGE_CAPACITY = ascii(",\"capacity\":");
   private static final byte[] CHARGE_REFILL_TOKENS = ascii(",\"refill_tokens\":");
   private static final byte[] CHARGE_REFILL_PERIOD = ascii(",\"refill_period_us\":");
   private static final byte[] CHARGE_ENDS_AT = ascii(",\"ends_at_us\":");
+  private static final byte[] CHARGE_WINDOW_LENGTH = ascii(",\"window_us\":");
   private static final byte[] ID_FROM_CALLER = ascii(",\"id_from_caller\":true");
   private static final byte[] NONE = {};
 
@@ -157,7 +160,10 @@ final class CallReader {
       version = skip(CHARGE_VERSION) ? integer() : 0;
       fullAt = skip(CHARGE_FULL_AT) ? integer() : 0;
     }
-    BucketLimit limit = skip(CHARGE_CAPACITY) ? limit() : null;
+    boolean isQuota = skip(CHARGE_QUOTA);
+    boolean isWindow = !isQuota && skip(CHARGE_WINDOW);
+    BucketLimit limit = skip(CHARGE_CAPACITY) ? limit(isQuota, isWindow) : null;
+    isOther |= limit == null && (isQuota || isWindow);
     requireByte('}');
     isOther |= stamped && (epoch < 1 || charged < cost);
     return isOther
@@ -166,21 +172,31 @@ final class CallReader {
             bucket, cost, limit, stamped ? new Stamp(epoch, version, charged, fullAt) : null);
   }
 
-  private @Nullable BucketLimit limit() {
+  /**
+   * A limit, whose algorithm stands before it unless it is a token bucket's, or an older line's.
+   */
+  private @Nullable BucketLimit limit(boolean isQuota, boolean isWindow) {
     long capacity = integer();
-    boolean refills = skip(CHARGE_REFILL_TOKENS);
+    boolean refills = !isQuota && !isWindow && skip(CHARGE_REFILL_TOKENS);
     long refillTokens = 0;
     if (refills) {
       refillTokens = integer();
+      isOther |= refillTokens == 0;
       require(CHARGE_REFILL_PERIOD);
     } else {
       require(CHARGE_ENDS_AT);
     }
     long micros = integer();
+    long windowMicros = 0;
+    if (isWindow) {
+      require(CHARGE_WINDOW_LENGTH);
+      windowMicros = integer();
+      isOther |= windowMicros == 0;
+    }
     if (isOther) {
       return null;
     }
-    BucketLimit limit = limits.get(capacity, refillTokens, micros);
+    BucketLimit limit = limits.get(capacity, refillTokens, micros, windowMicros);
     isOther = limit == null;
     return limit;
   }

@@ -51,6 +51,40 @@ final class FullTimes {
   }
 
   /**
+   * Counts nothing before a moment that is added from now on: what the bucket was between the
+   * newest time and that moment is not known.
+   */
+  void notBefore(long atMicros) {
+    if (size > 0 && ends[size - 1] >= atMicros) {
+      return;
+    }
+    append(atMicros, atMicros);
+  }
+
+  /**
+   * Takes the word of a clock that is at a moment. A time beyond it was told by a clock that was
+   * ahead: by as little as clocks differ it only ends too late, by more nothing of before is
+   * believed.
+   *
+   * @param clocksDifferMicros by how much clocks that are right may differ
+   */
+  void notBeyond(long atMicros, long clocksDifferMicros) {
+    if (size == 0 || ends[size - 1] <= atMicros) {
+      return;
+    }
+    if (ends[size - 1] - atMicros > clocksDifferMicros) {
+      restart(atMicros);
+      return;
+    }
+    while (size > 0 && begins[size - 1] > atMicros) {
+      size--;
+    }
+    if (size > 0) {
+      ends[size - 1] = Math.min(ends[size - 1], atMicros);
+    }
+  }
+
+  /**
    * Adds a time behind all others; what is not behind them is left out.
    *
    * @param fromMicros when the bucket had become full
@@ -59,12 +93,16 @@ final class FullTimes {
   void add(long fromMicros, long toMicros) {
     long from = size == 0 ? fromMicros : Math.max(fromMicros, ends[size - 1]);
     if (from < toMicros) {
-      begins[size] = from;
-      ends[size] = toMicros;
-      size++;
-      if (size > MAX) {
-        mergeNearest();
-      }
+      append(from, toMicros);
+    }
+  }
+
+  private void append(long fromMicros, long toMicros) {
+    begins[size] = fromMicros;
+    ends[size] = toMicros;
+    size++;
+    if (size > MAX) {
+      mergeNearest();
     }
   }
 

@@ -73,7 +73,7 @@ final class CurrentReports {
             : usedInCache(standing);
     long resetsAtEpochMicros = limit.fullAtMicros(Math.max(nowEpochMicros, fullAtEpochMicros));
     Map<String, Object> members = new LinkedHashMap<>();
-    members.put("policy", BucketKey.parse(standing.bucket()).policy().shown());
+    members.put("policy", policyOf(standing.bucket()));
     members.put("bucket", standing.bucket());
     members.put("algorithm", limit.algorithm().wireName());
     members.put("limit", limit.capacityTokens());
@@ -91,6 +91,15 @@ final class CurrentReports {
         "stamped_at",
         standing.stampedAtEpochMillis() == 0 ? null : time(standing.stampedAtEpochMillis() * 1000));
     return members;
+  }
+
+  /** The name of a bucket's policy; null when the key in the records is none of ours. */
+  private static @Nullable String policyOf(String bucket) {
+    try {
+      return BucketKey.parse(bucket).policy().shown();
+    } catch (IllegalArgumentException foreign) {
+      return null;
+    }
   }
 
   /** What the cache has charged and no record has shown yet. */

@@ -92,6 +92,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   @Override
   public void init(ProcessorContext<PlacedKey, byte[]> context) {
+    boolean isMadeAnew = this.context != null;
     this.context = context;
     SinkOutput sinks = new SinkOutput(context, written);
     WindowStore<Bytes, byte[]> idStore = context.getStateStore(ResourceNames.CALLER_IDS_STORE);
@@ -128,7 +129,13 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
       return;
     }
     this.work = workOf(started);
-    goOn();
+    if (!isMadeAnew) {
+      goOn();
+    }
+    // A task that was made anew still knows the offset that it had come to before, and a
+    // punctuation
+    // makes it commit that offset, though what was counted up to it was rolled back. The first
+    // record sets the offset right, and the work goes on with it.
   }
 
   private PeriodicWork workOf(PartitionCounter started) {

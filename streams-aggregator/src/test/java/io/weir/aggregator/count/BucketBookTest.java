@@ -567,6 +567,39 @@ final class BucketBookTest {
     assertEquals((T + 23_000) * 1_000, only().fullAtEpochMicros(), "three of five are back");
   }
 
+  /**
+   * Once, what a clock that was ahead had shown as a time at which the bucket was full forgave
+   * every call that was let through after it had been set.
+   */
+  @Test
+  void clockOfTheCacheThatWasAhead_andIsSet_forgivesNothing() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 3_700_000, charge(EPOCH, 0, 1, 2, T + 3_701_000));
+    take(T + 111_000, charge(EPOCH, 0, 1, 3, T + 112_000));
+
+    for (int i = 0; i < 5; i++) {
+      take(T + 120_000, new Charge(BUCKET, 10, LIMIT, null));
+    }
+    promise(T + 121_500);
+
+    assertEquals((T + 170_000) * 1_000, last().fullAtEpochMicros(), "all fifty are missing");
+  }
+
+  /** The same of a node's clock, whose call was cut to the debt cap before the next stamp. */
+  @Test
+  void clockOfANodeThatWasAhead_forgivesNothing_onceAStampIsBelieved() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 200_000, new Charge(BUCKET, 1, LIMIT, null));
+    promise(T + 100);
+    long version = last().version();
+    take(T + 10_000, charge(EPOCH, version, 1, 2, T + 14_000));
+
+    take(T + 9_000, new Charge(BUCKET, 7, LIMIT, null));
+    promise(T + 9_500);
+
+    assertEquals((T + 21_000) * 1_000, last().fullAtEpochMicros(), "all seven are missing");
+  }
+
   /** Found by {@code ./weir sim}, seeds 7063 and 10425. */
   @Test
   void limitThatChangesWhileTheCacheIsAway_isFollowed() {

@@ -100,6 +100,29 @@ final class BucketSettlementTest {
         "a charge of a full bucket begins at its own time");
   }
 
+  /**
+   * Once, the refund was given twice: it made a time at which the bucket had not been full look
+   * like one, and what was recorded late of it was forgiven.
+   */
+  @Test
+  void refundOfWhatWasRefilled_forgivesNoCallThatIsRecordedLater() {
+    CallEvent call = call("a", T, 10, stamped(10, 10, T + 10_000));
+    take(T, call);
+    for (int second = 10; second <= 50; second++) {
+      long at = T + second * 1_000L;
+      take(at, call("s" + second, at, 1, stamped(1, second + 1, at + 1_000)));
+    }
+    take(T + 50_200, settled(call, 1));
+    Stamp stamp = new Stamp(EPOCH, of(BUCKET).version(), 52, (T + 52_000) * 1_000);
+    Charge shown = new Charge(BUCKET, 1, LIMIT, stamp);
+    take(T + 51_100, call("s51", T + 51_000, 1, shown));
+
+    take(T + 52_500, call("late", T + 43_000, 8, new Charge(BUCKET, 8, LIMIT, null)));
+
+    Correction last = memory.corrections.get(memory.corrections.size() - 1);
+    assertEquals((T + 60_000) * 1_000, last.fullAtEpochMicros(), "all eight are missing");
+  }
+
   @Test
   void refundOfABucketNobodyTracks_isNothing() {
     take(T + 100, settled(call("a", T, 8, stamped(8, 8, T + 8_000), quota(8, 8)), 3));

@@ -64,6 +64,52 @@ final class FullTimesTest {
     assertEquals(6, times.take(0, 100));
   }
 
+  @Test
+  void notBefore_laterThanAll_cutsWhatIsAddedNext() {
+    times.add(10, 14);
+    times.notBefore(20);
+    times.add(15, 24);
+
+    assertEquals(8, times.take(0, 100));
+  }
+
+  @Test
+  void notBefore_withinATime_changesNothing() {
+    times.add(10, 14);
+    times.notBefore(12);
+
+    assertEquals(4, times.take(0, 100));
+  }
+
+  @Test
+  void notBeyond_byLittle_cutsTheEnd_andWhatIsAddedNextCounts() {
+    times.add(10, 14);
+    times.add(20, 30);
+    times.notBeyond(25, 5);
+    times.add(26, 29);
+
+    assertEquals(4 + 5 + 3, times.take(0, 100));
+  }
+
+  @Test
+  void notBeyond_byLittle_forgetsATimeThatLiesBeyond() {
+    times.add(10, 14);
+    times.add(20, 22);
+    times.notBeyond(18, 5);
+
+    assertEquals(4, times.take(0, 100));
+  }
+
+  @Test
+  void notBeyond_byMuch_forgetsAll_andCountsNothingBefore() {
+    times.add(10, 14);
+    times.add(20, 30);
+    times.notBeyond(24, 5);
+    times.add(15, 27);
+
+    assertEquals(3, times.take(0, 100));
+  }
+
   /** Ten times of 6 µs, 4 µs apart, but for two that are 1 µs apart. */
   @Test
   void add_moreThanAreKept_mergesTheNearest() {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Verify has rules of its own, and comes to the verdict of the counting. */
+final class LineReaderTest {
+  /** Once, lines that the counting refused were good to verify, which then found them missing. */
+  @ParameterizedTest(name = "{0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "'' | true",
+        "'\"capacity\":10,\"refill_tokens\":1,\"refill_period_us\":1000000' | true",
+        "'\"algorithm\":\"token-bucket\",\"capacity\":10,\"refill_tokens\":1,\"refill_period_us\":1000000' | true",
+        "'\"capacity\":0,\"refill_tokens\":1,\"refill_period_us\":1000000' | true",
+        "'\"capacity\":10,\"ends_at_us\":1700000000' | true",
+        "'\"algorithm\":\"quota\",\"capacity\":10,\"ends_at_us\":1700000000' | true",
+        "'\"algorithm\":\"fixed-window\",\"capacity\":10,\"ends_at_us\":1700000000,\"window_us\":60000000' | true",
+        "'\"algorithm\":\"leaky\",\"capacity\":10,\"ends_at_us\":1700000000' | false",
+        "'\"algorithm\":7,\"capacity\":10,\"ends_at_us\":1700000000' | false",
+        "'\"algorithm\":\"fixed-window\",\"capacity\":10,\"ends_at_us\":1700000000' | false",
+        "'\"algorithm\":\"token-bucket\",\"capacity\":10,\"ends_at_us\":1700000000' | false",
+        "'\"algorithm\":\"quota\",\"capacity\":0,\"ends_at_us\":1700000000' | false",
+        "'\"algorithm\":\"quota\",\"capacity\":10' | false",
+        "'\"capacity\":0' | false",
+        "'\"capacity\":10,\"refill_tokens\":0,\"refill_period_us\":1000000' | false",
+        "'\"capacity\":10,\"refill_tokens\":1,\"refill_period_us\":0' | false",
+      })
+  void read_limitOfACharge_isReadAsTheCountingReadsIt(String members, boolean isGood) {
+    byte[] line =
+        ("{\"id\":\"a\",\"client\":\"acme\",\"endpoint\":\"-\",\"meter\":\"calls\",\"cost\":1,"
+                + "\"allowed\":true,\"decided_by\":\"cache\",\"policies_version\":1,"
+                + "\"decided_at_ms\":1700000000000,\"charges\":[{\"key\":\"w1:{4:acme}:5:burst\","
+                + "\"epoch\":1,\"cost\":1,\"charged\":1"
+                + (members.isEmpty() ? "" : "," + members)
+                + "}]}")
+            .getBytes(StandardCharsets.UTF_8);
+
+    assertEquals(isGood, isCounted(line), "the counting");
+    assertEquals(isGood, isRead(line), "verify");
+  }
+
+  private static boolean isCounted(byte[] line) {
+    try {
+      CallLineCodec.decode(line, 0, line.length);
+      return true;
+    } catch (MalformedRecordException refused) {
+      return false;
+    }
+  }
+
+  private static boolean isRead(byte[] line) {
+    try {
+      new LineReader().read(line, 0, line.length);
+      return true;
+    } catch (UnreadableException refused) {
+      return false;
+    }
+  }
+}
