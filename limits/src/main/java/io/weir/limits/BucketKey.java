@@ -156,13 +156,20 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
         end = Long.parseLong(text, at + 1, text.length(), 10);
       }
       BucketKey key = new BucketKey(client, policy, endpoint, end);
-      if (!key.text().equals(text)) {
+      if (end < 0 || hasEmptyPart(key) || !key.text().equals(text)) {
         throw notOurs(text, null); // one key has one text
       }
       return key;
     } catch (NumberFormatException | IndexOutOfBoundsException malformed) {
       throw notOurs(text, malformed);
     }
+  }
+
+  private static boolean hasEmptyPart(BucketKey key) {
+    Part endpoint = key.endpoint;
+    return key.client.text.isEmpty()
+        || key.policy.text.isEmpty()
+        || (endpoint != null && endpoint.text.isEmpty());
   }
 
   private static IllegalArgumentException notOurs(String text, @Nullable Throwable cause) {
