@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Verify has rules of its own, and comes to the verdict of the counting. */
 final class LineReaderTest {
   /** Once, lines that the counting refused were good to verify, which then found them missing. */
-  @ParameterizedTest(name = "{0}")
+  @ParameterizedTest(name = "[{index}] {0}")
   @CsvSource(
       delimiter = '|',
       value = {
