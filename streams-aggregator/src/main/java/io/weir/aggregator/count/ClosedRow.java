@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.UsageCount;
 
 /**

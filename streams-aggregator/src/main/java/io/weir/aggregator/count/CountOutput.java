@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.limits.correction.Correction;
-import io.weir.topics.model.CacheRestored;
+import io.weir.aggregator.audit.AuditOutput;
 import io.weir.topics.model.LedgerRow;
-import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
 import io.weir.topics.model.SettlementVerdict;
@@ -14,7 +12,7 @@ import java.util.List;
 /**
  * What the counting of a partition writes, in order, into the same partition of the other topics.
  */
-public interface CountOutput {
+public interface CountOutput extends AuditOutput {
   /** A row of the ledger; the time stamp is the broker's of the record that caused it. */
   void ledger(LedgerRow row, long timestampEpochMillis);
 
@@ -24,17 +22,8 @@ public interface CountOutput {
   /** How far the partition is counted; everything it speaks of was written before. */
   void progress(PartitionProgress progress, long timestampEpochMillis);
 
-  /** What the decision cache has wrong. */
-  void correction(Correction correction, long timestampEpochMillis);
-
-  /** All live buckets stand before this. */
-  void restored(CacheRestored restored, long timestampEpochMillis);
-
   /** What became of a settlement. */
   void settled(SettlementVerdict verdict, long timestampEpochMillis);
-
-  /** How right the cache's decisions were. */
-  void accuracy(PartitionAccuracy accuracy, long timestampEpochMillis);
 
   /**
    * Keeps what could not be counted of the record being taken.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Budget;
+import io.weir.aggregator.state.ByteStore;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageRow;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.CallEvent;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.audit.BucketReconciler;
+import io.weir.aggregator.state.Budget;
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CallEvent;
@@ -53,15 +57,15 @@ public final class PartitionCounter {
   private final CountOutput output;
   private final ToIntFunction<String> partitionOfClient;
   private final PartitionState state;
-  private final NodeBook nodes;
+  private final NodeWatermarks nodes;
   private final SettledCalls settled;
   private final OpenRows open;
   private final Ledger ledger;
   private final RunningFigures figures;
-  private final BucketBook buckets;
+  private final BucketReconciler buckets;
   private final Lines lines = new Lines();
   private final CallReader reader = new CallReader();
-  private final Fold late = new Fold();
+  private final LateUsage late = new LateUsage();
   private final Packer packer = new Packer();
   private @Nullable String lastClient;
   private boolean lastClientIsOurs;
@@ -99,13 +103,14 @@ public final class PartitionCounter {
     this.output = output;
     this.partitionOfClient = partitionOfClient;
     this.state = PartitionState.load(stores.progress(), settings);
-    this.nodes = new NodeBook(settings, stores.progress());
+    this.nodes = new NodeWatermarks(settings, stores.progress());
     this.settled = new SettledCalls(stores.ids(), nodes);
     this.open = new OpenRows(stores.open());
     this.ledger =
         new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
     this.buckets =
-        new BucketBook(partition, partitions, stores.buckets(), stores.progress(), state, output);
+        new BucketReconciler(
+            partition, partitions, stores.buckets(), stores.progress(), state, output);
     this.figures = new RunningFigures(settings, open, state, output, this::progress);
   }
 
@@ -125,7 +130,7 @@ public final class PartitionCounter {
       if (isCacheLoss(record)) {
         CacheLoss loss = CacheLossCodec.decode(value);
         state.hear(record.appendEpochMillis(), loss.foundAtEpochMillis(), settings);
-        buckets.restore(loss);
+        buckets.beginRestoration(loss);
       } else {
         BatchHeader header = BatchHeaderCodec.decode(record.headers());
         state.hear(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
@@ -170,16 +175,12 @@ public final class PartitionCounter {
 
   /** Publishes how right the cache's decisions were, if that has changed. */
   public void publishAccuracy() {
-    AccuracyBook accuracy = buckets.accuracy();
-    if (accuracy.hasChanged()) {
-      output.accuracy(
-          accuracy.figures(partition, state.appendEpochMillis), state.appendEpochMillis);
-    }
+    buckets.publishAccuracy(state.appendEpochMillis);
   }
 
   /** Goes on with telling a cache that lost its state; true when nothing is left to do now. */
   public boolean restore(Budget budget) {
-    return buckets.restore(budget);
+    return buckets.continueRestoration(budget);
   }
 
   /** Checks live buckets for charges that were never recorded; true when all were looked at. */

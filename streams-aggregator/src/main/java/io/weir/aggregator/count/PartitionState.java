@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.audit.PartitionTime;
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.PartitionProgress.Counters;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -9,7 +13,7 @@ import java.util.Deque;
  * Where the counting of one partition stands. Kept in one entry of the progress store. Not safe for
  * threads.
  */
-final class PartitionState {
+final class PartitionState implements PartitionTime {
   private static final int VERSION = 3;
   private static final byte[] KEY = {'p'};
 
@@ -46,7 +50,7 @@ final class PartitionState {
   long nowEpochMillis;
 
   /** The greatest low watermark that was heard and may be right. */
-  long newestWordEpochMillis;
+  long newestNodeEpochMillis;
 
   /** Told by versions that did not keep the time: the log was already without its beginning. */
   private static final long HELD_FROM_UNKNOWN = 1;
@@ -77,13 +81,13 @@ final class PartitionState {
     stampEpochMillis = brokerEpochMillis;
     long ahead = settings.maxAheadOfNodesMillis();
     if (lowWatermarkEpochMillis <= brokerEpochMillis + ahead) {
-      newestWordEpochMillis = Math.max(newestWordEpochMillis, lowWatermarkEpochMillis);
+      newestNodeEpochMillis = Math.max(newestNodeEpochMillis, lowWatermarkEpochMillis);
     }
-    brokerIsAhead = newestWordEpochMillis > 0 && brokerEpochMillis > newestWordEpochMillis + ahead;
-    nowEpochMillis = brokerIsAhead ? newestWordEpochMillis : brokerEpochMillis;
+    brokerIsAhead = newestNodeEpochMillis > 0 && brokerEpochMillis > newestNodeEpochMillis + ahead;
+    nowEpochMillis = brokerIsAhead ? newestNodeEpochMillis : brokerEpochMillis;
     long newest = Math.max(appendEpochMillis, brokerEpochMillis);
     appendEpochMillis =
-        newestWordEpochMillis == 0 ? newest : Math.min(newest, newestWordEpochMillis + ahead);
+        newestNodeEpochMillis == 0 ? newest : Math.min(newest, newestNodeEpochMillis + ahead);
   }
 
   /**
@@ -95,14 +99,29 @@ final class PartitionState {
         first.offset() > 0 ? first.appendEpochMillis() + CountSettings.MAX_AHEAD_MILLIS : 0;
   }
 
-  /** Whether records of what began at this time may have been gone before the first was taken. */
-  boolean mayLackRecordsSince(long beganEpochMillis) {
+  @Override
+  public boolean mayLackRecordsSince(long beganEpochMillis) {
     return heldFromEpochMillis == HELD_FROM_UNKNOWN || beganEpochMillis <= heldFromEpochMillis;
   }
 
-  /** Whether the broker's clock said more of the record than is believed. */
-  boolean isBrokerAhead() {
+  @Override
+  public boolean isBrokerAhead() {
     return brokerIsAhead;
+  }
+
+  @Override
+  public long nowEpochMillis() {
+    return nowEpochMillis;
+  }
+
+  @Override
+  public long watermarkEpochMillis() {
+    return watermarkEpochMillis;
+  }
+
+  @Override
+  public long newestNodeEpochMillis() {
+    return newestNodeEpochMillis;
   }
 
   /** Everything before this boundary is closed by definition. */
@@ -151,7 +170,7 @@ final class PartitionState {
     state.idConflicts = value.integer();
     state.offset = value.integer();
     state.appendEpochMillis = value.integer();
-    state.newestWordEpochMillis = value.integer();
+    state.newestNodeEpochMillis = value.integer();
     state.nowEpochMillis = state.appendEpochMillis;
     state.heldFromEpochMillis = value.integer();
     state.newestPromiseEpochMillis = value.integer();
@@ -184,7 +203,7 @@ final class PartitionState {
         .integer(idConflicts)
         .integer(offset)
         .integer(appendEpochMillis)
-        .integer(newestWordEpochMillis)
+        .integer(newestNodeEpochMillis)
         .integer(heldFromEpochMillis)
         .integer(newestPromiseEpochMillis)
         .integer(watermarkEpochMillis)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Packer;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
@@ -26,10 +27,10 @@ final class SettledCalls {
   private static final int REPLAYED_LINE = 4;
 
   private final SeenIds ids;
-  private final NodeBook nodes;
+  private final NodeWatermarks nodes;
   private final Packer packer = new Packer();
 
-  SettledCalls(SeenIds ids, NodeBook nodes) {
+  SettledCalls(SeenIds ids, NodeWatermarks nodes) {
     this.ids = ids;
     this.nodes = nodes;
   }

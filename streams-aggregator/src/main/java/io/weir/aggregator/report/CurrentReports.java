@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.aggregator.count.BucketStanding;
+import io.weir.aggregator.audit.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import java.time.Instant;
@@ -17,17 +17,17 @@ final class CurrentReports {
   /** Most buckets told of a client; more are cut, and the answer says so. */
   static final int MAX_BUCKETS = 1_000;
 
-  private final BucketTracks tracks;
+  private final BucketSnapshots tracks;
   private final LiveCache cache;
 
-  CurrentReports(BucketTracks tracks, LiveCache cache) {
+  CurrentReports(BucketSnapshots tracks, LiveCache cache) {
     this.tracks = tracks;
     this.cache = cache;
   }
 
   /** The answer about a client whose partition is counted here, or copied to here. */
   Answer answer(int partition, String client, Instant now) {
-    BucketTracks.Found found = tracks.ofClient(partition, client, MAX_BUCKETS + 1);
+    BucketSnapshots.Found found = tracks.ofClient(partition, client, MAX_BUCKETS + 1);
     Map<String, Object> document = document(client, found.standings(), cache, now);
     document.put("copy", found.isCopy());
     if (found.isCopy()) {
@@ -38,9 +38,9 @@ final class CurrentReports {
 
   /** The document over a client's standings; a bucket whose period is over is left out. */
   static Map<String, Object> document(
-      String client, List<BucketStanding> standings, LiveCache cache, Instant now) {
+      String client, List<BucketSnapshot> standings, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
-    List<BucketStanding> told =
+    List<BucketSnapshot> told =
         standings.subList(0, Math.min(MAX_BUCKETS, standings.size())).stream()
             .filter(standing -> !standing.limit().isOverAt(nowEpochMicros))
             .toList();
@@ -48,7 +48,7 @@ final class CurrentReports {
     told.forEach(standing -> limits.put(standing.bucket(), standing.limit()));
     Map<String, LiveCache.Held> live = limits.isEmpty() ? Map.of() : cache.ask(limits);
     List<Object> buckets = new ArrayList<>();
-    for (BucketStanding standing : told) {
+    for (BucketSnapshot standing : told) {
       buckets.add(members(standing, live.get(standing.bucket()), nowEpochMicros));
     }
     Map<String, Object> document = new LinkedHashMap<>();
@@ -61,7 +61,7 @@ final class CurrentReports {
   }
 
   private static Map<String, Object> members(
-      BucketStanding standing, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
+      BucketSnapshot standing, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
     // levels that are compared are of one moment, by the cache's clock if it answers
     long nowEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
     BucketLimit limit = standing.limit();
@@ -94,12 +94,12 @@ final class CurrentReports {
   }
 
   /** What the cache has charged and no record has shown yet. */
-  private static long onTheWay(BucketStanding standing, LiveCache.Held held) {
+  private static long onTheWay(BucketSnapshot standing, LiveCache.Held held) {
     return standing.pendingTokens() + sinceNewestStamp(standing, held);
   }
 
   /** What the cache has charged since its newest stamp, which may be in a life of its own. */
-  private static long sinceNewestStamp(BucketStanding standing, LiveCache.Held held) {
+  private static long sinceNewestStamp(BucketSnapshot standing, LiveCache.Held held) {
     if (held.epoch() > standing.epoch()) {
       return held.chargedTokens();
     }
@@ -111,7 +111,7 @@ final class CurrentReports {
    * Null when it cannot be told: how deep a bucket that never refills is in debt, the cache does
    * not say.
    */
-  private static @Nullable Long drift(BucketStanding standing, LiveCache.Held held, long exact) {
+  private static @Nullable Long drift(BucketSnapshot standing, LiveCache.Held held, long exact) {
     boolean refills = standing.limit().refills();
     // the level of a bucket that refills has what stamps show; another's is a sum of records
     long shown = refills ? 0 : standing.pendingTokens();
@@ -125,7 +125,7 @@ final class CurrentReports {
    * until the first correction of the epoch; once the newest one is confirmed it agrees with the
    * records; in between it is not known, which is null.
    */
-  private static @Nullable Long usedInCache(BucketStanding standing) {
+  private static @Nullable Long usedInCache(BucketSnapshot standing) {
     long capacity = standing.limit().capacityTokens();
     if (standing.confirmedVersion() == 0) {
       return capacity - standing.chargedTokens();

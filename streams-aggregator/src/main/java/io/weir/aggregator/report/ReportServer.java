@@ -5,7 +5,7 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.MethodNotAllowedResponse;
-import io.weir.aggregator.count.BucketTrackBytes;
+import io.weir.aggregator.audit.BucketAuditCodec;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
@@ -121,8 +121,8 @@ public final class ReportServer implements AutoCloseable {
                 instances,
                 new UsageReports(table, signal, settings),
                 new CurrentReports(
-                    new StreamsBucketTracks(
-                        meterCore, MeterTopology.BUCKETS, BucketTrackBytes::standing),
+                    new StreamsBucketSnapshots(
+                        meterCore, MeterTopology.BUCKETS, BucketAuditCodec::standing),
                     cache),
                 new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
                 peers,

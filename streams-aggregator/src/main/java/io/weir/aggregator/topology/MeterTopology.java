@@ -23,7 +23,7 @@ import org.apache.kafka.streams.state.WindowStore;
  * others, exactly once.
  */
 public final class MeterTopology implements Supplier<Topology> {
-  /** The store of live buckets, for queries; see {@code BucketTrackBytes}. */
+  /** The store of live buckets, for queries; see {@code BucketAuditCodec}. */
   public static final String BUCKETS = ResourceNames.BUCKETS_STORE;
 
   private final Properties properties;

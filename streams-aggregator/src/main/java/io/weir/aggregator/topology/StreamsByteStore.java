@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
-import io.weir.aggregator.count.ByteStore;
+import io.weir.aggregator.state.ByteStore;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

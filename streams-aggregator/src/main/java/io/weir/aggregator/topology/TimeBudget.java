@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
-import io.weir.aggregator.count.Budget;
+import io.weir.aggregator.state.Budget;
 import java.time.Duration;
 
 /** Spent after a length of time; looks at the clock once in a while only. Not safe for threads. */

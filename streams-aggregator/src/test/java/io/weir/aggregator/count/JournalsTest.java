@@ -135,13 +135,13 @@ final class JournalsTest {
 
   @Test
   void podsThatVanish_moreThanAreKept_areCountedAllTheSame_andDoubted() {
-    int pods = 3 * NodeBook.MAX_TRACKS;
+    int pods = 3 * NodeWatermarks.MAX_TRACKS;
     for (int pod = 0; pod < pods; pod++) {
       now += 1_000;
       batch("pod-" + pod, now, 0, 0, List.of(call("c" + pod)));
     }
     assertEquals(new Counters(pods, pods, 0, 0, 0), counters());
-    assertEquals(NodeBook.MAX_TRACKS, memory.counter.progress().nodes().size());
+    assertEquals(NodeWatermarks.MAX_TRACKS, memory.counter.progress().nodes().size());
 
     batch("pod-0", T + 1_000, 0, 0, List.of(call("c0"))); // sent again
     batch("pod-0", T + 1_000, 1, 0, List.of(call("d0"))); // and goes on

@@ -4,7 +4,7 @@ package io.weir.aggregator.report;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.weir.aggregator.count.BucketStanding;
+import io.weir.aggregator.audit.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.QuotaLimit;
@@ -175,8 +175,8 @@ final class CurrentReportsTest {
 
   @Test
   void buckets_aboveTheBound_areCutAndSaidSo() {
-    BucketStanding one = standing(BURST, 0, 0, 1, 1, 0, 0);
-    List<BucketStanding> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
+    BucketSnapshot one = standing(BURST, 0, 0, 1, 1, 0, 0);
+    List<BucketSnapshot> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
 
     Map<String, Object> document = CurrentReports.document("acme", many, cache, NOW);
     assertEquals(true, document.get("has_more"));
@@ -194,7 +194,7 @@ final class CurrentReportsTest {
     return new QuotaLimit(1_000, NOW_MICROS + secondsLeft * 1_000_000);
   }
 
-  private static BucketStanding standing(
+  private static BucketSnapshot standing(
       BucketLimit limit,
       long version,
       long confirmed,
@@ -206,7 +206,7 @@ final class CurrentReportsTest {
         limit, version, confirmed, charged, 0, total, cacheFullInMicros, trueFullInMicros);
   }
 
-  private static BucketStanding standing(
+  private static BucketSnapshot standing(
       BucketLimit limit,
       long version,
       long confirmed,
@@ -215,7 +215,7 @@ final class CurrentReportsTest {
       long total,
       long cacheFullInMicros,
       long trueFullInMicros) {
-    return new BucketStanding(
+    return new BucketSnapshot(
         KEY,
         limit,
         1,
@@ -233,14 +233,14 @@ final class CurrentReportsTest {
     return (Map<?, ?>) bucket;
   }
 
-  private Map<String, Object> only(BucketStanding standing) {
+  private Map<String, Object> only(BucketSnapshot standing) {
     Map<String, Object> members = new HashMap<>();
     bucketOf(buckets(List.of(standing)).get(0))
         .forEach((name, value) -> members.put((String) name, value));
     return members;
   }
 
-  private List<?> buckets(List<BucketStanding> standings) {
+  private List<?> buckets(List<BucketSnapshot> standings) {
     return (List<?>)
         CurrentReports.document("acme", standings, cache, NOW).getOrDefault("buckets", "");
   }
