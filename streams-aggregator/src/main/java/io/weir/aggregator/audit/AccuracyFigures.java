@@ -6,6 +6,7 @@ import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BucketKey;
 import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.model.Charge;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionAccuracy.Figures;
 import java.nio.charset.StandardCharsets;
@@ -18,11 +19,13 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * How right the cache's decisions in one partition were. Stored policy by policy, in the same
- * transaction as what is judged. Not safe for threads.
+ * The figures that say how often the cache's decisions in one partition were wrong, by policy.
+ * Stored policy by policy, in the same transaction as what is judged. Not thread-safe.
  */
 final class AccuracyFigures {
-  /** Most policies told apart; further ones are summed under {@value #OTHER}. */
+  /**
+   * Most policies with figures of their own; those of further ones are summed as {@value #OTHER}.
+   */
   static final int MAX_POLICIES = 1_000;
 
   static final String OTHER = "(other)";
@@ -41,25 +44,21 @@ final class AccuracyFigures {
   private boolean totalsTouched;
   private boolean changed = true;
 
-  /** The figures of a policy, as they grow. */
+  /** The figures of one policy. */
   static final class Policy {
     private final String name;
-    long decided;
-    long wronglyAdmitted;
-    long wronglyDenied;
-    long driftNowTokens;
-    long outageTokens;
-    long outageOpenTokens;
+    private long decided;
+    private long wronglyAdmitted;
+    private long wronglyDenied;
+    private long driftNowTokens;
+    private long outageTokens;
+    private long outageOpenTokens;
 
     private Policy(String name) {
       this.name = name;
     }
-  }
 
-  AccuracyFigures(ByteStore store) {
-    this.store = store;
-    for (ByteStore.Entry entry : store.scan(FIRST_POLICY, BEHIND_LAST_POLICY, MAX_POLICIES + 1)) {
-      Unpacker value = Unpacker.ofVersion(entry.value(), VERSION);
+    private static Policy unpack(Unpacker value) {
       Policy policy = new Policy(value.text());
       policy.decided = value.integer();
       policy.wronglyAdmitted = value.integer();
@@ -67,6 +66,49 @@ final class AccuracyFigures {
       policy.driftNowTokens = value.integer();
       policy.outageTokens = value.integer();
       policy.outageOpenTokens = value.integer();
+      return policy;
+    }
+
+    private void pack(Packer value) {
+      value
+          .text(name)
+          .integer(decided)
+          .integer(wronglyAdmitted)
+          .integer(wronglyDenied)
+          .integer(driftNowTokens)
+          .integer(outageTokens)
+          .integer(outageOpenTokens);
+    }
+
+    private Figures toFigures() {
+      return new Figures(
+          decided, wronglyAdmitted, wronglyDenied, driftNowTokens, outageTokens, outageOpenTokens);
+    }
+
+    /** Counts a charge: as decided by the cache, or as admitted without it. */
+    void count(Charge charge) {
+      if (charge.stamp() == null) {
+        outageTokens += charge.cost();
+      } else {
+        decided++;
+      }
+    }
+
+    /** Adds what a step of a bucket's audit changed. */
+    void add(AuditEffect effect) {
+      wronglyAdmitted += effect.wronglyAdmitted();
+      wronglyDenied += effect.wronglyDenied();
+      driftNowTokens += effect.driftTokens();
+      outageOpenTokens += effect.outageTokens();
+    }
+  }
+
+  /** Loads the figures. */
+  AccuracyFigures(ByteStore store) {
+    this.store = store;
+    for (ByteStore.Entry entry : store.scan(FIRST_POLICY, BEHIND_LAST_POLICY, MAX_POLICIES + 1)) {
+      Unpacker value = Unpacker.ofVersion(entry.value(), VERSION);
+      Policy policy = Policy.unpack(value);
       policies.put(policy.name, policy);
     }
     byte[] totals = store.get(TOTALS_KEY);
@@ -81,7 +123,7 @@ final class AccuracyFigures {
     }
   }
 
-  /** The figures of a bucket's policy; whoever asks is about to change them. */
+  /** Returns the figures of a bucket's policy, and notes that they are about to change. */
   Policy ofBucket(String bucket) {
     String name = policyName(bucket);
     Policy policy = policies.get(name);
@@ -103,12 +145,13 @@ final class AccuracyFigures {
     }
   }
 
+  /** Counts a published correction. */
   void countCorrection(Cause cause) {
     corrections.merge(cause, 1L, Long::sum);
     totalsTouched = true;
   }
 
-  /** Counts how long a disturbance lasted until a decision showed the correction. */
+  /** Counts the time from a disturbance to the decision that showed its correction as applied. */
   void countDelay(long millis) {
     List<Long> bounds = PartitionAccuracy.DELAY_BOUNDS_MILLIS;
     int place = 0;
@@ -119,19 +162,11 @@ final class AccuracyFigures {
     totalsTouched = true;
   }
 
-  /** Writes what changed since the last time. */
+  /** Writes the figures that changed since the last time. */
   void save() {
     for (Policy policy : touched) {
-      packer
-          .reset()
-          .integer(VERSION)
-          .text(policy.name)
-          .integer(policy.decided)
-          .integer(policy.wronglyAdmitted)
-          .integer(policy.wronglyDenied)
-          .integer(policy.driftNowTokens)
-          .integer(policy.outageTokens)
-          .integer(policy.outageOpenTokens);
+      packer.reset().integer(VERSION);
+      policy.pack(packer);
       store.put(key(policy.name), packer.toBytes());
     }
     if (totalsTouched) {
@@ -151,25 +186,17 @@ final class AccuracyFigures {
     return ("a" + policy).getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Whether anything was saved since the last {@link #figures}. */
+  /** Returns whether anything was saved since the last {@link #figures}. */
   boolean hasChanged() {
     return changed;
   }
 
-  /** The figures, to be published. */
+  /** Returns the figures, to be published. */
   PartitionAccuracy figures(int partition, long asOfMillis) {
     changed = false;
     Map<String, Figures> byPolicy = new HashMap<>();
     for (Policy policy : policies.values()) {
-      byPolicy.put(
-          policy.name,
-          new Figures(
-              policy.decided,
-              policy.wronglyAdmitted,
-              policy.wronglyDenied,
-              policy.driftNowTokens,
-              policy.outageTokens,
-              policy.outageOpenTokens));
+      byPolicy.put(policy.name, policy.toFigures());
     }
     List<Long> counts = new ArrayList<>();
     for (long count : delays) {

@@ -8,107 +8,116 @@ import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction.Cause;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The form in which a bucket's track is stored. Stateless. */
+/** The stored form of a bucket's audit, version 5; versions 3 and 4 are read. Stateless. */
 public final class BucketAuditCodec {
   private static final int VERSION = 5;
 
-  /** A form of before: without the algorithm, and the times at which the bucket stood full. */
+  /** Lacks the algorithm of the limit, the full times, and what is owed since the correction. */
   private static final int VERSION_WITHOUT_FULL_TIMES = 4;
 
-  /** The oldest form that is read: also without what gaps were credited with. */
+  /** The oldest version that is read: also lacks what gaps were credited with. */
   private static final int VERSION_WITHOUT_CREDITS = 3;
 
   private BucketAuditCodec() {}
 
-  static byte[] encode(BucketAudit track, Packer value) {
-    value.reset().integer(VERSION).text(track.bucket);
-    pack(value, track.limit);
-    pack(value, track.line);
-    List<EpochAccount> olderLives = track.olderLives.all();
-    value.integer(olderLives.size());
-    olderLives.forEach(life -> pack(value, life));
-    Cause cause = track.pendingCause;
-    GapCheck check = track.gapCheck;
+  static byte[] encode(BucketAuditState state, Packer value) {
+    value.reset().integer(VERSION).text(state.bucket());
+    pack(value, state.limit());
+    pack(value, state.epoch());
+    value.integer(state.previousEpochs().size());
+    state.previousEpochs().forEach(epoch -> pack(value, epoch));
+    TimeToFull.State time = state.timeToFull();
+    CorrectionCycle.State corrections = state.corrections();
+    Cause cause = corrections.dueCause();
+    GapCheck.State check = state.gapCheck();
     value
-        .integer(track.cacheFullAtMicros)
-        .integer(track.trueFullAtMicros)
-        .integer(track.chargedAtMicros)
-        .integer(track.totalTokens)
-        .integer(track.version)
-        .integer(track.confirmedVersion)
+        .integer(time.cacheMicros())
+        .integer(time.trueMicros())
+        .integer(state.chargedAtMicros())
+        .integer(state.totalTokens())
+        .integer(corrections.version())
+        .integer(corrections.confirmedVersion())
         .text(cause == null ? "" : cause.wireName())
-        .integer(track.disturbedAtMillis)
-        .integer(track.awaitedSinceMillis)
-        .integer(track.publishedAtMillis)
-        .integer(track.openDriftTokens)
-        .integer(track.openOutageTokens)
-        .integer(track.forgoneTokens)
-        .integer(track.timerAtMillis)
-        .integer(check.stampedAtMicros)
-        .integer(check.chargedTokens)
-        .integer(check.exactTokens)
-        .integer(check.driftTokens)
-        .integer(check.headroomMicros)
-        .integer(check.nextHeadroomMicros)
-        .integer(check.refusals)
-        .integer(check.nextRefusals);
-    value.integer(track.owedSinceMicros);
-    pack(value, track.fullTimes);
+        .integer(corrections.disturbedAtMillis())
+        .integer(corrections.awaitedSinceMillis())
+        .integer(corrections.publishedAtMillis())
+        .integer(corrections.openDriftTokens())
+        .integer(corrections.openOutageTokens())
+        .integer(state.forgoneTokens())
+        .integer(state.timerAtMillis())
+        .integer(check.stampedAtMicros())
+        .integer(check.chargedTokens())
+        .integer(check.exactTokens())
+        .integer(check.driftTokens())
+        .integer(check.headroomMicros())
+        .integer(check.nextHeadroomMicros())
+        .integer(check.refusals())
+        .integer(check.nextRefusals())
+        .integer(time.owedSinceMicros());
+    pack(value, time.fullTimes());
     return value.toBytes();
   }
 
-  static BucketAudit decode(byte[] bytes) {
+  static BucketAuditState decode(byte[] bytes) {
     Unpacker value = Unpacker.ofVersions(bytes, VERSION_WITHOUT_CREDITS, VERSION);
     String bucket = value.text();
     BucketLimit limit = limit(value);
-    BucketAudit track = new BucketAudit(bucket, limit, line(value));
+    EpochAccount.State epoch = epoch(value);
+    List<EpochAccount.State> previousEpochs = new ArrayList<>();
     for (int left = value.count(); left > 0; left--) {
-      track.olderLives.add(line(value));
+      previousEpochs.add(epoch(value));
     }
-    track.cacheFullAtMicros = value.integer();
-    track.trueFullAtMicros = value.integer();
-    track.chargedAtMicros = value.integer();
-    track.totalTokens = value.integer();
-    track.version = value.integer();
-    track.confirmedVersion = value.integer();
-    track.pendingCause = cause(value.text());
-    track.disturbedAtMillis = value.integer();
-    track.awaitedSinceMillis = value.integer();
-    track.publishedAtMillis = value.integer();
-    track.openDriftTokens = value.integer();
-    track.openOutageTokens = value.integer();
-    track.forgoneTokens = value.integer();
-    track.timerAtMillis = value.integer();
-    GapCheck check = track.gapCheck;
-    check.stampedAtMicros = value.integer();
-    check.chargedTokens = value.integer();
-    check.exactTokens = value.integer();
-    check.driftTokens = value.integer();
-    check.headroomMicros = value.integer();
-    check.nextHeadroomMicros = value.integer();
-    check.refusals = value.integer();
-    check.nextRefusals = value.integer();
-    if (value.version() > VERSION_WITHOUT_FULL_TIMES) {
-      track.owedSinceMicros = value.integer();
-      for (int left = value.count(); left > 0; left--) {
-        track.fullTimes.restore(value.integer(), value.integer());
-      }
-    } else {
-      track.oweBeyondTheCache();
-    }
-    return track;
+    long cacheMicros = value.integer();
+    long trueMicros = value.integer();
+    long chargedAtMicros = value.integer();
+    long totalTokens = value.integer();
+    CorrectionCycle.State corrections =
+        new CorrectionCycle.State(
+            value.integer(),
+            value.integer(),
+            cause(value.text()),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer());
+    long forgoneTokens = value.integer();
+    long timerAtMillis = value.integer();
+    GapCheck.State check =
+        new GapCheck.State(
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer());
+    return new BucketAuditState(
+        bucket,
+        limit,
+        epoch,
+        previousEpochs,
+        timeToFull(value, cacheMicros, trueMicros),
+        chargedAtMicros,
+        totalTokens,
+        corrections,
+        forgoneTokens,
+        timerAtMillis,
+        check);
   }
 
   /**
-   * What a stored value says.
+   * Decodes a stored value for a report.
    *
-   * @throws IllegalStateException when the value is of another version
+   * @throws IllegalStateException when the value has a version that is not read
    */
-  public static BucketSnapshot standing(byte[] bytes) {
-    return decode(bytes).standing();
+  public static BucketSnapshot snapshot(byte[] bytes) {
+    return BucketAudit.of(decode(bytes)).snapshot();
   }
 
   private static @Nullable Cause cause(String wireName) {
@@ -139,27 +148,42 @@ public final class BucketAuditCodec {
     }
   }
 
-  private static void pack(Packer value, EpochAccount line) {
-    value
-        .integer(line.epoch)
-        .integer(line.chargedTokens)
-        .integer(line.stampedAtMicros)
-        .integer(line.exactTokens)
-        .integer(line.driftTokens)
-        .integer(line.wentBackAtMicros)
-        .integer(line.gapTokens)
-        .integer(line.creditedMicros);
+  /** Decodes what follows the two times; an older version assumes that all between is owed. */
+  private static TimeToFull.State timeToFull(Unpacker value, long cacheMicros, long trueMicros) {
+    FullTimes fullTimes = new FullTimes();
+    if (value.version() <= VERSION_WITHOUT_FULL_TIMES) {
+      long owedSinceMicros = Math.max(0, trueMicros - cacheMicros);
+      return new TimeToFull.State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
+    }
+    long owedSinceMicros = value.integer();
+    for (int left = value.count(); left > 0; left--) {
+      fullTimes.restore(value.integer(), value.integer());
+    }
+    return new TimeToFull.State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
   }
 
-  private static EpochAccount line(Unpacker value) {
-    EpochAccount line =
-        new EpochAccount(
-            value.integer(), value.integer(), value.integer(), value.integer(), value.integer());
-    line.wentBackAtMicros = value.integer();
-    if (value.version() > VERSION_WITHOUT_CREDITS) {
-      line.gapTokens = value.integer();
-      line.creditedMicros = value.integer();
-    }
-    return line;
+  private static void pack(Packer value, EpochAccount.State epoch) {
+    value
+        .integer(epoch.epoch())
+        .integer(epoch.chargedTokens())
+        .integer(epoch.stampedAtMicros())
+        .integer(epoch.exactTokens())
+        .integer(epoch.driftTokens())
+        .integer(epoch.wentBackAtMicros())
+        .integer(epoch.gapTokens())
+        .integer(epoch.creditedMicros());
+  }
+
+  private static EpochAccount.State epoch(Unpacker value) {
+    boolean hasCredits = value.version() > VERSION_WITHOUT_CREDITS;
+    return new EpochAccount.State(
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        hasCredits ? value.integer() : 0,
+        hasCredits ? value.integer() : 0);
   }
 }

@@ -4,16 +4,16 @@ package io.weir.aggregator.audit;
 import io.weir.limits.BucketLimit;
 
 /**
- * How one bucket stands by the records, and by the cache's last word.
+ * How one bucket stands by the records, and by the newest stamp of the cache. Immutable.
  *
  * @param bucket the bucket's key in the decision cache
- * @param limit its limit as the newest record tells it
- * @param epoch the newest life of the bucket that is known
- * @param version corrections published
- * @param confirmedVersion version of the last correction that a stamp has shown as applied
+ * @param limit its limit in the newest record
+ * @param epoch the newest epoch that is known, in microseconds since 1970
+ * @param version version of the newest correction that was published
+ * @param confirmedVersion version of the newest correction that a stamp has shown as applied
  * @param chargedTokens the cache's counter in the newest stamp
- * @param pendingTokens charged by the cache, as stamps show, and of a call that no record has told
- *     of yet: on their way, or lost
+ * @param pendingTokens charged by the cache, as stamps show, for calls that no record shows yet: in
+ *     flight, or lost
  * @param totalTokens tokens of all records since the bucket was last known to be full
  * @param cacheFullAtEpochMicros when the bucket will be full by the newest stamp
  * @param trueFullAtEpochMicros when it should be by the records

@@ -9,9 +9,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * When each bucket is to be looked at next, in watermark time: the store's own order is the queue.
- * A timer that is not the one its bucket says it has is of the past and means nothing. Not safe for
- * threads.
+ * The queue of buckets by the watermark at which each is to be examined next; the order of the
+ * store's keys is the order of the queue. A timer other than the one that its bucket remembers is
+ * outdated and has no meaning. Not thread-safe.
  */
 final class BucketTimers {
   private static final byte KIND = 't';
@@ -20,13 +20,14 @@ final class BucketTimers {
 
   private final ByteStore store;
 
-  /** No timer before this one is left: where the next scan begins, past what was deleted. */
+  /** Where the next scan begins: no timer is left before this key, only deleted ones. */
   private byte[] from = key(0, "");
 
   /**
-   * A timer.
+   * One timer.
    *
    * @param atMillis the watermark at which it is due
+   * @param bucket the bucket to examine
    */
   record Timer(long atMillis, String bucket) {}
 
@@ -34,6 +35,7 @@ final class BucketTimers {
     this.store = store;
   }
 
+  /** Adds a timer. */
   void set(String bucket, long atMillis) {
     byte[] key = key(atMillis, bucket);
     store.put(key, NOTHING);
@@ -42,16 +44,17 @@ final class BucketTimers {
     }
   }
 
+  /** Removes a timer; {@code atMillis} 0 means that there is none. */
   void remove(String bucket, long atMillis) {
     if (atMillis > 0) {
       store.delete(key(atMillis, bucket));
     }
   }
 
-  /** Takes out the first timers that a watermark has reached. */
-  List<Timer> due(long watermarkMillis, int most) {
+  /** Removes and returns the first timers that a watermark has reached, at most so many. */
+  List<Timer> due(long watermarkMillis, int maxTimers) {
     List<Timer> due = new ArrayList<>();
-    for (ByteStore.Entry entry : store.scan(from, key(watermarkMillis + 1, ""), most)) {
+    for (ByteStore.Entry entry : store.scan(from, key(watermarkMillis + 1, ""), maxTimers)) {
       ByteBuffer key = ByteBuffer.wrap(entry.key(), 1, entry.key().length - 1);
       long at = key.getLong();
       due.add(new Timer(at, StandardCharsets.UTF_8.decode(key).toString()));

@@ -4,36 +4,35 @@ package io.weir.aggregator.audit;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache that lost its state is being told all live buckets again. Survives the process. Not safe
- * for threads.
+ * The progress of one restoration of a cache that lost its state: a correction of every live bucket
+ * is published again. It continues after a restart of the process. Not thread-safe.
  */
 final class CacheRestoration {
   private static final int VERSION = 1;
   private static final byte[] KEY = {'r'};
 
-  final String generation;
+  private final String generation;
+  private final long lostAtMillis;
+  private String publishedThrough = "";
+  private boolean isAllPublished;
+  private long buckets;
 
-  /** When the broker took the word of the loss. */
-  final long lostAtMillis;
-
-  /** The bucket told last; empty before the first. */
-  String toldThrough = "";
-
-  /** Whether every bucket was told. */
-  boolean toldAll;
-
-  long buckets;
-
+  /**
+   * Begins a restoration.
+   *
+   * @param generation identifies the run of the cache's server that has lost its state
+   * @param lostAtMillis every call decided before the loss was decided before this time
+   */
   CacheRestoration(String generation, long lostAtMillis) {
     this.generation = generation;
     this.lostAtMillis = lostAtMillis;
   }
 
+  /** Loads the restoration that is in progress, or returns null if there is none. */
   static @Nullable CacheRestoration load(ByteStore store) {
     byte[] bytes = store.get(KEY);
     if (bytes == null) {
@@ -41,12 +40,13 @@ final class CacheRestoration {
     }
     Unpacker value = Unpacker.ofVersion(bytes, VERSION);
     CacheRestoration restoration = new CacheRestoration(value.text(), value.integer());
-    restoration.toldThrough = value.text();
-    restoration.toldAll = value.bool();
+    restoration.publishedThrough = value.text();
+    restoration.isAllPublished = value.bool();
     restoration.buckets = value.integer();
     return restoration;
   }
 
+  /** Writes the progress. */
   void save(ByteStore store) {
     store.put(
         KEY,
@@ -54,19 +54,54 @@ final class CacheRestoration {
             .integer(VERSION)
             .text(generation)
             .integer(lostAtMillis)
-            .text(toldThrough)
-            .bool(toldAll)
+            .text(publishedThrough)
+            .bool(isAllPublished)
             .integer(buckets)
             .toBytes());
   }
 
+  /** Deletes the progress of a restoration that is complete. */
   void delete(ByteStore store) {
     store.delete(KEY);
   }
 
-  /** The first key of the buckets store that was not told yet. */
-  byte[] next() {
-    byte[] told = ("b" + toldThrough).getBytes(StandardCharsets.UTF_8);
-    return toldThrough.isEmpty() ? told : Arrays.copyOf(told, told.length + 1);
+  /** Returns the run of the cache's server that has lost its state. */
+  String generation() {
+    return generation;
+  }
+
+  /** Returns a time before which every call decided before the loss was decided. */
+  long lostAtMillis() {
+    return lostAtMillis;
+  }
+
+  /** Returns whether a correction of every live bucket was published. */
+  boolean isAllPublished() {
+    return isAllPublished;
+  }
+
+  /** Returns the number of buckets of which a correction was published. */
+  long buckets() {
+    return buckets;
+  }
+
+  /** Counts a bucket of which a correction was published. */
+  void countBucket() {
+    buckets++;
+  }
+
+  /** Notes that a chunk of buckets is done, and whether it was the last. */
+  void advance(List<BucketAudit> chunk, boolean isLast) {
+    if (!chunk.isEmpty()) {
+      publishedThrough = chunk.get(chunk.size() - 1).bucket();
+    }
+    isAllPublished = isLast;
+  }
+
+  /** Returns the first key of the store whose bucket is not done yet. */
+  byte[] nextKey() {
+    return publishedThrough.isEmpty()
+        ? AuditStore.firstKey()
+        : AuditStore.keyBehind(publishedThrough);
   }
 }

@@ -2,48 +2,51 @@
 package io.weir.aggregator.audit;
 
 /**
- * The times at which a bucket was full, by the records that are known, and so gained nothing. When
- * a charge is recorded late, the part of these times that lies behind it would have refilled it:
- * only the rest is missing now, whatever was charged since.
+ * The intervals of time in which a bucket was full, as far as the known records show, and therefore
+ * gained nothing. If a charge is recorded late, the part of these intervals after the charge would
+ * have refilled it: only the rest is missing now, whatever was charged since.
  *
- * <p>Example: the bucket was full from 10 s to 14 s, and was then charged. A charge made at 12 s,
+ * <p>Example: the bucket was full in [10 s, 14 s), and was then charged. A charge made at 12 s,
  * worth 6 s of refill, is recorded later. The 2 s from 12 s to 14 s would have refilled a third of
- * it: 4 s are missing now, and what remains is a full time from 10 s to 12 s.
+ * it: 4 s are missing now, and [10 s, 12 s) remains.
  *
  * <p>This is the argument of busy periods in a work-conserving queue: the work that is left depends
- * on the idle times, and not on the order in which the arrivals become known.
+ * on the idle periods, and not on the order in which the arrivals become known.
  *
- * <p>At most {@value #MAX} times are kept. When there are more, the two that are nearest to each
- * other are merged into one that refills no charge by more than the two did. Not safe for threads.
+ * <p>At most {@value #MAX} intervals are kept. If there are more, the two that are nearest to each
+ * other are merged into one that refills no charge by more than the two did. Not thread-safe.
  */
 final class FullTimes {
-  /** Most times that are kept. */
+  /** Most intervals kept. */
   static final int MAX = 8;
 
   private final long[] begins = new long[MAX + 1];
   private final long[] ends = new long[MAX + 1];
   private int size;
 
+  /** Returns the number of intervals. */
   int size() {
     return size;
   }
 
+  /** Returns the beginning of an interval, inclusive. */
   long beginMicros(int index) {
     return begins[index];
   }
 
+  /** Returns the end of an interval, exclusive. */
   long endMicros(int index) {
     return ends[index];
   }
 
-  /** Forgets all, and counts nothing before a moment. */
+  /** Forgets all intervals, and ignores everything before a time from now on. */
   void restart(long atMicros) {
     begins[0] = atMicros;
-    ends[0] = atMicros; // a time of no length is worth nothing, and what is added is behind it
+    ends[0] = atMicros; // an empty interval refills nothing, and what is added comes after it
     size = 1;
   }
 
-  /** Puts a time back that was kept, which may be the one of {@link #restart}; in their order. */
+  /** Appends an interval that was stored, possibly the empty one of {@link #restart}. */
   void restore(long fromMicros, long toMicros) {
     begins[size] = fromMicros;
     ends[size] = toMicros;
@@ -51,10 +54,10 @@ final class FullTimes {
   }
 
   /**
-   * Adds a time behind all others; what is not behind them is left out.
+   * Adds an interval after all others; the part that overlaps them is left out.
    *
-   * @param fromMicros when the bucket had become full
-   * @param toMicros when it was charged
+   * @param fromMicros when the bucket had become full, inclusive
+   * @param toMicros when it was charged, exclusive
    */
   void add(long fromMicros, long toMicros) {
     long from = size == 0 ? fromMicros : Math.max(fromMicros, ends[size - 1]);
@@ -68,7 +71,7 @@ final class FullTimes {
     }
   }
 
-  /** One time as long as two, from the beginning of the first, is worth at most what they were. */
+  /** Merges two into one as long as both, from the first beginning: it is worth at most as much. */
   private void mergeNearest() {
     int nearest = 0;
     for (int i = 1; i + 1 < size; i++) {
@@ -81,11 +84,11 @@ final class FullTimes {
   }
 
   /**
-   * Takes a charge into account that was not known.
+   * Uses the intervals up for a charge that was not known until now.
    *
-   * @param atMicros when it was made
-   * @param micros the refill that it takes
-   * @return how much of that has been refilled since
+   * @param atMicros when the charge was made
+   * @param micros the time in which the bucket refills it
+   * @return how much of that time the bucket has refilled since
    */
   long take(long atMicros, long micros) {
     long left = micros;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit;
 
+import io.weir.limits.LimitChange;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -8,63 +9,73 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lives of a bucket that are over and have charges on their way. A life without any is not kept:
- * whatever is recorded of it later is owed in full, known or not. A cache that is lost several
- * times within the time a record takes leaves several. Not safe for threads.
+ * The epochs of a bucket that have ended while charges of them are in flight. An epoch without such
+ * charges is not kept: whatever is recorded of it later is owed in full, whether the epoch is known
+ * or not. A cache that is lost several times within the time in which a record travels leaves
+ * several. Not thread-safe.
  */
 final class PreviousEpochs {
-  /** Most that are kept; more losses than that within a watermark's lag leave their gaps open. */
-  static final int MAX_LIVES = 8;
+  /** Most epochs kept; with more losses within the watermark's lag, the oldest keep their gaps. */
+  static final int MAX_EPOCHS = 8;
 
-  /** Stands for the lives that were over before the first stamp came. */
+  /** The name that stands for all epochs that ended before the first stamp was seen. */
   static final long UNKNOWN = 0;
 
   private final Deque<EpochAccount> newestLast = new ArrayDeque<>();
 
-  /** A life is over. */
-  void add(EpochAccount life) {
+  /** Adds an epoch that has ended. */
+  void add(EpochAccount ended) {
     newestLast.removeIf(older -> !older.isOpen());
-    if (!life.isOpen()) {
+    if (!ended.isOpen()) {
       return;
     }
-    if (newestLast.size() == MAX_LIVES) {
+    if (newestLast.size() == MAX_EPOCHS) {
       newestLast.removeFirst();
     }
-    newestLast.addLast(life);
+    newestLast.addLast(ended);
   }
 
-  /** The life of this name; null when nothing of it may come. */
+  /** Returns the epoch of this name, or null if no record of it can still be explained by it. */
   @Nullable EpochAccount find(long epoch) {
-    for (EpochAccount life : newestLast) {
-      if (life.epoch == epoch && life.isOpen()) {
-        return life;
+    for (EpochAccount ended : newestLast) {
+      if (ended.epoch() == epoch && ended.isOpen()) {
+        return ended;
       }
     }
     return null;
   }
 
-  /** Charged in all of them, and not seen in a record yet. */
+  /** Returns the tokens charged in all of them that no record shows yet. */
   long pendingTokens() {
     long pending = 0;
-    for (EpochAccount life : newestLast) {
-      pending = Saturating.add(pending, Math.max(0, life.pendingTokens()));
+    for (EpochAccount ended : newestLast) {
+      pending = Saturating.add(pending, Math.max(0, ended.pendingTokens()));
     }
     return pending;
   }
 
-  /** Those of which every call is known, and some charges are missing. */
+  /**
+   * Returns the epochs of which every call is known, and some charges are missing all the same.
+   *
+   * @param watermarkMicros every call decided before this time is known
+   */
   List<EpochAccount> due(long watermarkMicros) {
     List<EpochAccount> due = new ArrayList<>();
-    for (EpochAccount life : newestLast) {
-      if (life.pendingTokens() > 0 && watermarkMicros > life.stampedAtMicros) {
-        due.add(life);
+    for (EpochAccount ended : newestLast) {
+      if (ended.pendingTokens() > 0 && watermarkMicros > ended.stampedAtMicros()) {
+        due.add(ended);
       }
     }
     return due;
   }
 
-  /** All, the newest last. */
-  List<EpochAccount> all() {
-    return List.copyOf(newestLast);
+  /** Converts all credited times to those of a changed limit. */
+  void followCredit(LimitChange change) {
+    newestLast.forEach(ended -> ended.followCredit(change));
+  }
+
+  /** Returns all as values, the newest last. */
+  List<EpochAccount.State> states() {
+    return newestLast.stream().map(EpochAccount::state).toList();
   }
 }

@@ -2,10 +2,11 @@
 package io.weir.aggregator.audit;
 
 /**
- * Sums that stop at a bound. A caller may send any number of calls, each with a cost of up to 2^53
- * − 1, to one bucket; what a bucket owes must then be "very much", and never a number that has
- * wrapped around or an exception that stops the counting. Bills are not summed so: a sum of theirs
- * that could leave its range is refused before it is made. Stateless and safe for threads.
+ * Sums and differences that stop at a bound instead of overflowing. A caller may send any number of
+ * calls, each with a cost of up to 2^53 − 1, to one bucket; what the bucket owes must then be a
+ * very large number, not one that has wrapped around or an exception that stops the counting.
+ * Billed quantities are not summed like this: a sum that would leave its range is refused before it
+ * is made. Stateless and thread-safe.
  */
 final class Saturating {
   /** Greatest magnitude of a sum; two of them can be added without overflow. */
@@ -13,12 +14,16 @@ final class Saturating {
 
   private Saturating() {}
 
-  /** The sum of two numbers between −{@link #BOUND} and {@link #BOUND}, kept there. */
+  /**
+   * Returns the sum of two numbers between −{@link #BOUND} and {@link #BOUND}, clamped to these.
+   */
   static long add(long one, long other) {
     return bounded(one + other);
   }
 
-  /** The difference of two numbers between −{@link #BOUND} and {@link #BOUND}, kept there. */
+  /**
+   * Returns one number minus the other, both between −{@link #BOUND} and {@link #BOUND}, clamped.
+   */
   static long subtract(long one, long other) {
     return bounded(one - other);
   }

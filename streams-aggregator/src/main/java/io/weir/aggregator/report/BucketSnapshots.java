@@ -9,13 +9,13 @@ interface BucketSnapshots {
   /**
    * What is known of a client's buckets.
    *
-   * @param standings the live buckets, by key
+   * @param snapshots the live buckets, by key
    * @param isCopy whether they are read from a copy of another instance's state
    * @param lagRecords entries of the state that the copy is known to lack; 0 when it is no copy
    */
-  record Found(List<BucketSnapshot> standings, boolean isCopy, long lagRecords) {
+  record Found(List<BucketSnapshot> snapshots, boolean isCopy, long lagRecords) {
     public Found {
-      standings = List.copyOf(standings);
+      snapshots = List.copyOf(snapshots);
     }
   }
 

@@ -14,21 +14,21 @@ import org.jspecify.annotations.Nullable;
 
 /** Says how the live buckets of a client stand. Safe for threads. */
 final class CurrentReports {
-  /** Most buckets told of a client; more are cut, and the answer says so. */
+  /** Most buckets shown of a client; more are cut, and the answer says so. */
   static final int MAX_BUCKETS = 1_000;
 
-  private final BucketSnapshots tracks;
+  private final BucketSnapshots source;
   private final LiveCache cache;
 
-  CurrentReports(BucketSnapshots tracks, LiveCache cache) {
-    this.tracks = tracks;
+  CurrentReports(BucketSnapshots source, LiveCache cache) {
+    this.source = source;
     this.cache = cache;
   }
 
   /** The answer about a client whose partition is counted here, or copied to here. */
   Answer answer(int partition, String client, Instant now) {
-    BucketSnapshots.Found found = tracks.ofClient(partition, client, MAX_BUCKETS + 1);
-    Map<String, Object> document = document(client, found.standings(), cache, now);
+    BucketSnapshots.Found found = source.ofClient(partition, client, MAX_BUCKETS + 1);
+    Map<String, Object> document = document(client, found.snapshots(), cache, now);
     document.put("copy", found.isCopy());
     if (found.isCopy()) {
       document.put("copy_lag_records", found.lagRecords());
@@ -36,45 +36,45 @@ final class CurrentReports {
     return Answer.json(200, document);
   }
 
-  /** The document over a client's standings; a bucket whose period is over is left out. */
+  /** The document over a client's snapshots; a bucket whose period is over is left out. */
   static Map<String, Object> document(
-      String client, List<BucketSnapshot> standings, LiveCache cache, Instant now) {
+      String client, List<BucketSnapshot> snapshots, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
-    List<BucketSnapshot> told =
-        standings.subList(0, Math.min(MAX_BUCKETS, standings.size())).stream()
-            .filter(standing -> !standing.limit().isOverAt(nowEpochMicros))
+    List<BucketSnapshot> shown =
+        snapshots.subList(0, Math.min(MAX_BUCKETS, snapshots.size())).stream()
+            .filter(snapshot -> !snapshot.limit().isOverAt(nowEpochMicros))
             .toList();
     Map<String, BucketLimit> limits = new LinkedHashMap<>();
-    told.forEach(standing -> limits.put(standing.bucket(), standing.limit()));
+    shown.forEach(snapshot -> limits.put(snapshot.bucket(), snapshot.limit()));
     Map<String, LiveCache.Held> live = limits.isEmpty() ? Map.of() : cache.ask(limits);
     List<Object> buckets = new ArrayList<>();
-    for (BucketSnapshot standing : told) {
-      buckets.add(members(standing, live.get(standing.bucket()), nowEpochMicros));
+    for (BucketSnapshot snapshot : shown) {
+      buckets.add(members(snapshot, live.get(snapshot.bucket()), nowEpochMicros));
     }
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("client", client);
     document.put("as_of", now.truncatedTo(ChronoUnit.MILLIS).toString());
     document.put("provisional", true);
     document.put("buckets", buckets);
-    document.put("has_more", standings.size() > MAX_BUCKETS);
+    document.put("has_more", snapshots.size() > MAX_BUCKETS);
     return document;
   }
 
   private static Map<String, Object> members(
-      BucketSnapshot standing, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
+      BucketSnapshot snapshot, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
     // levels that are compared are of one moment, by the cache's clock if it answers
     long nowEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
-    BucketLimit limit = standing.limit();
-    long fullAtEpochMicros = standing.trueFullAtEpochMicros();
-    long exact = limit.levelTokens(fullAtEpochMicros, standing.totalTokens(), nowEpochMicros);
+    BucketLimit limit = snapshot.limit();
+    long fullAtEpochMicros = snapshot.trueFullAtEpochMicros();
+    long exact = limit.levelTokens(fullAtEpochMicros, snapshot.totalTokens(), nowEpochMicros);
     Long stamped =
         limit.refills()
-            ? Long.valueOf(limit.levelTokens(standing.cacheFullAtEpochMicros(), 0, nowEpochMicros))
-            : usedInCache(standing);
+            ? Long.valueOf(limit.levelTokens(snapshot.cacheFullAtEpochMicros(), 0, nowEpochMicros))
+            : usedInCache(snapshot);
     long resetsAtEpochMicros = limit.fullAtMicros(Math.max(nowEpochMicros, fullAtEpochMicros));
     Map<String, Object> members = new LinkedHashMap<>();
-    members.put("policy", BucketKey.parse(standing.bucket()).policy().shown());
-    members.put("bucket", standing.bucket());
+    members.put("policy", BucketKey.parse(snapshot.bucket()).policy().shown());
+    members.put("bucket", snapshot.bucket());
     members.put("algorithm", limit.algorithm().wireName());
     members.put("limit", limit.capacityTokens());
     members.put("used", limit.capacityTokens() - exact);
@@ -82,40 +82,40 @@ final class CurrentReports {
     members.put("resets_at", time(resetsAtEpochMicros));
     members.put("cache_remaining", held == null ? null : held.remainingTokens());
     members.put("exact_remaining", exact);
-    members.put("on_the_way", held == null ? null : onTheWay(standing, held));
-    members.put("drift", held == null ? null : drift(standing, held, exact));
-    members.put("version", standing.version());
-    members.put("confirmed", standing.confirmedVersion());
+    members.put("on_the_way", held == null ? null : onTheWay(snapshot, held));
+    members.put("drift", held == null ? null : drift(snapshot, held, exact));
+    members.put("version", snapshot.version());
+    members.put("confirmed", snapshot.confirmedVersion());
     members.put("stamped_remaining", stamped);
     members.put(
         "stamped_at",
-        standing.stampedAtEpochMillis() == 0 ? null : time(standing.stampedAtEpochMillis() * 1000));
+        snapshot.stampedAtEpochMillis() == 0 ? null : time(snapshot.stampedAtEpochMillis() * 1000));
     return members;
   }
 
   /** What the cache has charged and no record has shown yet. */
-  private static long onTheWay(BucketSnapshot standing, LiveCache.Held held) {
-    return standing.pendingTokens() + sinceNewestStamp(standing, held);
+  private static long onTheWay(BucketSnapshot snapshot, LiveCache.Held held) {
+    return snapshot.pendingTokens() + sinceNewestStamp(snapshot, held);
   }
 
   /** What the cache has charged since its newest stamp, which may be in a life of its own. */
-  private static long sinceNewestStamp(BucketSnapshot standing, LiveCache.Held held) {
-    if (held.epoch() > standing.epoch()) {
+  private static long sinceNewestStamp(BucketSnapshot snapshot, LiveCache.Held held) {
+    if (held.epoch() > snapshot.epoch()) {
       return held.chargedTokens();
     }
-    boolean isSameLife = held.epoch() == standing.epoch();
-    return isSameLife ? Math.max(0, held.chargedTokens() - standing.chargedTokens()) : 0;
+    boolean isSameEpoch = held.epoch() == snapshot.epoch();
+    return isSameEpoch ? Math.max(0, held.chargedTokens() - snapshot.chargedTokens()) : 0;
   }
 
   /**
-   * Null when it cannot be told: how deep a bucket that never refills is in debt, the cache does
+   * Null when it cannot be shown: how deep a bucket that never refills is in debt, the cache does
    * not say.
    */
-  private static @Nullable Long drift(BucketSnapshot standing, LiveCache.Held held, long exact) {
-    boolean refills = standing.limit().refills();
+  private static @Nullable Long drift(BucketSnapshot snapshot, LiveCache.Held held, long exact) {
+    boolean refills = snapshot.limit().refills();
     // the level of a bucket that refills has what stamps show; another's is a sum of records
-    long shown = refills ? 0 : standing.pendingTokens();
-    long expected = exact - shown - sinceNewestStamp(standing, held);
+    long shown = refills ? 0 : snapshot.pendingTokens();
+    long expected = exact - shown - sinceNewestStamp(snapshot, held);
     boolean isUntold = !refills && expected < 0 && held.remainingTokens() == 0;
     return isUntold ? null : held.remainingTokens() - expected;
   }
@@ -125,13 +125,13 @@ final class CurrentReports {
    * until the first correction of the epoch; once the newest one is confirmed it agrees with the
    * records; in between it is not known, which is null.
    */
-  private static @Nullable Long usedInCache(BucketSnapshot standing) {
-    long capacity = standing.limit().capacityTokens();
-    if (standing.confirmedVersion() == 0) {
-      return capacity - standing.chargedTokens();
+  private static @Nullable Long usedInCache(BucketSnapshot snapshot) {
+    long capacity = snapshot.limit().capacityTokens();
+    if (snapshot.confirmedVersion() == 0) {
+      return capacity - snapshot.chargedTokens();
     }
-    return standing.confirmedVersion() == standing.version()
-        ? capacity - standing.totalTokens()
+    return snapshot.confirmedVersion() == snapshot.version()
+        ? capacity - snapshot.totalTokens()
         : null;
   }
 

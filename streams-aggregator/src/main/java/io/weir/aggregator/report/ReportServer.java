@@ -122,7 +122,7 @@ public final class ReportServer implements AutoCloseable {
                 new UsageReports(table, signal, settings),
                 new CurrentReports(
                     new StreamsBucketSnapshots(
-                        meterCore, MeterTopology.BUCKETS, BucketAuditCodec::standing),
+                        meterCore, MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
                     cache),
                 new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
                 peers,

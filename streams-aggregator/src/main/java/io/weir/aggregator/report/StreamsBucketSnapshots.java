@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class StreamsBucketSnapshots implements BucketSnapshots {
   /** What the keys of tracks begin with; the store holds other records too. */
-  private static final String TRACK = "b";
+  private static final String AUDIT = "b";
 
   /** A copy that lacks more than this is being made. */
   private static final long MAX_LAG_RECORDS = 10_000;
@@ -38,7 +38,7 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
 
   /**
    * @param store the name of the store of buckets
-   * @param decoder reads a value of the store; null when it holds no standing
+   * @param decoder reads a value of the store; null when it holds no snapshot
    */
   StreamsBucketSnapshots(
       KafkaStreams meterCore, String store, Function<byte[], @Nullable BucketSnapshot> decoder) {
@@ -84,18 +84,18 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
   }
 
   private List<BucketSnapshot> read(
-      StoreQueryParameters<ReadOnlyKeyValueStore<Bytes, byte[]>> tracks,
+      StoreQueryParameters<ReadOnlyKeyValueStore<Bytes, byte[]>> values,
       String client,
       int atMost) {
     List<BucketSnapshot> found = new ArrayList<>();
     try (KeyValueIterator<Bytes, byte[]> range =
         meterCore
-            .store(tracks)
-            .prefixScan(TRACK + BucketKey.clientPrefix(client), new StringSerializer())) {
+            .store(values)
+            .prefixScan(AUDIT + BucketKey.clientPrefix(client), new StringSerializer())) {
       while (range.hasNext() && found.size() < atMost) {
-        BucketSnapshot standing = decoder.apply(range.next().value);
-        if (standing != null) {
-          found.add(standing);
+        BucketSnapshot snapshot = decoder.apply(range.next().value);
+        if (snapshot != null) {
+          found.add(snapshot);
         }
       }
       return found;

@@ -56,35 +56,35 @@ final class StreamsBucketSnapshotsIT {
                   new ByteArraySerializer(),
                   new ByteArraySerializer())) {
         application.start();
-        StreamsBucketSnapshots tracks =
-            new StreamsBucketSnapshots(application, STORE, StreamsBucketSnapshotsIT::standing);
+        StreamsBucketSnapshots source =
+            new StreamsBucketSnapshots(application, STORE, StreamsBucketSnapshotsIT::snapshot);
         String client = Calls.clientOf("acme", 1, PARTITIONS);
         String burst = BucketKey.of("burst", client).text();
         String items = BucketKey.of("items", client, "GET /items").text();
         put(producer, "b" + burst, burst);
         put(producer, "b" + items, items);
         put(producer, "b" + BucketKey.of("burst", client + "0").text(), "of another client");
-        put(producer, "a" + burst, "not a track");
+        put(producer, "a" + burst, "not an audit");
         put(producer, "z", "the end");
         producer.flush();
 
         Await.until(
             "both are told",
-            () -> holds(() -> tracks.ofClient(1, client, 10).standings().size() == 2));
+            () -> holds(() -> source.ofClient(1, client, 10).snapshots().size() == 2));
         assertEquals(
             List.of(burst, items),
-            tracks.ofClient(1, client, 10).standings().stream()
+            source.ofClient(1, client, 10).snapshots().stream()
                 .map(BucketSnapshot::bucket)
                 .toList());
-        assertEquals(1, tracks.ofClient(1, client, 1).standings().size());
+        assertEquals(1, source.ofClient(1, client, 1).snapshots().size());
         Await.until(
-            "told by who counts", () -> holds(() -> !tracks.ofClient(1, client, 1).isCopy()));
-        assertTrue(tracks.ofClient(1, "nobody", 10).standings().isEmpty());
+            "told by who counts", () -> holds(() -> !source.ofClient(1, client, 1).isCopy()));
+        assertTrue(source.ofClient(1, "nobody", 10).snapshots().isEmpty());
         assertTrue(
             new StreamsBucketSnapshots(
-                    application, "no-such-store", StreamsBucketSnapshotsIT::standing)
+                    application, "no-such-store", StreamsBucketSnapshotsIT::snapshot)
                 .ofClient(1, client, 10)
-                .standings()
+                .snapshots()
                 .isEmpty());
       }
     }
@@ -118,7 +118,7 @@ final class StreamsBucketSnapshotsIT {
 
   private Properties properties(TestKafka kafka) {
     Properties properties = new Properties();
-    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "tracks");
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "snapshots");
     properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers());
     properties.put(StreamsConfig.STATE_DIR_CONFIG, folder.toString());
     properties.put(StreamsConfig.APPLICATION_SERVER_CONFIG, SELF.host() + ":" + SELF.port());
@@ -130,7 +130,7 @@ final class StreamsBucketSnapshotsIT {
         producer.send(new ProducerRecord<>(Topics.CALLS.name(), 1, utf8(key), utf8(value)));
   }
 
-  private static BucketSnapshot standing(byte[] value) {
+  private static BucketSnapshot snapshot(byte[] value) {
     return new BucketSnapshot(
         new String(value, StandardCharsets.UTF_8),
         new TokenBucketLimit(1, 1, 1_000_000),
