@@ -16,29 +16,30 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every ingest journal of which something is awaited in one partition, and what they promise
- * together. Judged by the promises in the partition and the broker's time stamps alone, so that a
- * replay judges alike. Not safe for threads.
+ * The low watermarks of all ingest journals of which records may still come into one partition, and
+ * the partition's watermark, which follows from them. Both depend only on the low watermarks in the
+ * partition's records and on the broker's time stamps, so that a replay comes to the same result.
+ * Not thread-safe.
  *
- * <p>A journal is <em>departed</em> when its node has said that it holds nothing more,
- * <em>lost</em> when a newer journal of the same node appeared without that, <em>silent</em> when
- * its promise lags behind the newest one by more than the hold, else <em>live</em>. The watermark
- * is the least promise of the live ones.
+ * <p>A journal is <em>departed</em> if its node has declared that it holds nothing more,
+ * <em>lost</em> if a newer journal of the same node has appeared without that, <em>silent</em> if
+ * its low watermark lags behind the newest one by more than the hold, and <em>live</em> otherwise.
+ * The partition's watermark is the least low watermark of the live journals.
  *
- * <p>Memory and the work per record follow the journals that may still speak: a departed one
- * without a hole leaves for {@link DepartedNodes} an hour later. Should there be more than {@link
- * #MAX_TRACKS} others, the one that was silent for longest leaves too, and what it may hide stays a
- * {@link PossibleGaps doubt}; it is known again when it speaks. No record is refused for want of
- * room.
+ * <p>Memory and the work per record grow with the journals that may still send records: a departed
+ * one without a hole moves to {@link DepartedNodes} an hour later. If there are more than {@link
+ * #MAX_TRACKS} others, the one that was silent for longest moves there too, and what it may hide
+ * remains among the {@link PossibleGaps}; it returns with its next record. No record is refused for
+ * want of room.
  */
 final class NodeWatermarks {
   /** Most journals awaited in a partition; bounds the progress record and the work per batch. */
   static final int MAX_TRACKS = 1_000;
 
-  /** For so long a departed journal is still told of: positions of its calls are asked for. */
-  static final long TOLD_AFTER_DEPARTURE_MILLIS = 3_600_000L;
+  /** How long a departed journal is still published: reports ask for positions of its calls. */
+  static final long PUBLISHED_AFTER_DEPARTURE_MILLIS = 3_600_000L;
 
-  /** A journal is forgotten this long after calls of it would be refused for their age. */
+  /** How long a journal is kept after calls of it would be refused for their age. */
   private static final long FORGET_AFTER_MILLIS = 24 * 3_600_000L;
 
   private static final byte[] FIRST_KEY = {'n'};
@@ -64,19 +65,19 @@ final class NodeWatermarks {
     }
   }
 
-  /** What is known of the lines of a batch. */
+  /** Returns what is known of the lines of a batch. */
   NodeTrack.Verdict judge(BatchHeader header) {
     NodeTrack track = find(header);
     return track == null ? NodeTrack.Verdict.NEW : track.judge(header);
   }
 
-  /** What is known of one line of a batch. */
+  /** Returns what is known of one line of a batch. */
   NodeTrack.Verdict judge(BatchHeader header, long line) {
     NodeTrack track = find(header);
     return track == null ? NodeTrack.Verdict.NEW : track.judge(line);
   }
 
-  /** What is known of a line of this partition; a journal that was let go of stays so. */
+  /** Returns what is known of a line of this partition; a journal that was released stays so. */
   NodeTrack.Verdict judge(UsagePosition line) {
     NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
     NodeTrack known = track == null ? left.find(line.node(), line.nodeEpoch()) : track;
@@ -95,28 +96,28 @@ final class NodeWatermarks {
   }
 
   /**
-   * Notes a heartbeat, or a batch with a line that was judged new. A promise is never believed
-   * beyond the broker's clock: that promises less than the node did, and so is safe, and a node
-   * whose clock is wrong cannot close a window before its time.
+   * Notes a heartbeat, or a batch with a line that was judged new. A low watermark is never
+   * believed beyond the broker's clock: the lesser value is always safe, and a node whose clock is
+   * wrong cannot close a window before its time.
    *
-   * @param mayHaveBegunBefore whether records of the journal may have been gone before the
-   *     partition was first read, so that its first batch seen need not be its first
-   * @return the greatest promise the journal has made
+   * @param mayHaveBegunBefore whether records of the journal may have expired before the partition
+   *     was first read, so that the first batch that is seen need not be its first
+   * @return the journal's greatest low watermark
    */
   long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
-    long promise = Math.min(header.lowWatermarkEpochMillis(), atEpochMillis);
+    long lowWatermark = Math.min(header.lowWatermarkEpochMillis(), atEpochMillis);
     NodeTrack track = find(header);
     if (track == null) {
       long base = mayHaveBegunBefore ? header.linesBefore() : header.linesBeforeEpoch();
-      track = NodeTrack.first(header, promise, base, atEpochMillis);
+      track = NodeTrack.first(header, lowWatermark, base, atEpochMillis);
     }
     NodeTrack next =
         header.isHeartbeat()
-            ? track.withHeartbeat(header, promise, atEpochMillis)
-            : track.withBatch(header, promise, atEpochMillis);
+            ? track.withHeartbeat(header, lowWatermark, atEpochMillis)
+            : track.withBatch(header, lowWatermark, atEpochMillis);
     keep(next);
     tidy(next, atEpochMillis);
-    return next.newestPromise();
+    return next.newestLowWatermark();
   }
 
   private void keep(NodeTrack track) {
@@ -131,23 +132,25 @@ final class NodeWatermarks {
         track.node(), id, (one, other) -> one.epoch() >= other.epoch() ? one : other);
   }
 
-  /** Lets go of what is not awaited any more: once an hour, and when there are too many. */
-  private void tidy(NodeTrack spoken, long atEpochMillis) {
+  /**
+   * Releases the journals that are no longer awaited: once an hour, and when there are too many.
+   */
+  private void tidy(NodeTrack newest, long atEpochMillis) {
     if (atEpochMillis >= nextTidyAtMillis) {
-      nextTidyAtMillis = atEpochMillis + TOLD_AFTER_DEPARTURE_MILLIS;
+      nextTidyAtMillis = atEpochMillis + PUBLISHED_AFTER_DEPARTURE_MILLIS;
       for (NodeTrack track : List.copyOf(tracks.values())) {
-        if (!isSame(track, spoken) && isOver(track, atEpochMillis)) {
-          letGo(track, atEpochMillis);
+        if (!isSame(track, newest) && isOver(track, atEpochMillis)) {
+          release(track, atEpochMillis);
         }
       }
     }
     while (tracks.size() > MAX_TRACKS) {
       tracks.values().stream()
-          .filter(track -> !isSame(track, spoken))
+          .filter(track -> !isSame(track, newest))
           .min(
               Comparator.comparing((NodeTrack track) -> !isIdle(track))
                   .thenComparingLong(NodeTrack::lastAtEpochMillis))
-          .ifPresent(track -> letGo(track, atEpochMillis));
+          .ifPresent(track -> release(track, atEpochMillis));
     }
   }
 
@@ -157,10 +160,10 @@ final class NodeWatermarks {
 
   private boolean isOver(NodeTrack track, long atEpochMillis) {
     long age = atEpochMillis - track.lastAtEpochMillis();
-    return isIdle(track) ? age >= TOLD_AFTER_DEPARTURE_MILLIS : age > forgetAfterMillis();
+    return isIdle(track) ? age >= PUBLISHED_AFTER_DEPARTURE_MILLIS : age > forgetAfterMillis();
   }
 
-  /** Whether nothing rests on a journal: it has departed, and no lost one before it needs it. */
+  /** Returns whether a journal has departed and no lost one before it needs it as successor. */
   private boolean isIdle(NodeTrack track) {
     return track.isFinished()
         && tracks.values().stream()
@@ -175,12 +178,12 @@ final class NodeWatermarks {
     return settings.latenessMillis() + FORGET_AFTER_MILLIS;
   }
 
-  private void letGo(NodeTrack track, long atEpochMillis) {
+  private void release(NodeTrack track, long atEpochMillis) {
     Id id = new Id(track.node(), track.epoch());
     long expiresAt = track.lastAtEpochMillis() + forgetAfterMillis();
     if (expiresAt > atEpochMillis) {
-      for (Interval doubt : doubts(track, Long.MAX_VALUE)) {
-        hidden.add(doubt, expiresAt);
+      for (Interval gap : possibleGaps(track, Long.MAX_VALUE)) {
+        hidden.add(gap, expiresAt);
       }
       left.add(track, atEpochMillis - forgetAfterMillis());
     }
@@ -191,80 +194,81 @@ final class NodeWatermarks {
   }
 
   /**
-   * The least promise of the live journals; when none is live, the greatest that is believed.
+   * Returns the partition's watermark: the least low watermark of the live journals or, if none is
+   * live, the greatest that is believed.
    *
-   * @param newestPromise the greatest promise any journal made
+   * @param newestLowWatermark the greatest low watermark of any journal
    */
-  long watermark(long newestPromise) {
-    long holdUntil = newestPromise - settings.maxHoldMillis();
+  long watermark(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - settings.maxHoldMillis();
     long least = Long.MAX_VALUE;
     long greatest = 0;
     for (NodeTrack track : tracks.values()) {
-      long promise = track.promise(holdUntil);
-      greatest = Math.max(greatest, promise);
-      if (isAwaited(track) && promise >= holdUntil) {
-        least = Math.min(least, promise);
+      long lowWatermark = track.lowWatermark(holdUntil);
+      greatest = Math.max(greatest, lowWatermark);
+      if (isAwaited(track) && lowWatermark >= holdUntil) {
+        least = Math.min(least, lowWatermark);
       }
     }
     return least == Long.MAX_VALUE ? greatest : least;
   }
 
-  /** The event times for which calls may be missing. */
-  List<Interval> doubts(long newestPromise) {
-    long holdUntil = newestPromise - settings.maxHoldMillis();
-    List<Interval> doubts = new ArrayList<>(hidden.all());
+  /** Returns the event times for which calls may be missing. */
+  List<Interval> possibleGaps(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - settings.maxHoldMillis();
+    List<Interval> gaps = new ArrayList<>(hidden.all());
     for (NodeTrack track : tracks.values()) {
-      doubts.addAll(doubts(track, holdUntil));
+      gaps.addAll(possibleGaps(track, holdUntil));
     }
-    return doubts;
+    return gaps;
   }
 
-  private List<Interval> doubts(NodeTrack track, long holdUntil) {
-    List<Interval> doubts = new ArrayList<>(track.holes());
+  private List<Interval> possibleGaps(NodeTrack track, long holdUntil) {
+    List<Interval> gaps = new ArrayList<>(track.holes());
     if (track.departed()) {
-      return doubts;
+      return gaps;
     }
     if (successor(track) != null) {
-      doubts.add(new Interval(track.newestPromise(), nextOpeningMillis(track)));
-    } else if (track.promise(holdUntil) < holdUntil) {
-      doubts.add(new Interval(track.promise(holdUntil), Long.MAX_VALUE));
+      gaps.add(new Interval(track.newestLowWatermark(), nextOpeningMillis(track)));
+    } else if (track.lowWatermark(holdUntil) < holdUntil) {
+      gaps.add(new Interval(track.lowWatermark(holdUntil), Long.MAX_VALUE));
     }
-    return doubts;
+    return gaps;
   }
 
-  /** What is published of the journals. */
-  List<PartitionProgress.Node> nodes(long newestPromise) {
-    long holdUntil = newestPromise - settings.maxHoldMillis();
+  /** Returns what is published of the journals. */
+  List<PartitionProgress.Node> nodes(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - settings.maxHoldMillis();
     List<PartitionProgress.Node> nodes = new ArrayList<>(tracks.size());
     for (NodeTrack track : tracks.values()) {
-      long promise = track.promise(holdUntil);
+      long lowWatermark = track.lowWatermark(holdUntil);
       nodes.add(
           new PartitionProgress.Node(
               track.node(),
               track.epoch(),
               track.lines(),
               track.missing(),
-              promise,
-              state(track, promise, holdUntil)));
+              lowWatermark,
+              state(track, lowWatermark, holdUntil)));
     }
     return nodes;
   }
 
-  private State state(NodeTrack track, long promise, long holdUntil) {
+  private State state(NodeTrack track, long lowWatermark, long holdUntil) {
     if (track.departed()) {
       return State.DEPARTED;
     }
     if (successor(track) != null) {
       return State.LOST;
     }
-    return promise < holdUntil ? State.SILENT : State.LIVE;
+    return lowWatermark < holdUntil ? State.SILENT : State.LIVE;
   }
 
   private boolean isAwaited(NodeTrack track) {
     return !track.departed() && successor(track) == null;
   }
 
-  /** When the first epoch behind this one was heard of; only of one that has a successor. */
+  /** Returns when the epoch after this one first sent a record; a lost journal has one. */
   private long nextOpeningMillis(NodeTrack track) {
     return tracks.values().stream()
         .filter(other -> other.node().equals(track.node()) && other.epoch() > track.epoch())

@@ -9,21 +9,21 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Event times that journals may hide which are not kept in memory any more. A bounded list: when it
- * is full, the two earliest become one that covers both, which doubts too much rather than too
- * little. Not safe for threads.
+ * The event times for which calls may be missing because of journals that are no longer kept in
+ * memory. The list is bounded: when it is full, the two earliest intervals are replaced by one that
+ * covers both, which reports too much rather than too little as incomplete. Not thread-safe.
  */
 final class PossibleGaps {
-  /** Most intervals told apart. */
+  /** Most intervals kept. */
   static final int MAX_INTERVALS = 64;
 
   private static final int VERSION = 1;
   private static final byte[] KEY = {'D'};
 
   private final ByteStore store;
-  private final List<Doubt> doubts = new ArrayList<>();
+  private final List<Gap> gaps = new ArrayList<>();
 
-  private record Doubt(Interval hidden, long expiresAtEpochMillis) {}
+  private record Gap(Interval interval, long expiresAtEpochMillis) {}
 
   PossibleGaps(ByteStore store) {
     this.store = store;
@@ -33,44 +33,44 @@ final class PossibleGaps {
     }
     Unpacker value = Unpacker.ofVersion(bytes, VERSION);
     for (int left = value.count(); left > 0; left--) {
-      doubts.add(new Doubt(new Interval(value.integer(), value.integer()), value.integer()));
+      gaps.add(new Gap(new Interval(value.integer(), value.integer()), value.integer()));
     }
   }
 
-  /** All of them. */
+  /** Returns all intervals. */
   List<Interval> all() {
-    return doubts.stream().map(Doubt::hidden).toList();
+    return gaps.stream().map(Gap::interval).toList();
   }
 
-  /** PossibleGaps a time until a moment. */
-  void add(Interval hidden, long expiresAtEpochMillis) {
-    doubts.add(new Doubt(hidden, expiresAtEpochMillis));
-    if (doubts.size() > MAX_INTERVALS) {
-      doubts.sort(Comparator.comparingLong(doubt -> doubt.hidden().fromEpochMillis()));
-      Doubt one = doubts.remove(0);
-      Doubt other = doubts.remove(0);
-      doubts.add(
-          new Doubt(
-              Interval.hull(one.hidden(), other.hidden()),
+  /** Adds an interval that is kept until a time. */
+  void add(Interval interval, long expiresAtEpochMillis) {
+    gaps.add(new Gap(interval, expiresAtEpochMillis));
+    if (gaps.size() > MAX_INTERVALS) {
+      gaps.sort(Comparator.comparingLong(gap -> gap.interval().fromEpochMillis()));
+      Gap one = gaps.remove(0);
+      Gap other = gaps.remove(0);
+      gaps.add(
+          new Gap(
+              Interval.hull(one.interval(), other.interval()),
               Math.max(one.expiresAtEpochMillis(), other.expiresAtEpochMillis())));
     }
     save();
   }
 
-  /** Forgets those that no window can be asked for any more. */
+  /** Forgets the intervals of which no window can be adjusted any more. */
   void expire(long nowEpochMillis) {
-    if (doubts.removeIf(doubt -> doubt.expiresAtEpochMillis() < nowEpochMillis)) {
+    if (gaps.removeIf(gap -> gap.expiresAtEpochMillis() < nowEpochMillis)) {
       save();
     }
   }
 
   private void save() {
-    Packer value = new Packer().integer(VERSION).integer(doubts.size());
-    for (Doubt doubt : doubts) {
+    Packer value = new Packer().integer(VERSION).integer(gaps.size());
+    for (Gap gap : gaps) {
       value
-          .integer(doubt.hidden().fromEpochMillis())
-          .integer(doubt.hidden().untilEpochMillis())
-          .integer(doubt.expiresAtEpochMillis());
+          .integer(gap.interval().fromEpochMillis())
+          .integer(gap.interval().untilEpochMillis())
+          .integer(gap.expiresAtEpochMillis());
     }
     store.put(KEY, value.toBytes());
   }

@@ -4,10 +4,10 @@ package io.weir.aggregator.report;
 import io.weir.aggregator.audit.BucketSnapshot;
 import java.util.List;
 
-/** How the live buckets stand by the records, a client at a time. Safe for threads. */
+/** The source of the snapshots of live buckets, by client. Thread-safe. */
 interface BucketSnapshots {
   /**
-   * What is known of a client's buckets.
+   * The snapshots of a client's buckets.
    *
    * @param snapshots the live buckets, by key
    * @param isCopy whether they are read from a copy of another instance's state
@@ -20,10 +20,10 @@ interface BucketSnapshots {
   }
 
   /**
-   * The live buckets of a client.
+   * Returns the live buckets of a client.
    *
    * @param partition the client's partition
-   * @param atMost how many at most
+   * @param atMost the most to return
    * @throws ProblemException when the partition is not counted here, nor is a copy of it that is
    *     nearly complete
    */

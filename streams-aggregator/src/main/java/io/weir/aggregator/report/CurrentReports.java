@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Says how the live buckets of a client stand. Safe for threads. */
+/** Reports the state of a client's live buckets, by the records and by the cache. Thread-safe. */
 final class CurrentReports {
-  /** Most buckets shown of a client; more are cut, and the answer says so. */
+  /** Most buckets shown of a client; the answer says whether there are more. */
   static final int MAX_BUCKETS = 1_000;
 
   private final BucketSnapshots source;
@@ -25,7 +25,7 @@ final class CurrentReports {
     this.cache = cache;
   }
 
-  /** The answer about a client whose partition is counted here, or copied to here. */
+  /** Answers for a client whose partition is counted here, or copied to here. */
   Answer answer(int partition, String client, Instant now) {
     BucketSnapshots.Found found = source.ofClient(partition, client, MAX_BUCKETS + 1);
     Map<String, Object> document = document(client, found.snapshots(), cache, now);
@@ -36,7 +36,7 @@ final class CurrentReports {
     return Answer.json(200, document);
   }
 
-  /** The document over a client's snapshots; a bucket whose period is over is left out. */
+  /** Returns the document of a client's buckets, without those whose period is over. */
   static Map<String, Object> document(
       String client, List<BucketSnapshot> snapshots, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
@@ -93,12 +93,12 @@ final class CurrentReports {
     return members;
   }
 
-  /** What the cache has charged and no record has shown yet. */
+  /** Returns the tokens that the cache has charged and no record shows yet. */
   private static long onTheWay(BucketSnapshot snapshot, LiveCache.Held held) {
     return snapshot.pendingTokens() + sinceNewestStamp(snapshot, held);
   }
 
-  /** What the cache has charged since its newest stamp, which may be in a life of its own. */
+  /** Returns the tokens charged since the newest stamp, possibly in an epoch of their own. */
   private static long sinceNewestStamp(BucketSnapshot snapshot, LiveCache.Held held) {
     if (held.epoch() > snapshot.epoch()) {
       return held.chargedTokens();
@@ -108,22 +108,22 @@ final class CurrentReports {
   }
 
   /**
-   * Null when it cannot be shown: how deep a bucket that never refills is in debt, the cache does
-   * not say.
+   * Returns by how much the cache is wrong; null if that is unknown, since the cache does not say
+   * how deep in debt a bucket that never refills is.
    */
   private static @Nullable Long drift(BucketSnapshot snapshot, LiveCache.Held held, long exact) {
     boolean refills = snapshot.limit().refills();
-    // the level of a bucket that refills has what stamps show; another's is a sum of records
+    // the level of a bucket that refills contains what stamps show; any other is a sum of records
     long shown = refills ? 0 : snapshot.pendingTokens();
     long expected = exact - shown - sinceNewestStamp(snapshot, held);
-    boolean isUntold = !refills && expected < 0 && held.remainingTokens() == 0;
-    return isUntold ? null : held.remainingTokens() - expected;
+    boolean isUnknown = !refills && expected < 0 && held.remainingTokens() == 0;
+    return isUnknown ? null : held.remainingTokens() - expected;
   }
 
   /**
-   * What the cache's last word said a bucket still holds that never refills. Its counter says so
-   * until the first correction of the epoch; once the newest one is confirmed it agrees with the
-   * records; in between it is not known, which is null.
+   * Returns what a bucket that never refills still held by the cache's newest stamp. Until the
+   * first correction of the epoch the counter says so; once the newest correction is confirmed,
+   * cache and records agree; in between it is unknown, which is null.
    */
   private static @Nullable Long usedInCache(BucketSnapshot snapshot) {
     long capacity = snapshot.limit().capacityTokens();

@@ -22,14 +22,14 @@ import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tracks as {@code meter-core} holds them. A query sees what is not committed yet: it is newer,
- * and provisional. A copy holds what was committed.
+ * Reads the snapshots from the state of {@code meter-core}. The instance that counts a partition
+ * shows what is not committed yet: it is newer, and provisional. A copy shows what was committed.
  */
 final class StreamsBucketSnapshots implements BucketSnapshots {
-  /** What the keys of tracks begin with; the store holds other records too. */
+  /** What the keys of audits begin with; the store holds other entries, too. */
   private static final String AUDIT = "b";
 
-  /** A copy that lacks more than this is being made. */
+  /** A copy that lacks more than this is still being built. */
   private static final long MAX_LAG_RECORDS = 10_000;
 
   private final KafkaStreams meterCore;
@@ -38,7 +38,7 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
 
   /**
    * @param store the name of the store of buckets
-   * @param decoder reads a value of the store; null when it holds no snapshot
+   * @param decoder decodes a value of the store; null when it holds no snapshot
    */
   StreamsBucketSnapshots(
       KafkaStreams meterCore, String store, Function<byte[], @Nullable BucketSnapshot> decoder) {
