@@ -75,7 +75,7 @@ final class BucketLimitChangeTest {
     assertEquals(SMALL, last().limit());
   }
 
-  /** The same while a correction of the old limit is on its way, when no stamp can be trusted. */
+  /** The same while a correction of the old limit is in flight, when no stamp can be trusted. */
   @Test
   void capacityLowered_whileACorrectionIsUnconfirmed_leavesNoDebtOfHundredsOfHours() {
     take(T, stamped(LARGE, 0, 900, 900, T_MICROS + 900 * HOUR_MICROS));
@@ -95,7 +95,7 @@ final class BucketLimitChangeTest {
     take(T + 1_000, new Charge(BUCKET, 1, SMALL, null));
     take(T + 2_000, stamped(LARGE, 0, 1, 10, T_MICROS + 1_000 * HOUR_MICROS));
     take(T + 3_000, new Charge(BUCKET, 1, LARGE, null));
-    promise(T + 20_000);
+    watermark(T + 20_000);
 
     // nothing was left but what a second refills; 1,000 less that were missing, and then two more
     assertEquals(T_MICROS + 1_002 * HOUR_MICROS, last().fullAtEpochMicros());
@@ -119,7 +119,7 @@ final class BucketLimitChangeTest {
     take(T + 61_000, new Charge(BUCKET, 1, LARGE, null));
     take(T + 1_000, new Charge(BUCKET, 1, SMALL, null));
     take(T + 62_000, new Charge(BUCKET, 1, LARGE, null));
-    promise(T + 90_000);
+    watermark(T + 90_000);
 
     assertEquals(T_MICROS + 53 * HOUR_MICROS, last().fullAtEpochMicros());
     assertEquals(LARGE, last().limit());
@@ -157,7 +157,7 @@ final class BucketLimitChangeTest {
    * The node of the new limit gives nothing by a correction of the old one, and refuses every call.
    */
   @Test
-  void refundedUnderTheLimitBefore_isToldAgainByTheOneInForce_whenARefusalShowsItIsMissing() {
+  void refundedUnderTheLimitBefore_isCorrectedByTheOneInForce_whenARefusalShowsItIsMissing() {
     TokenBucketLimit old = new TokenBucketLimit(10, 1, HOUR_MICROS);
     TokenBucketLimit inForce = new TokenBucketLimit(20, 1, HOUR_MICROS);
     take(T, stamped(old, 0, 1, 1, T_MICROS + HOUR_MICROS));
@@ -193,7 +193,7 @@ final class BucketLimitChangeTest {
       Stamp second = new Stamp(EPOCH, 0, 100, T_MICROS + 200 * HOUR_MICROS);
       take(T + 100, new Charge(bucket, 50, after, second));
       take(T + 2_000, new Charge(bucket, 1, after, null));
-      promise(T + 20_000);
+      watermark(T + 20_000);
 
       assertFullInHours(left + 151);
     }
@@ -210,21 +210,21 @@ final class BucketLimitChangeTest {
     take(T + 1, new Charge(BUCKET, 100, after, first));
     Stamp second = new Stamp(T_MICROS, 0, 101, T_MICROS + 101 * HOUR_MICROS);
     take(T + 1_500, new Charge(BUCKET, 1, after, second));
-    promise(T + 20_000);
+    watermark(T + 20_000);
 
     assertFullInHours(101);
   }
 
   /** Once, what a flush had taken was given away when a policy denied for a while. */
   @Test
-  void lifeFirstSeenByARefusalUnderDeny_isToldOfWhatTheOneBeforeLacked() {
+  void epochFirstSeenByARefusalUnderDeny_isCorrectedByWhatTheOneBeforeLacked() {
     TokenBucketLimit limit = new TokenBucketLimit(100, 1, HOUR_MICROS);
     take(T, stamped(limit, 0, 100, 100, T_MICROS + 100 * HOUR_MICROS));
-    long life = (T + 2_000) * 1_000;
-    Stamp denied = new Stamp(life, 0, 1, (T + 3_000) * 1_000);
+    long epoch = (T + 2_000) * 1_000;
+    Stamp denied = new Stamp(epoch, 0, 1, (T + 3_000) * 1_000);
     take(T + 3_000, new Charge(BUCKET, 0, TokenBucketLimit.DENY, denied));
-    take(T + 2_000, new Charge(BUCKET, 1, limit, new Stamp(life, 0, 1, life + HOUR_MICROS)));
-    promise(T + 40_000);
+    take(T + 2_000, new Charge(BUCKET, 1, limit, new Stamp(epoch, 0, 1, epoch + HOUR_MICROS)));
+    watermark(T + 40_000);
 
     assertFullInHours(101);
   }
@@ -237,14 +237,14 @@ final class BucketLimitChangeTest {
     TokenBucketLimit slow = new TokenBucketLimit(10, 1, year);
     take(T, stamped(fast, 0, 1, 1, T_MICROS + 50_000_000));
     take(T + 10, stamped(fast, 0, 1, 40_000_000_001L, T_MICROS + 90_000_000));
-    promise(T + 4_000);
-    promise(T + 8_000);
+    watermark(T + 4_000);
+    watermark(T + 8_000);
     take(T + 8_100, stamped(slow, 1, 1, 40_000_000_002L, (T + 8_100) * 1_000 + year));
     take(T + 8_200, stamped(slow, 1, 1, 40_000_000_005L, (T + 8_200) * 1_000 + 5 * year));
-    promise(T + 12_000);
-    promise(T + 16_000);
+    watermark(T + 12_000);
+    watermark(T + 16_000);
     take(T + 5, stamped(fast, 0, 30_000_000_000L, 30_000_000_001L, T_MICROS + 80_000_000));
-    promise(T + 40_000);
+    watermark(T + 40_000);
 
     assertTrue(last().fullAtEpochMicros() >= 0, () -> last().toString());
     assertTrue(last().fullAtEpochMicros() <= Stamp.MAX_FULL_AT_MICROS, () -> last().toString());
@@ -295,7 +295,7 @@ final class BucketLimitChangeTest {
     memory.tick();
   }
 
-  private void promise(long at) {
+  private void watermark(long at) {
     memory.take(
         new BatchHeader("n", T - 1_000, sequence, 0, at, sequence, false), new byte[0], at + 1);
     memory.tick();

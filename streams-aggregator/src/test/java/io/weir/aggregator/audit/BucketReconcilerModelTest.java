@@ -40,7 +40,7 @@ final class BucketReconcilerModelTest {
   /** Charges made while a correction is applied may be placed in time a little wrong. */
   private static final double ONE_TOKEN = 1.1;
 
-  /** No call is longer on its way than a node stands still and a batch travels. */
+  /** No call is in flight longer than a node stands still and a batch travels. */
   private static final long MAX_WAY_MILLIS = 2_500;
 
   private static final long T = 1_700_000_000_000L;
@@ -102,12 +102,12 @@ final class BucketReconcilerModelTest {
     history.assertCacheIsTrue("seed " + seed + " " + disturbances);
   }
 
-  /** A node: its calls not yet sealed, and its batches on their way. */
+  /** A node: its calls not yet sealed, and its batches in flight. */
   private static final class Node {
     final String name;
     final long epoch;
     final List<CallEvent> calls = new ArrayList<>();
-    final Deque<Batch> onTheWay = new ArrayDeque<>();
+    final Deque<Batch> inFlight = new ArrayDeque<>();
     long sequence;
     long lines;
     boolean stopped;
@@ -222,7 +222,7 @@ final class BucketReconcilerModelTest {
     }
 
     private void announceLoss() {
-      // the word comes a little later, as a node has to find the loss first
+      // the message comes a little later, as a node has to find the loss first
       for (long end = now + random.nextInt(100); now < end; now++) {
         step(random.nextInt(100) < 4);
       }
@@ -298,17 +298,17 @@ final class BucketReconcilerModelTest {
               node.name, node.epoch, node.sequence, node.calls.size(), now, node.lines, false);
       node.lines += node.calls.size();
       node.calls.clear();
-      Batch last = node.onTheWay.peekLast();
+      Batch last = node.inFlight.peekLast();
       long arrives = Math.max(last == null ? 0 : last.arrivesAt, now + random.nextInt(60));
-      node.onTheWay.add(new Batch(arrives, header, value.toByteArray()));
+      node.inFlight.add(new Batch(arrives, header, value.toByteArray()));
     }
 
     private void deliver(Node node) {
-      for (Batch next = node.onTheWay.peek();
+      for (Batch next = node.inFlight.peek();
           next != null && next.arrivesAt <= now;
-          next = node.onTheWay.peek()) {
+          next = node.inFlight.peek()) {
         memory.take(next.header, next.value, now);
-        node.onTheWay.remove();
+        node.inFlight.remove();
       }
     }
 

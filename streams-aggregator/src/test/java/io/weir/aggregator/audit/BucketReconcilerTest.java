@@ -40,13 +40,13 @@ final class BucketReconcilerTest {
   @Test
   void stampsInOrder_nothingIsPublished() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 2, 3, T + 3_000));
-    promise(T + 10_000);
+    watermark(T + 10_000);
 
     assertEquals(List.of(), memory.corrections);
   }
 
   @Test
-  void logWithoutItsBeginning_onlyLivesThatBeganBefore_areBelieved() {
+  void logWithoutItsBeginning_onlyEpochsThatBeganBefore_areBelieved() {
     String younger = "w1:{4:acme}:5:other";
     long later = T + 3_600_000;
     long epoch = later * 1_000;
@@ -57,23 +57,23 @@ final class BucketReconcilerTest {
         later,
         new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 2, (later + 2_000) * 1_000)),
         new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 1, (later + 1_000) * 1_000)));
-    promise(later + 10_000);
-    promise(later + 20_000);
+    watermark(later + 10_000);
+    watermark(later + 20_000);
     assertEquals(List.of(), memory.corrections);
 
     take(
         later + 30_000,
         new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 6, (later + 31_000) * 1_000)));
-    promise(later + 40_000);
-    promise(later + 50_000);
+    watermark(later + 40_000);
+    watermark(later + 50_000);
     assertEquals(Cause.GAP, only().cause());
   }
 
   @Test
   void gapThatTheWatermarkHasPassed_isCredited_once() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     Correction only = only();
     assertEquals(Cause.GAP, only.cause());
@@ -87,8 +87,8 @@ final class BucketReconcilerTest {
     // six charged at T + 5 s, when the bucket was full; a second later one more
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 6_000, charge(EPOCH, 0, 1, 8, T + 12_000));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     assertEquals((T + 7_000) * 1_000, only().fullAtEpochMicros());
     assertEquals(-6, only().driftTokens());
@@ -100,8 +100,8 @@ final class BucketReconcilerTest {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 6_500, charge(EPOCH, 0, 1, 9, T + 13_000));
     take(T + 6_000, charge(EPOCH, 0, 1, 8, T + 12_000));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     assertEquals((T + 8_000) * 1_000, only().fullAtEpochMicros());
   }
@@ -109,25 +109,25 @@ final class BucketReconcilerTest {
   @Test
   void gapOfABucketThatWasNearlyFullBefore_isCreditedInFull() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    promise(T + 500);
+    watermark(T + 500);
     take(T + 900, charge(EPOCH, 0, 1, 2, T + 2_000));
     take(T + 1_000, charge(EPOCH, 0, 1, 9, T + 9_000));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     assertEquals((T + 3_000) * 1_000, only().fullAtEpochMicros());
   }
 
   /** Found by {@code ./weir sim}, seeds 202508 and 203907. */
   @Test
-  void gapOfWhichSomeSeemsToHaveCome_isCreditedNoMoreThanIsOnItsWay() {
+  void gapOfWhichSomeSeemsToHaveCome_isCreditedNoMoreThanIsInFlight() {
     // five are missing at T; then the counter goes back by two, which what is charged since hides
     take(T, charge(EPOCH, 0, 1, 6, T + 6_000));
     take(T + 1_000, charge(EPOCH, 0, 1, 8, T + 8_000));
     take(T + 900, charge(EPOCH, 0, 1, 6, T + 6_000));
     take(T + 950, charge(EPOCH, 0, 1, 7, T + 7_000));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     assertEquals((T + 4_000) * 1_000, only().fullAtEpochMicros());
   }
@@ -140,8 +140,8 @@ final class BucketReconcilerTest {
     // one charged at T + 10 s and refilled before the next; T has it charged with that
     take(T + 12_000, charge(EPOCH, 0, 1, 3, T + 13_000));
     take(T + 12_100, charge(EPOCH, 1, 1, 4, T + 14_000));
-    promise(T + 20_000);
-    promise(T + 30_000);
+    watermark(T + 20_000);
+    watermark(T + 30_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
@@ -151,13 +151,13 @@ final class BucketReconcilerTest {
   /** What a debt cap has cut off was not refilled. */
   @Test
   void gapAfterACorrectionThatWasClamped_isCredited() {
-    take(T, charge(EPOCH, 0, 1, 41, T + 41_000)); // forty of other nodes are on their way
+    take(T, charge(EPOCH, 0, 1, 41, T + 41_000)); // forty of other nodes are in flight
     take(T + 500, new Charge(BUCKET, 200, LIMIT, null));
     take(T + 1_500, charge(EPOCH, 1, 0, 41, T + 101_500));
     take(T + 1_000, charge(EPOCH, 0, 40, 40, T + 40_000));
     take(T + 8_000, charge(EPOCH, 1, 1, 47, T + 107_500));
-    promise(T + 20_000);
-    promise(T + 30_000);
+    watermark(T + 20_000);
+    watermark(T + 30_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
@@ -165,7 +165,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapThatTheWatermarkHasNotPassed_isOnItsWay() {
+  void gapThatTheWatermarkHasNotPassed_isInFlight() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
     memory.tick();
 
@@ -175,13 +175,13 @@ final class BucketReconcilerTest {
   @Test
   void gapFoundWhileACorrectionIsDue_isInTheDriftUntilItIsConfirmed() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 7, T + 56_000));
-    promise(T + 2_100); // the charges are noted, to be checked behind the next promise
+    watermark(T + 2_100); // the charges are noted, to be checked behind the next watermark
     take(T + 2_200, new Charge(BUCKET, 3, LIMIT, null));
     take(T + 2_300, new Charge(BUCKET, 2, LIMIT, null)); // due, but a second has not passed
-    promise(T + 2_400);
+    watermark(T + 2_400);
     assertEquals(10, accuracy().driftNowTokens());
 
-    promise(T + 4_000);
+    watermark(T + 4_000);
     take(T + 4_100, charge(EPOCH, 2, 1, 8, T + 57_000));
 
     assertEquals(0, accuracy().driftNowTokens());
@@ -190,10 +190,10 @@ final class BucketReconcilerTest {
   @Test
   void gapThatIsRecordedAfterAll_isTakenBack() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 8, T + 57_000));
-    promise(T + 10_000);
-    promise(T + 10_100);
+    watermark(T + 10_000);
+    watermark(T + 10_100);
     take(T, charge(EPOCH, 0, 6, 7, T + 56_000));
-    promise(T + 12_000); // a bucket is corrected once a second until it shows a correction
+    watermark(T + 12_000); // a bucket is corrected once a second until it shows a correction
 
     assertEquals(
         List.of(Cause.GAP, Cause.OVERLAP),
@@ -247,14 +247,14 @@ final class BucketReconcilerTest {
   void freshEpochOfABucketThatWasFull_isNothing() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge((T + 20_000) * 1_000, 0, 1, 1, T + 21_000));
-    promise(T + 60_000);
+    watermark(T + 60_000);
 
     assertEquals(List.of(), memory.corrections);
   }
 
   /** Found by {@code ./weir sim}, seed 301575. */
   @Test
-  void lifeThatACorrectionBegan_firstChargedWhenFullAgain_isChargedThen() {
+  void epochThatACorrectionBegan_firstChargedWhenFullAgain_isChargedThen() {
     take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
     take(T + 20_000, charge((T + 1_000) * 1_000, 0, 1, 1, T + 21_000));
 
@@ -272,20 +272,20 @@ final class BucketReconcilerTest {
     assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
   }
 
-  /** Found by {@code ./weir sim}, seed 21412: the limit was raised in the life. */
+  /** Found by {@code ./weir sim}, seed 21412: the limit was raised in the epoch. */
   @Test
-  void freshEpochWithLess_afterOtherChargesOfItsLife_isBelieved() {
+  void freshEpochWithLess_afterOtherChargesOfItsEpoch_isBelieved() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge((T + 19_000) * 1_000, 0, 1, 3, T + 60_000));
-    promise(T + 20_500);
+    watermark(T + 20_500);
 
     assertEquals(List.of(), memory.corrections);
   }
 
   /** Found by {@code ./weir sim}, seed 97091. */
   @Test
-  void lifeOfWhichALaterChargeIsRecordedFirst_isFullWhenTheCacheSays_orLater() {
-    // five are missing until T + 5 s; of the life since T + 4 s the fifth token was charged at T +
+  void epochOfWhichALaterChargeIsRecordedFirst_isFullWhenTheCacheSays_orLater() {
+    // five are missing until T + 5 s; of the epoch since T + 4 s the fifth token was charged at T +
     // 9 s
     take(T, charge(EPOCH, 0, 5, 5, T + 5_000));
     take(T + 9_500, charge((T + 4_000) * 1_000, 0, 1, 6, T + 14_000));
@@ -296,11 +296,11 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 7437. */
   @Test
-  void gapOfALifeThatBeganNearlyFull_isCreditedInFull() {
+  void gapOfAnEpochThatBeganNearlyFull_isCreditedInFull() {
     take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
     take(T + 9_600, charge((T + 9_500) * 1_000, 0, 1, 8, T + 17_500));
-    promise(T + 20_000);
-    promise(T + 30_000);
+    watermark(T + 20_000);
+    watermark(T + 30_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
@@ -313,35 +313,35 @@ final class BucketReconcilerTest {
     // two charged at T + 100 ms and two at T + 300 ms; without them full long before T + 5 s
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 200, charge(EPOCH, 0, 1, 4, T + 4_000));
-    promise(T + 2_300);
+    watermark(T + 2_300);
     take(T + 5_000, charge(EPOCH, 0, 1, 7, T + 7_000));
-    promise(T + 5_100);
+    watermark(T + 5_100);
     assertEquals((T + 6_000) * 1_000, only().fullAtEpochMicros());
 
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(-4, last.driftTokens());
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros());
   }
 
-  /** The records know of 99 by a refusal alone when the cache begins a life that is full. */
+  /** The records know of 99 by a refusal alone when the cache begins an epoch that is full. */
   @Test
-  void quotaOfWhichARefusalIsRecordedFirst_isCorrectedInTheLifeThatFollows() {
+  void quotaOfWhichARefusalIsRecordedFirst_isCorrectedInTheEpochThatFollows() {
     BucketLimit quota = new QuotaLimit(100, (T + 86_400_000) * 1_000);
     String bucket = "w1:{4:acme}:3:day@1700000000";
     long ends = (T + 86_400_000) * 1_000;
-    long life = (T + 900) * 1_000;
+    long epoch = (T + 900) * 1_000;
     take(T, new Charge(bucket, 0, quota, new Stamp(EPOCH, 0, 99, ends)));
-    take(T + 1_000, new Charge(bucket, 3, quota, new Stamp(life, 0, 3, ends)));
+    take(T + 1_000, new Charge(bucket, 3, quota, new Stamp(epoch, 0, 3, ends)));
     take(T - 500, new Charge(bucket, 99, quota, new Stamp(EPOCH, 0, 99, ends)));
-    promise(T + 5_000);
-    promise(T + 20_000);
+    watermark(T + 5_000);
+    watermark(T + 20_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(102, last.totalTokens());
-    assertEquals(life, last.epoch());
+    assertEquals(epoch, last.epoch());
   }
 
   /** A policy is made deny for a while, or lowered: Redis keeps what the bucket lacks. */
@@ -353,11 +353,11 @@ final class BucketReconcilerTest {
       take(T, new Charge(bucket, 60, slow, new Stamp(EPOCH, 0, 60, (T + 600_000) * 1_000)));
       Stamp full = new Stamp(EPOCH, 0, 60, (T + 1_000) * 1_000);
       take(T + 1_000, new Charge(bucket, 0, meanwhile, full));
-      promise(T + 20_000);
-      promise(T + 40_000);
+      watermark(T + 20_000);
+      watermark(T + 40_000);
       take(T + 50_000, new Charge(bucket, 1, slow, new Stamp(EPOCH, 0, 61, (T + 610_000) * 1_000)));
-      promise(T + 60_000);
-      promise(T + 80_000);
+      watermark(T + 60_000);
+      watermark(T + 80_000);
 
       assertEquals(List.of(), memory.corrections);
     }
@@ -365,19 +365,19 @@ final class BucketReconcilerTest {
 
   /**
    * Found by {@code ./weir sim}, seeds 34521 and 48071: a call without the cache is recorded first,
-   * and its correction begins a life over what three charges, not recorded yet, have left.
+   * and its correction begins an epoch over what three charges, not recorded yet, have left.
    */
   @Test
   void firstRecordWithoutAStamp_chargesOfBeforeAreBelieved_andNotOwedTwice() {
     take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
-    long life = (T + 100) * 1_000;
-    take(T + 200, charge(life, 1, 1, 1, T + 4_000));
+    long epoch = (T + 100) * 1_000;
+    take(T + 200, charge(epoch, 1, 1, 1, T + 4_000));
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 10, charge(EPOCH, 0, 2, 3, T + 3_000));
-    take(T + 1_300, charge(life, 1, 1, 2, T + 5_000));
+    take(T + 1_300, charge(epoch, 1, 1, 2, T + 5_000));
 
     for (Correction correction : memory.corrections) {
-      if (correction.epoch() == life) {
+      if (correction.epoch() == epoch) {
         long charged = correction.chargedTokens() - 1;
         assertTrue(
             correction.fullAtEpochMicros() >= (T + 4_000 + charged * 1_000) * 1_000,
@@ -385,7 +385,7 @@ final class BucketReconcilerTest {
       }
     }
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(life, last.epoch());
+    assertEquals(epoch, last.epoch());
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros(), "all five");
   }
 
@@ -393,10 +393,10 @@ final class BucketReconcilerTest {
   @Test
   void firstRecordWithoutAStamp_chargesOfBeforeThatNobodyRecorded_areGivenBack() {
     take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
-    long life = (T + 100) * 1_000;
-    take(T + 200, charge(life, 1, 1, 1, T + 4_000));
-    promise(T + 4_000);
-    promise(T + 8_000);
+    long epoch = (T + 100) * 1_000;
+    take(T + 200, charge(epoch, 1, 1, 1, T + 4_000));
+    watermark(T + 4_000);
+    watermark(T + 8_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
@@ -410,13 +410,13 @@ final class BucketReconcilerTest {
   void gapThatIsRecordedAfterAll_takesBackWhatItWasGiven_notMore() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge(EPOCH, 0, 1, 9, T + 21_000)); // 7 were charged and refilled between
-    promise(T + 25_000);
-    promise(T + 26_000);
+    watermark(T + 25_000);
+    watermark(T + 26_000);
     assertEquals(Cause.GAP, only().cause());
     assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
 
     take(T + 10_000, charge(EPOCH, 0, 7, 8, T + 17_000));
-    promise(T + 40_000);
+    watermark(T + 40_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.OVERLAP, last.cause());
@@ -427,13 +427,13 @@ final class BucketReconcilerTest {
   @Test
   void gapThatIsRecordedAfterAll_takesBackAllThatItWasGiven() {
     take(T, charge(EPOCH, 0, 1, 50, T + 50_000), charge(EPOCH, 0, 1, 60, T + 60_000));
-    promise(T + 3_000);
-    promise(T + 4_000);
+    watermark(T + 3_000);
+    watermark(T + 4_000);
     Correction gap = memory.corrections.get(memory.corrections.size() - 1);
     assertTrue(gap.fullAtEpochMicros() < (T + 60_000) * 1_000, "nothing was given");
 
     take(T, charge(EPOCH, 0, 58, 59, T + 59_000));
-    promise(T + 5_000);
+    watermark(T + 5_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals((T + 60_000) * 1_000, last.fullAtEpochMicros());
@@ -450,11 +450,11 @@ final class BucketReconcilerTest {
       Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
       take(T + 50, new Charge(bucket, 0, meanwhile, full));
       take(T, new Charge(bucket, 60, slow, new Stamp(EPOCH, 0, 60, (T + 600_000) * 1_000)));
-      promise(T + 20_000);
-      promise(T + 40_000);
+      watermark(T + 20_000);
+      watermark(T + 40_000);
       take(T + 50_000, new Charge(bucket, 1, slow, new Stamp(EPOCH, 0, 61, (T + 610_000) * 1_000)));
-      promise(T + 60_000);
-      promise(T + 80_000);
+      watermark(T + 60_000);
+      watermark(T + 80_000);
 
       assertEquals(List.of(), memory.corrections);
     }
@@ -497,11 +497,11 @@ final class BucketReconcilerTest {
   void gapOfABucketOfWhichOnlyRefusalsUnderDenyAreKnown_isCorrectedByNobody() {
     Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
     take(T + 50, new Charge(BUCKET, 0, TokenBucketLimit.DENY, full));
-    promise(T + 5_000);
-    promise(T + 10_000);
+    watermark(T + 5_000);
+    watermark(T + 10_000);
     memory.takeCacheLoss("g1", T + 10_050);
     memory.tick();
-    promise(T + 20_000);
+    watermark(T + 20_000);
 
     assertEquals(List.of(), memory.corrections);
     assertEquals(1, memory.restored.size());
@@ -528,7 +528,7 @@ final class BucketReconcilerTest {
   void callWithoutTheCache_recordedAfterNewerOnes_owesWhatHasNotBeenRefilledSince() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 9_000, charge(EPOCH, 0, 1, 2, T + 10_000));
-    promise(T + 1);
+    watermark(T + 1);
 
     take(T + 7_000, new Charge(BUCKET, 5, LIMIT, null));
 
@@ -536,12 +536,12 @@ final class BucketReconcilerTest {
     take(T + 2_000, new Charge(BUCKET, 4, LIMIT, null));
     assertEquals((T + 13_000) * 1_000, last().fullAtEpochMicros(), "all four were before 7,000");
     take(T + 2_000, new Charge(BUCKET, 4, LIMIT, null));
-    promise(T + 9_500);
+    watermark(T + 9_500);
     assertEquals((T + 16_000) * 1_000, last().fullAtEpochMicros(), "one more is, and nothing else");
   }
 
   /**
-   * Found by {@code ./weir sim}, seed 103: charges whose records were on their way, or lost with a
+   * Found by {@code ./weir sim}, seed 103: charges whose records were in flight, or lost with a
    * disk, had been refilled for long, and were owed in full at the next charge that was recorded.
    */
   @Test
@@ -551,18 +551,18 @@ final class BucketReconcilerTest {
     take(T + 600, new Charge(BUCKET, 1, LIMIT, null));
 
     take(T + 60_000, charge(EPOCH, 1, 1, 51, T + 62_000));
-    promise(T + 1_000);
+    watermark(T + 1_000);
 
     assertEquals(51, last().chargedTokens());
     assertEquals(
         (T + 63_000) * 1_000, last().fullAtEpochMicros(), "the cache's, and one call more");
   }
 
-  /** The same of a record of a life of the bucket that is over. */
+  /** The same of a record of an epoch that has ended. */
   @Test
-  void callOfALifeThatIsOver_recordedLate_owesWhatHasNotBeenRefilledSince() {
+  void callOfAnEpochThatHasEnded_recordedLate_owesWhatHasNotBeenRefilledSince() {
     take(T + 20_000, charge((T + 20_000) * 1_000, 0, 1, 1, T + 21_000));
-    promise(T + 1);
+    watermark(T + 1);
 
     take(T + 17_000, charge(EPOCH, 0, 5, 5, T + 22_000));
 
@@ -579,7 +579,7 @@ final class BucketReconcilerTest {
     assertEquals((T + 5_000) * 1_000, only().fullAtEpochMicros());
 
     take(T + 1_900, new Charge(BUCKET, 2, LIMIT, null));
-    promise(T + 4_000);
+    watermark(T + 4_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(faster, last.limit());
@@ -592,8 +592,8 @@ final class BucketReconcilerTest {
     take(T, charge(EPOCH, 0, 1, 8, T + 8_000));
     take(T + 100, charge((T + 100) * 1_000, 0, 1, 1, T + 1_100));
     take(T + 200, charge((T + 200) * 1_000, 0, 1, 1, T + 1_200));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(Cause.GAP, last.cause());
@@ -606,8 +606,8 @@ final class BucketReconcilerTest {
     take(T + 100, charge((T + 100) * 1_000, 0, 1, 1, T + 1_100));
     take(T + 200, charge((T + 200) * 1_000, 0, 1, 1, T + 1_200));
     take(T, charge(EPOCH, 0, 7, 7, T + 7_000));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals((T + 10_000) * 1_000, last.fullAtEpochMicros());
@@ -638,8 +638,8 @@ final class BucketReconcilerTest {
   @Test
   void refusalsOfWhatTheTrueBucketHeldOnce_areOneWrongRefusal() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 60, T + 100_000));
-    promise(T + 10_000);
-    promise(T + 10_100); // 58 tokens were never recorded, 49 of which can be given back
+    watermark(T + 10_000);
+    watermark(T + 10_100); // 58 tokens were never recorded, 49 of which can be given back
     Charge refusal = charge(EPOCH, 0, 0, 60, T + 100_000);
     takeCalls(T + 1, call(T + 1, 40, refusal), call(T + 1, 40, refusal), call(T + 1, 40, refusal));
 
@@ -659,7 +659,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void cacheLoss_tellsLiveBuckets_thenThatAllAreTold_whenTheWatermarkHasPassed() {
+  void cacheLoss_publishesLiveBuckets_thenThatAllArePublished_whenTheWatermarkHasPassed() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 50);
     memory.tick();
@@ -668,7 +668,7 @@ final class BucketReconcilerTest {
     assertEquals(30, only().chargedTokens());
     assertEquals(List.of(), memory.restored);
 
-    promise(T + 51);
+    watermark(T + 51);
     memory.tick();
 
     assertEquals("g1", memory.restored.get(0).generation());
@@ -680,11 +680,11 @@ final class BucketReconcilerTest {
   void cacheLoss_foundLaterThanTheBrokersClockSays_waitsForTheCallsUntilThen() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 1_800, T + 50);
-    promise(T + 1_800);
+    watermark(T + 1_800);
     memory.tick();
     assertEquals(List.of(), memory.restored);
 
-    promise(T + 1_801);
+    watermark(T + 1_801);
     memory.tick();
     assertEquals("g1", memory.restored.get(0).generation());
   }
@@ -693,21 +693,21 @@ final class BucketReconcilerTest {
   void cacheLoss_foundFarAhead_byANodeWithoutTheCachesClock_isNotWaitedForSoLong() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 3_600_000, T + 50);
-    promise(T + 20_000);
+    watermark(T + 20_000);
     memory.tick();
 
     assertEquals("g1", memory.restored.get(0).generation());
   }
 
   @Test
-  void callDecidedBeforeALoss_recordedAfterItsBucketWasTold_isToldBeforeTheWordRestored() {
+  void callDecidedBeforeALoss_recordedAfterItsBucketWasPublished_isPublishedBeforeRestored() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 50);
     memory.tick();
     take(T + 40, charge(EPOCH, 0, 5, 35, T + 35_000));
     assertEquals(List.of(), memory.restored);
 
-    promise(T + 51);
+    watermark(T + 51);
 
     assertEquals(2, memory.corrections.size());
     assertEquals(35, memory.corrections.get(1).chargedTokens());
@@ -718,10 +718,10 @@ final class BucketReconcilerTest {
   @Test
   void bucketThatIsFullForLong_isForgotten() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
-    promise(T + 40_000);
+    watermark(T + 40_000);
     assertEquals(2, memory.buckets.size(), "the bucket and its timer");
 
-    promise(
+    watermark(
         T
             + 30_000
             + BucketReconciler.KEPT_AFTER_FULL_MILLIS
@@ -748,21 +748,21 @@ final class BucketReconcilerTest {
   void refusalThatIsRecordedBeforeTheChargeOfItsMillisecond_isNoCounterThatWentBack() {
     take(T, charge(EPOCH, 0, 0, 3, T + 3_000));
     take(T, charge(EPOCH, 0, 3, 3, T + 3_000));
-    promise(T + 10_000);
-    promise(T + 20_000);
+    watermark(T + 10_000);
+    watermark(T + 20_000);
 
     assertEquals(List.of(), memory.corrections);
   }
 
   @Test
-  void refusalByALifeThatWasOver_isToldAgain() {
+  void refusalByAnEpochThatHasEnded_isCorrectedAgain() {
     take(T, charge(EPOCH, 0, 90, 90, T + 90_000));
     take(T + 1_000, charge(EPOCH + 900_000, 0, 50, 50, T + 51_000)); // back as full, and is not
     long version = only().version();
     take(T + 2_000, charge(EPOCH + 900_000, version, 1, 51, T + 142_000));
     memory.corrections.clear();
 
-    // an older replica took over, unseen: it refuses, by the life before
+    // an older replica took over, unseen: it refuses, by the previous epoch
     take(T + 3_000, charge(EPOCH, 0, 0, 90, T + 93_000));
 
     assertEquals(Cause.OVERLAP, only().cause());
@@ -776,7 +776,7 @@ final class BucketReconcilerTest {
       Stamp stamp = new Stamp(EPOCH, 0, 1, (T + 1_000) * 1_000);
       takeCalls(T, call(T, 1, new Charge(bucket, 1, LIMIT, stamp)));
     }
-    promise(T + 60_000);
+    watermark(T + 60_000);
     for (int i = 0; i < 40; i++) {
       memory.tick();
     }
@@ -784,7 +784,7 @@ final class BucketReconcilerTest {
     long scannedBefore = memory.buckets.scanned();
 
     for (int i = 0; i < 1_000; i++) {
-      promise(T + 60_001 + i);
+      watermark(T + 60_001 + i);
       memory.tick();
     }
 
@@ -803,16 +803,16 @@ final class BucketReconcilerTest {
     }
     assertEquals(200, memory.buckets.size(), "each bucket, and one timer of it");
 
-    promise(T + 60_000);
+    watermark(T + 60_000);
     assertEquals(200, memory.buckets.size(), "looked at, and to be looked at again");
-    promise(T + 200_000);
-    promise(T + 300_000);
+    watermark(T + 200_000);
+    watermark(T + 300_000);
 
     assertEquals(0, memory.buckets.size());
   }
 
   @Test
-  void correctionThatWaits_isTold_beforeTheWordRestored_alsoAfterARestart() {
+  void correctionThatWaits_isPublished_beforeRestored_alsoAfterARestart() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 50);
     memory.tick();
@@ -847,7 +847,7 @@ final class BucketReconcilerTest {
 
     assertTrue(memory.buckets.reads() - readBefore < 300, "looked at buckets that wait");
     take(T + 1_000, charge(EPOCH, 0, 1, 101, T + 101_000));
-    assertEquals(20_000, memory.corrections.size(), "then each is told");
+    assertEquals(20_000, memory.corrections.size(), "then each is published");
   }
 
   @Test
@@ -886,11 +886,11 @@ final class BucketReconcilerTest {
     lines += calls.length;
   }
 
-  private BatchHeader header(int count, long promise) {
-    return new BatchHeader("n", T - 1_000, sequence, count, promise, lines, false);
+  private BatchHeader header(int count, long lowWatermark) {
+    return new BatchHeader("n", T - 1_000, sequence, count, lowWatermark, lines, false);
   }
 
-  private void promise(long at) {
+  private void watermark(long at) {
     memory.take(header(0, at), new byte[0], at + 1);
     memory.tick();
   }

@@ -30,7 +30,7 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A partition whose stores and outputs are in memory. */
+/** A partition whose stores and outputs are in memory, for tests. */
 public final class Memory implements CountOutput {
   public final Store open = new Store();
   public final Store closed = new Store();
@@ -41,7 +41,7 @@ public final class Memory implements CountOutput {
   public final Map<String, UsageState> states = new LinkedHashMap<>();
   public final List<String> refusals = new ArrayList<>();
 
-  /** What was told to be counted after all: place, and lines. */
+  /** Replays that were written: place, and lines. */
   public final List<String> replays = new ArrayList<>();
 
   public final List<Correction> corrections = new ArrayList<>();
@@ -93,7 +93,7 @@ public final class Memory implements CountOutput {
     counter.close(() -> false);
   }
 
-  /** Takes the word that the cache has lost its state, and tells whatever can be told. */
+  /** Takes a message that the cache has lost its state. */
   public void takeCacheLoss(String generation, long appendEpochMillis) {
     takeCacheLoss(generation, appendEpochMillis, appendEpochMillis);
   }
@@ -157,8 +157,8 @@ public final class Memory implements CountOutput {
   }
 
   @Override
-  public void restored(CacheRestored word, long timestampEpochMillis) {
-    restored.add(word);
+  public void restored(CacheRestored message, long timestampEpochMillis) {
+    restored.add(message);
   }
 
   @Override

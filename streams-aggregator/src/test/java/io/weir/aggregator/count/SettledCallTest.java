@@ -122,7 +122,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void refusal_isToldWithItsReason_andBarsNoLaterSettlement() {
+  void refusal_isPublishedWithItsReason_andBarsNoLaterSettlement() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     CallEvent other = Calls.allowed("b", "acme", 1, T + 2);
     take(T + 100, call, other);
