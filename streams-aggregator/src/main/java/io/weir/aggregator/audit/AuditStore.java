@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * before it. Not thread-safe.
  */
 final class AuditStore {
-  /** Most audits kept decoded in memory; at some 700 bytes each, 14 MB a partition. */
+  /** Most audits kept decoded in memory; at some 900 bytes each, 18 MB a partition. */
   static final int MAX_AUDITS_IN_MEMORY = 20_000;
 
   private static final byte[] FIRST_KEY = {'b'};

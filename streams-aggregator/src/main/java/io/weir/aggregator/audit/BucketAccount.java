@@ -77,14 +77,17 @@ final class BucketAccount {
     totalTokens = costTokens;
   }
 
+  /** Returns the accounts of the bucket's epochs. */
   EpochAccounts epochs() {
     return epochs;
   }
 
+  /** Returns when the bucket is full. */
   TimeToFull timeToFull() {
     return timeToFull;
   }
 
+  /** Returns the corrections of the bucket. */
   CorrectionCycle corrections() {
     return corrections;
   }
