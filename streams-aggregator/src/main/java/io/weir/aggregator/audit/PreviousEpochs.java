@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * several. Not thread-safe.
  */
 final class PreviousEpochs {
-  /** Most epochs kept; with more losses within the watermark's lag, the oldest keep their gaps. */
+  /** Most epochs kept; further losses within the watermark's lag leave the oldest gaps open. */
   static final int MAX_EPOCHS = 8;
 
   /** The name that stands for all epochs that ended before the first stamp was seen. */
