@@ -8,11 +8,27 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Who may depend on whom. */
 final class ArchitectureTest {
+  /** The JDK's packages without threads, files and clocks, and the pure modules below. */
+  private static final String[] PURE = {
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.runtime",
+    "java.nio",
+    "java.nio.charset",
+    "java.util",
+    "java.util.function",
+    "java.util.stream",
+    "org.jspecify..",
+    "io.weir.limits..",
+    "io.weir.topics.model",
+  };
+
   private static JavaClasses classes;
 
   @BeforeAll
@@ -25,23 +41,67 @@ final class ArchitectureTest {
   }
 
   @Test
-  void countingRules_dependOnModelAndWireAlone() {
+  void state_dependsOnTheJdkAlone() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.aggregator.state")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(
+            "java.lang..",
+            "java.nio.charset",
+            "java.util",
+            "org.jspecify..",
+            "io.weir.aggregator.state")
+        .check(classes);
+  }
+
+  @Test
+  void audit_dependsOnModelAndStateAlone_notOnTheCounting() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.aggregator.audit")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(and(PURE, "io.weir.aggregator.state", "io.weir.aggregator.audit"))
+        .check(classes);
+  }
+
+  @Test
+  void countingRules_dependOnModelWireStateAndAuditAlone() {
     classes()
         .that()
         .resideInAPackage("io.weir.aggregator.count")
         .should()
         .onlyDependOnClassesThat()
         .resideInAnyPackage(
-            "java.lang..",
-            "java.nio",
-            "java.nio.charset",
-            "java.util..",
-            "org.jspecify..",
-            "io.weir.limits..",
-            "io.weir.topics.model",
-            "io.weir.topics.wire",
-            "io.weir.aggregator.count")
+            and(
+                PURE,
+                "io.weir.topics.wire",
+                "io.weir.aggregator.state",
+                "io.weir.aggregator.audit",
+                "io.weir.aggregator.count"))
         .check(classes);
+  }
+
+  @Test
+  void pureRules_readNoClockAndStartNoThread() {
+    noClasses()
+        .that()
+        .resideInAnyPackage(
+            "io.weir.aggregator.state", "io.weir.aggregator.audit", "io.weir.aggregator.count")
+        .should()
+        .dependOnClassesThat()
+        .areAssignableTo(Thread.class)
+        .orShould()
+        .callMethod(System.class, "currentTimeMillis")
+        .orShould()
+        .callMethod(System.class, "nanoTime")
+        .check(classes);
+  }
+
+  private static String[] and(String[] some, String... more) {
+    return Stream.concat(Stream.of(some), Stream.of(more)).toArray(String[]::new);
   }
 
   @Test

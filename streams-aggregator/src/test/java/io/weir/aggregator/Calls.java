@@ -72,13 +72,13 @@ public final class Calls {
 
   /** The header of a batch. */
   public static BatchHeader batch(
-      String node, long sequence, int count, long promiseEpochMillis, long linesBefore) {
-    return new BatchHeader(node, 1, sequence, count, promiseEpochMillis, linesBefore, false);
+      String node, long sequence, int count, long lowWatermarkEpochMillis, long linesBefore) {
+    return new BatchHeader(node, 1, sequence, count, lowWatermarkEpochMillis, linesBefore, false);
   }
 
   /** The header of a heartbeat behind so many batches, each of a line at least. */
-  public static BatchHeader heartbeat(String node, long sequence, long promiseEpochMillis) {
-    return new BatchHeader(node, 1, sequence, 0, promiseEpochMillis, sequence, false);
+  public static BatchHeader heartbeat(String node, long sequence, long lowWatermarkEpochMillis) {
+    return new BatchHeader(node, 1, sequence, 0, lowWatermarkEpochMillis, sequence, false);
   }
 
   /** A client of a partition: the given name, with a number behind it. */

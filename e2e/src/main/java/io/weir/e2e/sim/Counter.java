@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.aggregator.count.Budget;
 import io.weir.aggregator.count.PartitionCounter;
 import io.weir.aggregator.count.SourceRecord;
+import io.weir.aggregator.state.Budget;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.wire.PartitionAccuracyCodec;
 import java.nio.charset.StandardCharsets;

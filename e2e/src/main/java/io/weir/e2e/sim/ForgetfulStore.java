@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.aggregator.count.ByteStore;
+import io.weir.aggregator.state.ByteStore;
 import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;

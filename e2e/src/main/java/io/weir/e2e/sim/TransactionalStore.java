@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.aggregator.count.ByteStore;
 import io.weir.aggregator.count.SeenIds;
+import io.weir.aggregator.state.ByteStore;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -16,13 +16,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads call lines for counting. A line that is written as {@link CallLineCodec#encode} writes it,
- * in ASCII without escapes, is read by comparing bytes, since decoding is the larger part of the
- * work per call; every other line is left to the codec, so that both accept and refuse the same.
- * Not safe for threads.
+ * Reads call lines for counting. A line exactly as {@link CallLineCodec#encode} writes it, in ASCII
+ * without escapes, is read by comparing bytes, since decoding is the larger part of the work per
+ * call; every other line is left to the codec, so that both accept and refuse the same lines. Not
+ * thread-safe.
  */
 final class CallReader {
-  /** Digits that may make a number in range. */
+  /** Most digits of a number that may be in range. */
   private static final int MAX_DIGITS = 16;
 
   private static final byte[] ID = ascii("{\"id\":\"");
@@ -143,7 +143,7 @@ final class CallReader {
     return isOther ? List.of() : all;
   }
 
-  /** One charge, null when it is left to the codec. */
+  /** Reads one charge; returns null if the line is left to the codec. */
   private @Nullable Charge charge() {
     require(CHARGE_KEY);
     String bucket = text(true);
@@ -201,7 +201,7 @@ final class CallReader {
     return limit;
   }
 
-  /** The text up to the next quote, which is taken too; 1 to 256 printable ASCII characters. */
+  /** Reads the text up to the next quote, and the quote: 1 to 256 printable ASCII characters. */
   private String text(boolean repeats) {
     int start = position;
     int hash = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.UsageCount;
 
 /**
- * What the ledger says of a closed key and window, kept for as long as adjustments may come.
+ * The state of one row of the ledger, kept for as long as adjustments of it may come.
  *
  * @param revision revision of its last row
  * @param total the sum of its rows

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
-import io.weir.limits.correction.Correction;
-import io.weir.topics.model.CacheRestored;
+import io.weir.aggregator.audit.AuditOutput;
 import io.weir.topics.model.LedgerRow;
-import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
 import io.weir.topics.model.SettlementVerdict;
@@ -12,44 +10,36 @@ import io.weir.topics.model.UsageState;
 import java.util.List;
 
 /**
- * What the counting of a partition writes, in order, into the same partition of the other topics.
+ * Receives what the counting of a partition writes, in order, to the same partition of the other
+ * topics.
  */
-public interface CountOutput {
-  /** A row of the ledger; the time stamp is the broker's of the record that caused it. */
+public interface CountOutput extends AuditOutput {
+  /** Writes a row of the ledger; the time stamp is the broker's time of the record behind it. */
   void ledger(LedgerRow row, long timestampEpochMillis);
 
-  /** The newest figures of a key and window. */
+  /** Writes the newest figures of a key and window. */
   void state(UsageState state, long timestampEpochMillis);
 
-  /** How far the partition is counted; everything it speaks of was written before. */
+  /** Writes how far the partition is counted; everything up to there was written before. */
   void progress(PartitionProgress progress, long timestampEpochMillis);
 
-  /** What the decision cache has wrong. */
-  void correction(Correction correction, long timestampEpochMillis);
-
-  /** All live buckets stand before this. */
-  void restored(CacheRestored restored, long timestampEpochMillis);
-
-  /** What became of a settlement. */
+  /** Writes the outcome of a settlement. */
   void settled(SettlementVerdict verdict, long timestampEpochMillis);
 
-  /** How right the cache's decisions were. */
-  void accuracy(PartitionAccuracy accuracy, long timestampEpochMillis);
-
   /**
-   * Keeps what could not be counted of the record being taken.
+   * Writes what could not be counted of the current record to the quarantine.
    *
    * @param value the record's value, or one line of it
-   * @param line number of the line from 1; 0 when the whole record is refused
+   * @param line the number of the line, from 1; 0 when the whole record is refused
    * @param reason what is wrong with it
    */
   void quarantine(byte[] value, int line, String reason);
 
   /**
-   * Says that what was refused once has been counted after all; again with each repetition.
+   * Writes that refused lines have been counted after all; once more for each repeated replay.
    *
-   * @param replay where it was refused
-   * @param lines numbers of its lines there, ascending; empty when the whole record was taken
+   * @param replay where the lines were refused
+   * @param lines the numbers of the lines there, ascending; empty when the whole record was taken
    */
   void replayed(Replay replay, List<Integer> lines);
 }

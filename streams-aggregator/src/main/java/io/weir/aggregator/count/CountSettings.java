@@ -2,20 +2,20 @@
 package io.weir.aggregator.count;
 
 /**
- * The lengths of time by which calls are counted, in milliseconds. They decide what the ledger
- * says, so all instances of an aggregator must have the same.
+ * The lengths of time by which calls are counted, in milliseconds. The content of the ledger
+ * depends on them, so all instances of an aggregator must have the same.
  *
  * @param windowMillis size of a ledger window; divides a day, so that days and months are sums of
  *     windows
  * @param graceMillis how far behind the watermark a window stays open; zero means not at all
- * @param maxHoldMillis how long a node's promise may lag behind the newest one before windows close
- *     without that node
+ * @param maxHoldMillis by how much a node's low watermark may lag behind the newest one before
+ *     windows close without that node
  * @param latenessMillis how old a call may be when it arrives; older ones are quarantined
  */
 public record CountSettings(
     long windowMillis, long graceMillis, long maxHoldMillis, long latenessMillis) {
 
-  /** How far a call may be decided after the broker took it: clocks differ by less. */
+  /** By how much a call may be dated after the broker took it: clocks differ by less. */
   public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
 
   private static final long MAX_AHEAD_OF_NODES_MILLIS = 3_600_000L;
@@ -39,14 +39,14 @@ public record CountSettings(
   }
 
   /**
-   * How far the broker's clock is believed beyond the newest word of any node: an hour, or a
-   * quarter of the lateness where that is less, so that no call is too old for it.
+   * Returns how far the broker's clock is believed beyond the newest low watermark of any node: an
+   * hour, or a quarter of the lateness if that is less, so that no call becomes too old by it.
    */
   long maxAheadOfNodesMillis() {
     return Math.min(MAX_AHEAD_OF_NODES_MILLIS, latenessMillis / 4);
   }
 
-  /** The window boundary at or before a moment. */
+  /** Returns the window boundary at or before a time. */
   long boundaryAtOrBefore(long epochMillis) {
     return epochMillis - Math.floorMod(epochMillis, windowMillis);
   }

@@ -4,20 +4,21 @@ package io.weir.aggregator.count;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Event time {@code [from, until)} for which calls may be missing.
+ * An interval of event time, {@code [from, until)}, for which calls may be missing.
  *
- * @param fromEpochMillis first millisecond inside
- * @param untilEpochMillis first millisecond behind; {@link Long#MAX_VALUE} when there is no end yet
+ * @param fromEpochMillis its beginning, inclusive
+ * @param untilEpochMillis its end, exclusive; {@link Long#MAX_VALUE} when there is no end yet
  */
 record Interval(long fromEpochMillis, long untilEpochMillis) {
 
+  /** Returns whether the interval shares a millisecond with {@code [start, end)}. */
   boolean overlaps(long startEpochMillis, long endEpochMillis) {
     return fromEpochMillis < untilEpochMillis
         && fromEpochMillis < endEpochMillis
         && startEpochMillis < untilEpochMillis;
   }
 
-  /** The smallest interval that holds both; the other one alone when there is no first. */
+  /** Returns the smallest interval that holds both; the other one if there is no first. */
   static Interval hull(@Nullable Interval one, Interval other) {
     return one == null
         ? other

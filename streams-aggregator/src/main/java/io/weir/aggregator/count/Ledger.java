@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Budget;
+import io.weir.aggregator.state.ByteStore;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageRow;
@@ -11,14 +13,13 @@ import java.util.function.LongSupplier;
 
 /**
  * Writes the ledger of one partition: each key and window once as FINAL when its window is closed,
- * every later fact as ADJUSTMENT, and a CLOSE behind all rows of a boundary. Not safe for threads.
+ * every later fact as ADJUSTMENT, and a CLOSE after all rows of a boundary. Not thread-safe.
  *
- * <p>What is written is decided by the records of the calls topic alone; when it is written depends
- * on the budget. Only the control totals of a CLOSE, which speak of the rows that stand before it,
- * depend on both.
+ * <p>What is written depends on the records of the calls topic alone; when it is written depends on
+ * the budget. Only the control totals of a CLOSE, which sum the rows before it, depend on both.
  */
 final class Ledger {
-  /** Rows read from the store at a time; the iterator is closed before they are written. */
+  /** Rows read from the store at a time, before any of them is written. */
   private static final int CHUNK_ROWS = 256;
 
   private final int partition;
@@ -29,10 +30,10 @@ final class Ledger {
   private final CountOutput output;
   private final LongSupplier clockEpochMillis;
 
-  /** No open row before this place is due: where the next scan begins, past what was deleted. */
+  /** Where the next scan begins: no open row before this key is due, only deleted ones are. */
   private byte[] closeFrom;
 
-  /** No closed row before this place is left. */
+  /** Where the next deletion begins: no closed row is left before this key. */
   private byte[] forgetFrom = RowKey.from(0);
 
   Ledger(
@@ -54,9 +55,9 @@ final class Ledger {
   }
 
   /**
-   * Writes FINAL rows and CLOSE rows of the pending boundaries.
+   * Writes the FINAL rows and the CLOSE rows of the pending boundaries.
    *
-   * @return true when nothing is left to write
+   * @return whether nothing is left to write
    */
   boolean close(Budget budget) {
     PendingClose close;
@@ -77,7 +78,7 @@ final class Ledger {
     return true;
   }
 
-  /** Forgets closed rows that no call can reach any more; true when none is left to forget. */
+  /** Forgets closed rows that no call can reach any more; returns whether none is left. */
   boolean forget(int maxRows) {
     long horizon =
         settings.boundaryAtOrBefore(
@@ -94,7 +95,7 @@ final class Ledger {
     return old.size() < maxRows;
   }
 
-  /** The quantity of a row of a closed window, whether its FINAL is written yet or not. */
+  /** Returns the quantity of a row of a closed window, whether its FINAL is written or not. */
   long quantityOf(RowKey key) {
     OpenRow waiting = open.find(key);
     byte[] known = closed.get(key.toBytes());
@@ -103,13 +104,13 @@ final class Ledger {
   }
 
   /**
-   * Counts facts of a window that is closed.
+   * Counts usage of a window that is closed.
    *
-   * @param late the facts; calls among them are marked late
-   * @param reason why they come after the close
-   * @param doubts event times for which calls may be missing now
+   * @param late the usage; calls in it are marked as late
+   * @param reason why it comes after the close
+   * @param gaps event times for which calls may be missing now
    */
-  void adjust(RowKey key, Tally late, UsageRow.Reason reason, List<Interval> doubts) {
+  void adjust(RowKey key, Tally late, UsageRow.Reason reason, List<Interval> gaps) {
     OpenRow waiting = open.find(key);
     UsageWindow window = key.window(settings.windowMillis());
     if (waiting != null) {
@@ -121,8 +122,8 @@ final class Ledger {
     UsageCount difference = late.toCount();
     ClosedRow after = new ClosedRow(before.revision() + 1, before.total().plus(difference));
     boolean complete =
-        doubts.stream()
-            .noneMatch(doubt -> doubt.overlaps(window.startEpochMillis(), window.endEpochMillis()));
+        gaps.stream()
+            .noneMatch(gap -> gap.overlaps(window.startEpochMillis(), window.endEpochMillis()));
     String previous =
         before.revision() == 0
             ? null
@@ -176,7 +177,7 @@ final class Ledger {
 
   private void write(UsageRow row, long atEpochMillis) {
     state.rowsSinceClose++;
-    // a control total may wrap (modulo 2^64), as its reader's sum then does
+    // a control total may wrap around (modulo 2^64), as the sum of its reader then does
     state.quantitySinceClose += row.count().quantity();
     output.ledger(row, atEpochMillis);
   }
@@ -207,7 +208,7 @@ final class Ledger {
             close.boundaryEpochMillis(),
             state.rowsSinceClose,
             state.quantitySinceClose,
-            close.doubt() == null,
+            close.possibleGap() == null,
             clockEpochMillis.getAsLong()),
         close.atEpochMillis());
     state.rowsSinceClose = 0;

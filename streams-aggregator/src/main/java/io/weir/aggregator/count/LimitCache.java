@@ -8,8 +8,8 @@ import io.weir.limits.TokenBucketLimit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limits that were read before: a limit comes with every charge, and to validate it takes longer
- * than to read it. Forgets a limit when another one takes its place. Not safe for threads.
+ * A cache of limits: a limit comes with every charge, and validating it takes longer than reading
+ * it. A limit is replaced by another one that falls on its place. Not thread-safe.
  */
 final class LimitCache {
   /** Places; a power of two, well above the limits in use. */
@@ -28,7 +28,7 @@ final class LimitCache {
   }
 
   /**
-   * The limit of these numbers, null when they make none.
+   * Returns the limit of these numbers, or null if they make none.
    *
    * @param refillTokens 0 for a quota and for a window
    * @param micros the refill period, or the end of a quota's period or of a window

@@ -4,8 +4,8 @@ package io.weir.aggregator.count;
 import java.util.Arrays;
 
 /**
- * Where the lines of a batch begin and end. Lines are separated by a line feed; one behind the last
- * line may stand or not. Not safe for threads; reused from batch to batch.
+ * The bounds of the lines of a batch. Lines are separated by a line feed; the last line may end
+ * with one or not. Reused from batch to batch. Not thread-safe.
  */
 final class Lines {
   private static final byte LINE_FEED = '\n';
@@ -37,12 +37,12 @@ final class Lines {
     return count;
   }
 
-  /** First byte of a line, counted from 0. */
+  /** Returns the index of the first byte of a line; lines are counted from 0. */
   int start(int line) {
     return line == 0 ? 0 : ends[line - 1] + 1;
   }
 
-  /** First byte behind a line, counted from 0: its line feed or the end of the value. */
+  /** Returns the index after the last byte of a line: its line feed, or the end of the value. */
   int end(int line) {
     return ends[line];
   }

@@ -6,34 +6,37 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What arrived from one journal (node and epoch) in one partition. It answers three questions: is
- * this line new, what has the node promised, which of its calls may be missing.
+ * The part of one journal (node and epoch) that has arrived in one partition. It answers three
+ * questions: whether a line is new, what the journal's low watermark is, and which of its calls may
+ * be missing. Immutable.
  *
- * <p>A line is known by its position in the journal. An epoch belongs to one opening of a journal,
- * so that a position never names two lines, also when a journal goes back (a disk restored, power
- * lost): the lines it still holds have their old epoch and positions, however they are cut into
- * batches this time, and new lines have a new epoch.
+ * <p>A line is identified by its position in the journal. Each opening of a journal has an epoch of
+ * its own, so that a position never names two lines, even if the journal goes back (a disk was
+ * restored, power was lost): the lines it still holds keep their epoch and positions, however they
+ * are cut into batches this time, and new lines get a new epoch.
  *
- * <p>The idea is the anti-replay window of RFC 4303 §3.4.3: remember the greatest number and which
- * of those before it arrived. Arrived positions are kept as runs rather than as bits, so that lines
- * lost for ever cost one run and not the window's width, and are evidence until the journal itself
- * is forgotten. State grows with journals and holes, never with calls.
+ * <p>The idea is the anti-replay window of RFC 4303 §3.4.3: remember the greatest number, and which
+ * of the numbers before it arrived. Arrived positions are kept as runs rather than as bits, so that
+ * lines that are lost for ever cost one run and not the width of a window, and remain as evidence
+ * until the journal itself is forgotten. State grows with journals and holes, never with calls.
  *
- * <p>The promise of a batch says that all calls decided before it stand at positions up to its last
- * line. It is believed when no line up to there is missing. A hole is waited for until the promise
- * before it lags behind the newest promise of the partition by more than the hold; from then on the
- * promises behind the hole are believed, and the time the hole may hide counts as doubtful.
+ * <p>The low watermark of a batch says that all calls decided before it stand at positions up to
+ * the batch's last line. It is believed when no line up to there is missing. A hole is waited for
+ * until the low watermark before it lags behind the newest one of the partition by more than the
+ * hold; from then on the low watermarks behind the hole are believed, and calls may be missing in
+ * the time that the hole covers.
  *
  * @param node the node's name
  * @param epoch the opening of the node's journal
  * @param spans runs of positions that arrived, ascending, with a hole between two; the first begins
  *     at 0
- * @param forgottenThrough lines up to this one can no longer be told apart; 0 when all can
- * @param forgottenMissing lines given up among those
- * @param headLine position a heartbeat spoke of though that line has not arrived; 0 when none
- * @param headPromiseEpochMillis the promise of that heartbeat
- * @param headAtEpochMillis when the broker took it
- * @param departed whether the node has said that the journal holds nothing that is not here
+ * @param forgottenThrough up to this line, arrived and missing lines can no longer be
+ *     distinguished; 0 when all can
+ * @param forgottenMissing missing lines that were given up among those
+ * @param headLine position in a heartbeat whose line has not arrived; 0 when there is none
+ * @param headLowWatermarkEpochMillis the low watermark of that heartbeat
+ * @param headAtEpochMillis when the broker took that heartbeat
+ * @param departed whether the node has declared that the journal holds nothing that is not here
  * @param firstAtEpochMillis when the broker took the journal's first record
  * @param lastAtEpochMillis when the broker took its last record
  */
@@ -44,7 +47,7 @@ record NodeTrack(
     long forgottenThrough,
     long forgottenMissing,
     long headLine,
-    long headPromiseEpochMillis,
+    long headLowWatermarkEpochMillis,
     long headAtEpochMillis,
     boolean departed,
     long firstAtEpochMillis,
@@ -59,9 +62,9 @@ record NodeTrack(
     NEW,
     /** Counted before. */
     SEEN,
-    /** Too old to be told. */
+    /** Too old to be known. */
     FORGOTTEN,
-    /** Of a batch: not the same of each line. */
+    /** Of a batch: the verdicts on its lines differ. */
     MIXED
   }
 
@@ -70,16 +73,16 @@ record NodeTrack(
   }
 
   /**
-   * A journal nothing is known of yet. The creation of its epoch is its first promise, since it
-   * holds no older call; unless the node's clock runs ahead, which shows as a lesser promise in its
-   * first record.
+   * Begins a journal of which nothing is known yet. The creation of its epoch is its first low
+   * watermark, since it holds no older call; unless the node's clock runs ahead, which shows as a
+   * lesser low watermark in its first record.
    *
-   * @param promise the promise of its first record
-   * @param base position of the last line that lies before the epoch, or before the time of the
+   * @param lowWatermark the low watermark of its first record
+   * @param base position of the last line before the epoch, or before the oldest record of the
    *     topic; 0 when there is none
    */
-  static NodeTrack first(BatchHeader header, long promise, long base, long atEpochMillis) {
-    Span start = new Span(0, base, Math.min(header.nodeEpoch(), promise), 0L);
+  static NodeTrack first(BatchHeader header, long lowWatermark, long base, long atEpochMillis) {
+    Span start = new Span(0, base, Math.min(header.nodeEpoch(), lowWatermark), 0L);
     return new NodeTrack(
         header.node(),
         header.nodeEpoch(),
@@ -94,7 +97,7 @@ record NodeTrack(
         atEpochMillis);
   }
 
-  /** What is known of the lines of a batch. */
+  /** Returns what is known of the lines of a batch. */
   Verdict judge(BatchHeader header) {
     long first = header.linesBefore() + 1;
     long last = header.linesEnd();
@@ -113,7 +116,7 @@ record NodeTrack(
     return Verdict.NEW;
   }
 
-  /** What is known of one line. */
+  /** Returns what is known of one line. */
   Verdict judge(long line) {
     if (line <= forgottenThrough) {
       return Verdict.FORGOTTEN;
@@ -121,20 +124,22 @@ record NodeTrack(
     return spans.stream().anyMatch(span -> span.holds(line)) ? Verdict.SEEN : Verdict.NEW;
   }
 
-  /** After a batch, whose promise is already bounded by the broker's clock. */
-  NodeTrack withBatch(BatchHeader header, long promise, long atEpochMillis) {
-    Span arrived = new Span(header.linesBefore() + 1, header.linesEnd(), promise, atEpochMillis);
+  /** Returns the journal after a batch, whose low watermark the broker's clock already bounds. */
+  NodeTrack withBatch(BatchHeader header, long lowWatermark, long atEpochMillis) {
+    Span arrived =
+        new Span(header.linesBefore() + 1, header.linesEnd(), lowWatermark, atEpochMillis);
     List<Span> next = new ArrayList<>(spans.size() + 1);
     long revealedBehind = Long.MAX_VALUE;
     for (Span span : spans) {
       if (arrived.touches(span)) {
-        // whatever is missing before the joined run was decided before either was shown
+        // whatever is missing before the joined run was decided before either run was seen
         long revealedAt =
             span.first() <= arrived.first()
                 ? span.revealedAtEpochMillis()
                 : Math.min(span.revealedAtEpochMillis(), arrived.revealedAtEpochMillis());
         Span joined = arrived.joinedWith(span);
-        arrived = new Span(joined.first(), joined.last(), joined.promiseEpochMillis(), revealedAt);
+        arrived =
+            new Span(joined.first(), joined.last(), joined.lowWatermarkEpochMillis(), revealedAt);
       } else if (span.last() < arrived.first()) {
         next.add(span);
       } else {
@@ -145,19 +150,19 @@ record NodeTrack(
         new Span(
             arrived.first(),
             arrived.last(),
-            arrived.promiseEpochMillis(),
+            arrived.lowWatermarkEpochMillis(),
             Math.min(arrived.revealedAtEpochMillis(), revealedBehind)));
     for (Span span : spans) {
       if (span.first() > arrived.last()) {
         next.add(span);
       }
     }
-    boolean saidGoodbyeBehind = departed && header.linesEnd() <= Math.max(lastLine(), headLine);
-    return with(next, saidGoodbyeBehind, atEpochMillis);
+    boolean departedBehind = departed && header.linesEnd() <= Math.max(lastLine(), headLine);
+    return with(next, departedBehind, atEpochMillis);
   }
 
-  /** After a heartbeat, which says how many lines there are. */
-  NodeTrack withHeartbeat(BatchHeader header, long promise, long atEpochMillis) {
+  /** Returns the journal after a heartbeat, which states how many lines there are. */
+  NodeTrack withHeartbeat(BatchHeader header, long lowWatermark, long atEpochMillis) {
     long line = header.linesBefore();
     long last = lastLine();
     if (line > last) {
@@ -169,19 +174,19 @@ record NodeTrack(
           forgottenThrough,
           forgottenMissing,
           newer ? line : headLine,
-          newer ? Math.max(promise, headPromiseEpochMillis) : headPromiseEpochMillis,
+          newer ? Math.max(lowWatermark, headLowWatermarkEpochMillis) : headLowWatermarkEpochMillis,
           headLine == 0 ? atEpochMillis : headAtEpochMillis,
           header.departing(),
           firstAtEpochMillis,
           atEpochMillis);
     }
     if (header.departing() && line < Math.max(last, headLine)) {
-      // a journal that has gone back knows less than has arrived; what else it may have lost is not
-      // known, and it has not departed by that
+      // a journal that has gone back knows less than has arrived; what else it has lost is not
+      // known, so it has not departed
       return with(new ArrayList<>(spans), departed, atEpochMillis);
     }
     List<Span> next = new ArrayList<>(spans);
-    raise(next, line, promise);
+    raise(next, line, lowWatermark);
     return with(next, header.departing(), atEpochMillis);
   }
 
@@ -197,7 +202,7 @@ record NodeTrack(
     }
     boolean headArrived = headLine <= next.get(next.size() - 1).last();
     if (headArrived && headLine > 0) {
-      raise(next, headLine, headPromiseEpochMillis);
+      raise(next, headLine, headLowWatermarkEpochMillis);
     }
     return new NodeTrack(
         node,
@@ -206,17 +211,17 @@ record NodeTrack(
         forgotten,
         missing,
         headArrived ? 0 : headLine,
-        headArrived ? 0 : headPromiseEpochMillis,
+        headArrived ? 0 : headLowWatermarkEpochMillis,
         headArrived ? 0 : headAtEpochMillis,
         nowDeparted,
         firstAtEpochMillis,
         atEpochMillis);
   }
 
-  private static void raise(List<Span> spans, long line, long promise) {
+  private static void raise(List<Span> spans, long line, long lowWatermark) {
     for (int i = 0; i < spans.size(); i++) {
       if (spans.get(i).holds(line)) {
-        spans.set(i, spans.get(i).withPromise(promise));
+        spans.set(i, spans.get(i).withLowWatermark(lowWatermark));
       }
     }
   }
@@ -225,12 +230,12 @@ record NodeTrack(
     return spans.get(spans.size() - 1).last();
   }
 
-  /** The position of the last line without a hole before it. */
+  /** Returns the position of the last line without a hole before it. */
   long lines() {
     return spans.get(0).last();
   }
 
-  /** Lines that are missing below the greatest position heard of. */
+  /** Returns the number of lines missing below the greatest known position. */
   long missing() {
     long missing = forgottenMissing;
     for (int i = 1; i < spans.size(); i++) {
@@ -239,50 +244,50 @@ record NodeTrack(
     return missing + Math.max(0, headLine - lastLine());
   }
 
-  /** Whether it has departed, and every line that was heard of has arrived. */
+  /** Returns whether the journal has departed, and every known line has arrived. */
   boolean isFinished() {
     return departed && spans.size() == 1 && headLine == 0 && forgottenMissing == 0;
   }
 
-  /** The greatest promise the node made, whether it is believed yet or not. */
-  long newestPromise() {
-    long newest = headPromiseEpochMillis;
+  /** Returns the greatest low watermark of the journal, whether it is believed yet or not. */
+  long newestLowWatermark() {
+    long newest = headLowWatermarkEpochMillis;
     for (Span span : spans) {
-      newest = Math.max(newest, span.promiseEpochMillis());
+      newest = Math.max(newest, span.lowWatermarkEpochMillis());
     }
     return newest;
   }
 
   /**
-   * The promise that is believed.
+   * Returns the low watermark that is believed.
    *
-   * @param holdUntil the newest promise of the partition less the hold: a hole is waited for while
-   *     the promise before it is at least this
+   * @param holdUntil the newest low watermark of the partition less the hold: a hole is waited for
+   *     while the low watermark before it is at least this
    */
-  long promise(long holdUntil) {
-    long believed = spans.get(0).promiseEpochMillis();
+  long lowWatermark(long holdUntil) {
+    long believed = spans.get(0).lowWatermarkEpochMillis();
     for (int i = 1; i < spans.size() && believed < holdUntil; i++) {
-      believed = Math.max(believed, spans.get(i).promiseEpochMillis());
+      believed = Math.max(believed, spans.get(i).lowWatermarkEpochMillis());
     }
-    return believed < holdUntil ? Math.max(believed, headPromiseEpochMillis) : believed;
+    return believed < holdUntil ? Math.max(believed, headLowWatermarkEpochMillis) : believed;
   }
 
-  /** The event times that the holes may hide, in ascending order. */
+  /** Returns the event times of the calls that the holes may hide, in ascending order. */
   List<Interval> holes() {
     if (spans.size() == 1 && headLine == 0) {
       return List.of();
     }
     List<Interval> holes = new ArrayList<>(spans.size());
-    long promiseBefore = 0;
+    long lowWatermarkBefore = 0;
     for (int i = 0; i < spans.size(); i++) {
       Span span = spans.get(i);
       if (i > 0) {
-        holes.add(new Interval(promiseBefore, span.revealedAtEpochMillis()));
+        holes.add(new Interval(lowWatermarkBefore, span.revealedAtEpochMillis()));
       }
-      promiseBefore = Math.max(promiseBefore, span.promiseEpochMillis());
+      lowWatermarkBefore = Math.max(lowWatermarkBefore, span.lowWatermarkEpochMillis());
     }
     if (headLine > 0) {
-      holes.add(new Interval(promiseBefore, headAtEpochMillis));
+      holes.add(new Interval(lowWatermarkBefore, headAtEpochMillis));
     }
     return holes;
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A node's track as a stored value: version 2, which knows lines where version 1 knew batches. */
+/** The stored form of a {@link NodeTrack}: version 2; version 1 knew batches instead of lines. */
 final class NodeTrackBytes {
   private static final int VERSION = 2;
 
@@ -19,7 +21,7 @@ final class NodeTrackBytes {
             .integer(track.forgottenThrough())
             .integer(track.forgottenMissing())
             .integer(track.headLine())
-            .integer(track.headPromiseEpochMillis())
+            .integer(track.headLowWatermarkEpochMillis())
             .integer(track.headAtEpochMillis())
             .bool(track.departed())
             .integer(track.firstAtEpochMillis())
@@ -29,7 +31,7 @@ final class NodeTrackBytes {
       value
           .integer(span.first())
           .integer(span.last())
-          .integer(span.promiseEpochMillis())
+          .integer(span.lowWatermarkEpochMillis())
           .integer(span.revealedAtEpochMillis());
     }
     return value.toBytes();
@@ -42,7 +44,7 @@ final class NodeTrackBytes {
     long forgottenThrough = value.integer();
     long forgottenMissing = value.integer();
     long headLine = value.integer();
-    long headPromise = value.integer();
+    long headLowWatermark = value.integer();
     long headAt = value.integer();
     boolean departed = value.bool();
     long firstAt = value.integer();
@@ -59,7 +61,7 @@ final class NodeTrackBytes {
         forgottenThrough,
         forgottenMissing,
         headLine,
-        headPromise,
+        headLowWatermark,
         headAt,
         departed,
         firstAt,

@@ -3,19 +3,19 @@ package io.weir.aggregator.count;
 
 import io.weir.topics.model.UsageState;
 
-/** A row of a window that is not closed, with its place in the queue of figures to publish. */
+/** A row of an open window, with its place in the queue of figures to publish. */
 final class OpenRow {
   final RowKey key;
   final byte[] keyBytes;
   final Tally tally;
 
-  /** Changed by the batch being taken, and not written yet. */
+  /** Whether the current batch has changed the row, and it is not written yet. */
   boolean touched;
 
-  /** Waits to be published; set and cleared by {@link OpenRows}. */
+  /** Whether the row waits to be published; set and cleared by {@link OpenRows}. */
   boolean queued;
 
-  /** No longer open: whoever still refers to it must let it go. */
+  /** Whether the window has been closed; a reference that is left must not be used. */
   boolean closed;
 
   OpenRow(RowKey key, byte[] keyBytes, Tally tally) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.CallEvent;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -11,8 +14,8 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of all open windows: a store, written through, with the rows in use decoded in memory
- * before it. Not safe for threads.
+ * The rows of all open windows: a store that is written through, with the rows in use decoded in
+ * memory before it. Not thread-safe.
  */
 final class OpenRows {
   /**
@@ -34,8 +37,8 @@ final class OpenRows {
   }
 
   /**
-   * Counts a call in its row, which is made when there is none. The row is written by the next
-   * {@link #saveTouched}, once however many calls it got.
+   * Counts a call in its row, which is created if there is none. The row is written by the next
+   * {@link #saveTouched}: once, however many calls it got.
    */
   void add(RowKey key, CallEvent call, long offset) {
     OpenRow row = find(key);
@@ -48,7 +51,8 @@ final class OpenRows {
   }
 
   /**
-   * Whether a call leaves the quantity of its row in range; else no reader could tell it exactly.
+   * Returns whether a call leaves the quantity of its row in range, so that every reader can
+   * represent it exactly.
    */
   boolean hasRoomFor(RowKey key, CallEvent call) {
     if (call.quantity() == 0) {
@@ -71,7 +75,7 @@ final class OpenRows {
     }
   }
 
-  /** Writes every row that was changed since the last time, and queues it to be published. */
+  /** Writes every row that has changed since the last time, and queues it to be published. */
   void saveTouched() {
     for (OpenRow row : touched) {
       row.touched = false;
@@ -86,7 +90,7 @@ final class OpenRows {
     touched.clear();
   }
 
-  /** The row of a key, null when there is none. */
+  /** Returns the row of a key, or null if there is none. */
   @Nullable OpenRow find(RowKey key) {
     OpenRow row = inMemory.get(key);
     if (row != null) {
@@ -102,13 +106,14 @@ final class OpenRows {
     return row;
   }
 
+  /** Removes a row, since its window is closed. */
   void remove(OpenRow row) {
     row.closed = true;
     inMemory.remove(row.key);
     store.delete(row.keyBytes);
   }
 
-  /** The first rows from a place on whose windows start before a moment. */
+  /** Returns the first rows from a key on whose windows start before a time. */
   List<OpenRow> scan(byte[] from, long startsBeforeEpochMillis, int maxRows) {
     List<OpenRow> rows = new ArrayList<>();
     for (ByteStore.Entry entry : store.scan(from, RowKey.from(startsBeforeEpochMillis), maxRows)) {
@@ -120,8 +125,8 @@ final class OpenRows {
   }
 
   /**
-   * Hands over the rows that changed since the last call; {@code queued} stays set on them. Rows
-   * that nobody waits for leave the memory now if there are too many.
+   * Returns the rows that have changed since the last call; {@code queued} stays set on them. If
+   * there are too many rows in memory, those that are not queued are dropped from it.
    */
   Queue<OpenRow> takeChanged() {
     if (inMemory.size() >= MAX_ROWS_IN_MEMORY) {

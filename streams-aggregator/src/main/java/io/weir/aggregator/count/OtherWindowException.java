@@ -2,8 +2,8 @@
 package io.weir.aggregator.count;
 
 /**
- * The stored counts have another window than the settings. The window belongs to the data, since
- * ledger rows of two lengths cannot be told apart by who bills them.
+ * Thrown if the stored counts have another window than the settings. The window belongs to the
+ * data: a reader of the ledger cannot distinguish rows of two lengths.
  */
 public final class OtherWindowException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
@@ -17,12 +17,12 @@ public final class OtherWindowException extends IllegalStateException {
     this.setMillis = setMillis;
   }
 
-  /** The window of the data. */
+  /** Returns the window of the data, in milliseconds. */
   public long storedMillis() {
     return storedMillis;
   }
 
-  /** The window of the settings. */
+  /** Returns the window of the settings, in milliseconds. */
   public long setMillis() {
     return setMillis;
   }

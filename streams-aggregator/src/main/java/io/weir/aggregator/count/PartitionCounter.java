@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.audit.BucketReconciler;
+import io.weir.aggregator.state.Budget;
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CallEvent;
@@ -27,14 +31,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts one partition of the calls topic: refuses what cannot be counted, drops what was counted
- * before, folds the rest into windows and closes them. All branching of the counting is here; the
- * parts it calls decide nothing of each other's. Not safe for threads.
+ * before, folds the rest into windows and closes them, and hands each call to the audit of the
+ * decision cache. All branching of the counting is here; the parts it calls know nothing of each
+ * other. Not thread-safe.
  *
- * <p>Every line received ends in exactly one of four counters: received = counted + duplicate +
- * late-adjusted + quarantined.
+ * <p>Every line that is received ends in exactly one of four counters: received = counted +
+ * duplicate + late-adjusted + quarantined.
  */
 public final class PartitionCounter {
-  /** When this many boundaries wait, they are written before more calls are taken. */
+  /** Most boundaries that wait to be written before more calls are taken. */
   private static final int MAX_PENDING_CLOSES = 64;
 
   private static final String TOO_OLD =
@@ -53,15 +58,15 @@ public final class PartitionCounter {
   private final CountOutput output;
   private final ToIntFunction<String> partitionOfClient;
   private final PartitionState state;
-  private final NodeBook nodes;
+  private final NodeWatermarks nodes;
   private final SettledCalls settled;
   private final OpenRows open;
   private final Ledger ledger;
   private final RunningFigures figures;
-  private final BucketBook buckets;
+  private final BucketReconciler reconciler;
   private final Lines lines = new Lines();
   private final CallReader reader = new CallReader();
-  private final Fold late = new Fold();
+  private final LateUsage late = new LateUsage();
   private final Packer packer = new Packer();
   private @Nullable String lastClient;
   private boolean lastClientIsOurs;
@@ -72,18 +77,22 @@ public final class PartitionCounter {
    * @param open rows of open windows
    * @param closed rows of closed windows
    * @param progress the state of the partition and its nodes
-   * @param buckets live buckets of the decision cache
-   * @param ids ids that callers chose, that were settled, and lines that were refused
+   * @param buckets audits of the live buckets of the decision cache
+   * @param ids ids that callers chose, calls that were settled, and lines that were refused
    */
   public record Stores(
       ByteStore open, ByteStore closed, ByteStore progress, ByteStore buckets, SeenIds ids) {}
 
   /**
-   * Goes on where the stores say.
+   * Continues where the stores say.
    *
+   * @param partition the partition
    * @param partitions how many there are
-   * @param partitionOfClient the shared rule that places a client
-   * @param clockEpochMillis only stamps rows with the time they were made
+   * @param settings the lengths of time by which calls are counted
+   * @param stores the stores of the partition
+   * @param output receives what is written
+   * @param partitionOfClient the rule that all modules share, from a client to its partition
+   * @param clockEpochMillis used only to stamp rows with the time at which they were made
    */
   public PartitionCounter(
       int partition,
@@ -99,19 +108,20 @@ public final class PartitionCounter {
     this.output = output;
     this.partitionOfClient = partitionOfClient;
     this.state = PartitionState.load(stores.progress(), settings);
-    this.nodes = new NodeBook(settings, stores.progress());
+    this.nodes = new NodeWatermarks(settings, stores.progress());
     this.settled = new SettledCalls(stores.ids(), nodes);
     this.open = new OpenRows(stores.open());
     this.ledger =
         new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
-    this.buckets =
-        new BucketBook(partition, partitions, stores.buckets(), stores.progress(), state, output);
+    this.reconciler =
+        new BucketReconciler(
+            partition, partitions, stores.buckets(), stores.progress(), state, output);
     this.figures = new RunningFigures(settings, open, state, output, this::progress);
   }
 
   /**
-   * Puts the next record of the partition into the quarantine without a look at it, since a person
-   * said so: taking it makes the code fail.
+   * Moves the next record of the partition to the quarantine without examining it, because an
+   * operator has said so: taking the record makes the code fail.
    */
   public void giveUp(SourceRecord record, String reason) {
     refuse(begin(record), reason);
@@ -124,11 +134,11 @@ public final class PartitionCounter {
     try {
       if (isCacheLoss(record)) {
         CacheLoss loss = CacheLossCodec.decode(value);
-        state.hear(record.appendEpochMillis(), loss.foundAtEpochMillis(), settings);
-        buckets.restore(loss);
+        state.observe(record.appendEpochMillis(), loss.foundAtEpochMillis(), settings);
+        reconciler.beginRestoration(loss);
       } else {
         BatchHeader header = BatchHeaderCodec.decode(record.headers());
-        state.hear(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
+        state.observe(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
         takeBatch(header, ReplayCodec.decode(record.headers()), value);
       }
     } catch (MalformedRecordException unreadable) {
@@ -137,7 +147,7 @@ public final class PartitionCounter {
     save();
   }
 
-  /** Notes where the partition stands now; the record's value. */
+  /** Notes the record's offset and finds its lines; returns its value. */
   private byte[] begin(SourceRecord record) {
     if (state.offset < 0) {
       state.beginsWith(record);
@@ -153,7 +163,7 @@ public final class PartitionCounter {
     return type != null && Arrays.equals(type, CACHE_LOSS);
   }
 
-  /** Writes rows of closed windows; true when none is left to write. */
+  /** Writes rows of closed windows; returns whether none is left to write. */
   public boolean close(Budget budget) {
     boolean nothingPending = state.pending.isEmpty();
     boolean done = ledger.close(budget);
@@ -163,56 +173,52 @@ public final class PartitionCounter {
     return done;
   }
 
-  /** Publishes figures of open windows and the progress; true when the round is complete. */
+  /** Publishes figures of open windows and the progress; returns whether the round is complete. */
   public boolean publish(Budget budget) {
     return figures.publish(budget);
   }
 
-  /** Publishes how right the cache's decisions were, if that has changed. */
+  /** Publishes how often the cache's decisions were wrong, if that has changed. */
   public void publishAccuracy() {
-    AccuracyBook accuracy = buckets.accuracy();
-    if (accuracy.hasChanged()) {
-      output.accuracy(
-          accuracy.figures(partition, state.appendEpochMillis), state.appendEpochMillis);
-    }
+    reconciler.publishAccuracy(state.appendEpochMillis);
   }
 
-  /** Goes on with telling a cache that lost its state; true when nothing is left to do now. */
+  /** Continues the restoration of a cache; returns whether nothing is left to do now. */
   public boolean restore(Budget budget) {
-    return buckets.restore(budget);
+    return reconciler.continueRestoration(budget);
   }
 
-  /** Checks live buckets for charges that were never recorded; true when all were looked at. */
+  /** Checks live buckets for charges never recorded; returns whether none is left to check now. */
   public boolean sweep(Budget budget) {
-    return buckets.sweep(budget);
+    return reconciler.sweep(budget);
   }
 
-  /** Forgets closed rows that no call can reach any more; true when none is left to forget. */
+  /** Forgets closed rows that no call can reach any more; returns whether none is left. */
   public boolean forget(int maxRows) {
     return ledger.forget(maxRows);
   }
 
-  /** The offset behind the last record taken; −1 before the first. */
+  /** Returns the offset after that of the last record taken; −1 before the first. */
   public long nextOffset() {
     return state.offset < 0 ? -1 : state.offset + 1;
   }
 
-  /** The time of the last record taken, as far as the broker's clock is believed. */
+  /** Returns the broker's time of the last record taken, as far as it is believed. */
   public long timeEpochMillis() {
     return state.appendEpochMillis;
   }
 
-  /** How far the partition is counted. */
+  /** Returns how far the partition is counted. */
   public PartitionProgress progress() {
     return new PartitionProgress(
         partition,
         state.offset,
         state.watermarkEpochMillis,
         state.closedThroughEpochMillis,
-        state.newestPromiseEpochMillis,
+        state.newestLowWatermarkEpochMillis,
         state.counters(),
         state.idConflicts,
-        nodes.nodes(state.newestPromiseEpochMillis));
+        nodes.nodes(state.newestLowWatermarkEpochMillis));
   }
 
   private void takeBatch(BatchHeader header, @Nullable Replay replay, byte[] value) {
@@ -229,7 +235,7 @@ public final class PartitionCounter {
         case SEEN -> {
           state.received += header.count();
           state.duplicate += header.count();
-          tellReplayed(replay);
+          writeReplayed(replay);
           return;
         }
         case FORGOTTEN -> {
@@ -241,23 +247,24 @@ public final class PartitionCounter {
             takeLines(header, value, line -> nodes.judge(header, header.linesBefore() + line));
       }
     }
-    long promise =
+    long lowWatermark =
         nodes.note(header, state.appendEpochMillis, state.mayLackRecordsSince(header.nodeEpoch()));
-    state.newestPromiseEpochMillis = Math.max(state.newestPromiseEpochMillis, promise);
-    tellReplayed(replay);
-    writeFolds();
+    state.newestLowWatermarkEpochMillis =
+        Math.max(state.newestLowWatermarkEpochMillis, lowWatermark);
+    writeReplayed(replay);
+    writeUsage();
     advance();
   }
 
-  private void tellReplayed(@Nullable Replay whole) {
+  private void writeReplayed(@Nullable Replay whole) {
     if (whole != null) {
       output.replayed(whole, List.of());
     }
   }
 
   /**
-   * Takes lines again that were refused. Journals are not told of them: their positions have
-   * arrived before, or are of no journal that anything is awaited of.
+   * Takes lines that were refused before. They are not noted in their journals: their positions
+   * have arrived before, or belong to a journal that is no longer awaited.
    */
   private void takeReplayedLines(BatchHeader header, Replay replay, byte[] value) {
     List<Integer> counted = new ArrayList<>();
@@ -284,13 +291,13 @@ public final class PartitionCounter {
     if (!counted.isEmpty()) {
       output.replayed(replay, counted);
     }
-    writeFolds();
+    writeUsage();
   }
 
   /**
    * Takes the lines of a batch.
    *
-   * @param judge what is known of a line, by its number in the batch, from 1
+   * @param judge gives what is known of a line, by its number in the batch, from 1
    */
   private void takeLines(BatchHeader header, byte[] value, IntFunction<NodeTrack.Verdict> judge) {
     for (int line = 1; line <= lines.count(); line++) {
@@ -321,7 +328,7 @@ public final class PartitionCounter {
         partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
   }
 
-  /** Counts a line that is new; the reason when it is refused, else null. */
+  /** Counts a new line; returns the reason if it is refused, otherwise null. */
   private @Nullable String takeLine(BatchHeader header, byte[] value, int line) {
     UsagePosition position = position(header, line);
     String reason;
@@ -338,7 +345,7 @@ public final class PartitionCounter {
     return reason;
   }
 
-  /** Counts a call; the reason when it is refused, else null. */
+  /** Counts a call; returns the reason if it is refused, otherwise null. */
   private @Nullable String takeCall(CallEvent call) {
     String misplaced = misplaced(call);
     if (misplaced != null) {
@@ -348,7 +355,7 @@ public final class PartitionCounter {
     if (!hasRoomFor(row, call)) {
       return NO_ROOM;
     }
-    buckets.take(call); // a repeated call takes from its buckets each time
+    reconciler.take(call); // a repeated call is charged each time
     if (call.idFromCaller() && isRepeated(call)) {
       drop(row);
     } else {
@@ -358,8 +365,8 @@ public final class PartitionCounter {
   }
 
   /**
-   * Counts a settlement if it is the first of its call and the call was counted, and tells what
-   * became of it; the reason when it is refused, else null.
+   * Counts a settlement if it is the first of its call and the call was counted, and writes its
+   * outcome; returns the reason if it is refused, otherwise null.
    */
   private @Nullable String takeSettlement(
       CallEvent event, Settlement settlement, UsagePosition position) {
@@ -378,7 +385,7 @@ public final class PartitionCounter {
     if (reason == null && isFirst) {
       standing = new Standing(settlement.actualCost(), position);
       settled.settle(event, standing, at);
-      buckets.settle(event);
+      reconciler.settle(event);
       count(row, event);
     } else if (reason == null) {
       standing = settled.standing(event, at);
@@ -395,7 +402,7 @@ public final class PartitionCounter {
     return call.partition() == partition && settled.isCounted(call, state.appendEpochMillis);
   }
 
-  /** Why an event cannot be in this partition at this time; null when it can. */
+  /** Returns why an event cannot be in this partition at this time, or null if it can. */
   private @Nullable String misplaced(CallEvent event) {
     if (!isOurs(event.client())) {
       return "client belongs to another partition";
@@ -435,7 +442,7 @@ public final class PartitionCounter {
     }
   }
 
-  /** Leaves an event out that says nothing new. */
+  /** Drops an event that was counted before. */
   private void drop(RowKey key) {
     state.duplicate++;
     if (!isLate(key)) {
@@ -444,8 +451,8 @@ public final class PartitionCounter {
   }
 
   /**
-   * Whether the call was counted before under its id. An id names one call: another one under the
-   * same id is a call of its own, and so is remembered, too.
+   * Returns whether the call was counted before under its id. An id names one call: a different one
+   * under the same id is a call of its own, and is remembered as well.
    */
   private boolean isRepeated(CallEvent call) {
     SeenIds ids = stores.ids();
@@ -458,7 +465,7 @@ public final class PartitionCounter {
       known = ids.find(key, at);
       state.idConflicts += known == null ? 1 : 0;
     } else if (known == null && state.idConflicts > 0) {
-      // the call that had the id first may be forgotten, and this one came between
+      // the call that had the id first may have been forgotten since this one was counted
       known = ids.find(idKey(call).text(fingerprint).toBytes(), at);
     }
     if (known == null) {
@@ -467,7 +474,7 @@ public final class PartitionCounter {
     return known != null;
   }
 
-  /** A repeated call is told on the row it would have been counted in, if there is one. */
+  /** Records on the row of a repeated call, if it is still open, that a duplicate was dropped. */
   private void countDuplicate(RowKey key) {
     OpenRow row = open.find(key);
     if (row != null) {
@@ -494,22 +501,22 @@ public final class PartitionCounter {
     output.quarantine(value, 0, reason);
   }
 
-  private void writeFolds() {
+  private void writeUsage() {
     open.saveTouched();
     if (!late.isEmpty()) {
-      List<Interval> doubts = nodes.doubts(state.newestPromiseEpochMillis);
+      List<Interval> gaps = nodes.possibleGaps(state.newestLowWatermarkEpochMillis);
       late.forEach(
           (part, tally) -> {
             tally.markLate();
-            ledger.adjust(part.key(), tally, part.reason(), doubts);
+            ledger.adjust(part.key(), tally, part.reason(), gaps);
           });
     }
     late.clear();
   }
 
-  /** Moves the watermark, and closes by definition what it has passed. */
+  /** Advances the watermark, and closes by definition the windows it has passed. */
   private void advance() {
-    long watermark = nodes.watermark(state.newestPromiseEpochMillis);
+    long watermark = nodes.watermark(state.newestLowWatermarkEpochMillis);
     if (watermark <= state.watermarkEpochMillis) {
       return;
     }
@@ -519,21 +526,21 @@ public final class PartitionCounter {
     if (boundary <= before) {
       return;
     }
-    Interval doubt = null;
-    for (Interval one : nodes.doubts(state.newestPromiseEpochMillis)) {
+    Interval gap = null;
+    for (Interval one : nodes.possibleGaps(state.newestLowWatermarkEpochMillis)) {
       if (one.overlaps(before, boundary)) {
-        doubt = Interval.hull(doubt, one);
+        gap = Interval.hull(gap, one);
       }
     }
-    state.pending.addLast(new PendingClose(boundary, state.appendEpochMillis, doubt));
+    state.pending.addLast(new PendingClose(boundary, state.appendEpochMillis, gap));
     if (state.pending.size() > MAX_PENDING_CLOSES) {
       ledger.close(() -> false);
     }
   }
 
   private void save() {
-    buckets.save();
-    state.counters(); // a broken equation stops the process before it is made durable
+    reconciler.save();
+    state.counters(); // a broken equation stops the process before it becomes durable
     state.save(stores.progress(), settings, packer);
   }
 }

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.audit.PartitionTime;
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.PartitionProgress.Counters;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Where the counting of one partition stands. Kept in one entry of the progress store. Not safe for
- * threads.
+ * The state of the counting of one partition, apart from its rows and nodes: counters, times and
+ * boundaries. Stored as one entry of the progress store. Not thread-safe.
  */
-final class PartitionState {
+final class PartitionState implements PartitionTime {
   private static final int VERSION = 3;
   private static final byte[] KEY = {'p'};
 
-  /** Lines by what became of them; the terms of the written equation. */
+  /** Lines by their outcome: the terms of the written equation. */
   long received;
 
   long counted;
@@ -21,46 +25,49 @@ final class PartitionState {
   long lateAdjusted;
   long quarantined;
 
-  /** Calls that came under an id of another one; they are counted. */
+  /** Calls that came under the id of another call; they are counted. */
   long idConflicts;
 
-  /** Offset of the last record taken, −1 before the first. */
+  /** Offset of the last record taken; −1 before the first. */
   long offset = -1;
 
   /**
-   * The broker's time of that record, as far as it is believed; never falls once a node has spoken.
-   * A broker's clock may be wrong by days, and what it said would be remembered for good: it is
-   * believed up to {@link CountSettings#maxAheadOfNodesMillis} beyond the newest word of any node.
+   * The broker's time of that record, as far as it is believed; never decreases once a node has
+   * sent a record. A broker's clock may be wrong by days, and its time would be remembered for
+   * good: it is believed up to {@link CountSettings#maxAheadOfNodesMillis} beyond the newest low
+   * watermark of any node.
    */
   long appendEpochMillis;
 
-  /** The broker's time of that record, as it was. */
+  /** The broker's time of that record, as the broker stamped it. */
   long stampEpochMillis;
 
   private boolean brokerIsAhead;
 
   /**
-   * The time of that record for what is paced: the broker's where it may be right, else the newest
-   * word of any node. May fall.
+   * The time by which work is paced: the broker's time of that record if it may be right, else the
+   * newest low watermark of any node. May decrease.
    */
   long nowEpochMillis;
 
-  /** The greatest low watermark that was heard and may be right. */
-  long newestWordEpochMillis;
+  /** The greatest low watermark in any record that may be right. */
+  long newestNodeEpochMillis;
 
-  /** Told by versions that did not keep the time: the log was already without its beginning. */
+  /** Stored by versions that did not keep the time, of a log that had lost its beginning. */
   private static final long HELD_FROM_UNKNOWN = 1;
 
-  /** From when on the log held every record; 0 when it held its first. */
+  /** Since when the log held every record; 0 when it held its first. */
   private long heldFromEpochMillis;
 
-  long newestPromiseEpochMillis;
+  /** The greatest low watermark of any journal that is believed. */
+  long newestLowWatermarkEpochMillis;
+
   long watermarkEpochMillis;
 
-  /** Boundary of the last CLOSE row written. */
+  /** The boundary of the last CLOSE row that was written. */
   long closedThroughEpochMillis;
 
-  /** Boundaries behind it, ascending, whose CLOSE is still to be written. */
+  /** The boundaries after it, ascending, whose CLOSE is still to be written. */
   final Deque<PendingClose> pending = new ArrayDeque<>();
 
   /** Control totals for the next CLOSE. */
@@ -69,49 +76,64 @@ final class PartitionState {
   long quantitySinceClose;
 
   /**
-   * Notes when the broker took the next record, and what it says of the node's time.
+   * Notes when the broker took the next record, and the node's time in it.
    *
-   * @param lowWatermarkEpochMillis the node's word, 0 when the record has none
+   * @param lowWatermarkEpochMillis the low watermark in the record; 0 when it has none
    */
-  void hear(long brokerEpochMillis, long lowWatermarkEpochMillis, CountSettings settings) {
+  void observe(long brokerEpochMillis, long lowWatermarkEpochMillis, CountSettings settings) {
     stampEpochMillis = brokerEpochMillis;
     long ahead = settings.maxAheadOfNodesMillis();
     if (lowWatermarkEpochMillis <= brokerEpochMillis + ahead) {
-      newestWordEpochMillis = Math.max(newestWordEpochMillis, lowWatermarkEpochMillis);
+      newestNodeEpochMillis = Math.max(newestNodeEpochMillis, lowWatermarkEpochMillis);
     }
-    brokerIsAhead = newestWordEpochMillis > 0 && brokerEpochMillis > newestWordEpochMillis + ahead;
-    nowEpochMillis = brokerIsAhead ? newestWordEpochMillis : brokerEpochMillis;
+    brokerIsAhead = newestNodeEpochMillis > 0 && brokerEpochMillis > newestNodeEpochMillis + ahead;
+    nowEpochMillis = brokerIsAhead ? newestNodeEpochMillis : brokerEpochMillis;
     long newest = Math.max(appendEpochMillis, brokerEpochMillis);
     appendEpochMillis =
-        newestWordEpochMillis == 0 ? newest : Math.min(newest, newestWordEpochMillis + ahead);
+        newestNodeEpochMillis == 0 ? newest : Math.min(newest, newestNodeEpochMillis + ahead);
   }
 
   /**
-   * Notes the first record that is taken. When there were others before it, they were appended
-   * before it, and told of nothing that began much later.
+   * Notes the first record that is taken. Records before it that have expired were appended before
+   * it, and concerned nothing that began much later.
    */
   void beginsWith(SourceRecord first) {
     heldFromEpochMillis =
         first.offset() > 0 ? first.appendEpochMillis() + CountSettings.MAX_AHEAD_MILLIS : 0;
   }
 
-  /** Whether records of what began at this time may have been gone before the first was taken. */
-  boolean mayLackRecordsSince(long beganEpochMillis) {
+  @Override
+  public boolean mayLackRecordsSince(long beganEpochMillis) {
     return heldFromEpochMillis == HELD_FROM_UNKNOWN || beganEpochMillis <= heldFromEpochMillis;
   }
 
-  /** Whether the broker's clock said more of the record than is believed. */
-  boolean isBrokerAhead() {
+  @Override
+  public boolean isBrokerAhead() {
     return brokerIsAhead;
   }
 
-  /** Everything before this boundary is closed by definition. */
+  @Override
+  public long nowEpochMillis() {
+    return nowEpochMillis;
+  }
+
+  @Override
+  public long watermarkEpochMillis() {
+    return watermarkEpochMillis;
+  }
+
+  @Override
+  public long newestNodeEpochMillis() {
+    return newestNodeEpochMillis;
+  }
+
+  /** Returns the boundary before which everything is closed by definition. */
   long boundaryEpochMillis() {
     PendingClose last = pending.peekLast();
     return last == null ? closedThroughEpochMillis : last.boundaryEpochMillis();
   }
 
-  /** The pending boundary that closed the window with this end. */
+  /** Returns the pending boundary that closed the window with this end. */
   PendingClose closingOf(long windowEndEpochMillis) {
     for (PendingClose close : pending) {
       if (windowEndEpochMillis <= close.boundaryEpochMillis()) {
@@ -122,13 +144,13 @@ final class PartitionState {
         "no pending boundary closes the window that ends at " + windowEndEpochMillis);
   }
 
-  /** The counters; throws when the equation does not hold. */
+  /** Returns the counters; throws if the equation does not hold. */
   Counters counters() {
     return new Counters(received, counted, duplicate, lateAdjusted, quarantined);
   }
 
   /**
-   * Reads the state.
+   * Loads the state.
    *
    * @throws OtherWindowException when the state was counted with another window size
    */
@@ -151,10 +173,10 @@ final class PartitionState {
     state.idConflicts = value.integer();
     state.offset = value.integer();
     state.appendEpochMillis = value.integer();
-    state.newestWordEpochMillis = value.integer();
+    state.newestNodeEpochMillis = value.integer();
     state.nowEpochMillis = state.appendEpochMillis;
     state.heldFromEpochMillis = value.integer();
-    state.newestPromiseEpochMillis = value.integer();
+    state.newestLowWatermarkEpochMillis = value.integer();
     state.watermarkEpochMillis = value.integer();
     state.closedThroughEpochMillis = value.integer();
     state.rowsSinceClose = value.integer();
@@ -163,10 +185,10 @@ final class PartitionState {
     for (int i = 0; i < closes; i++) {
       long boundary = value.integer();
       long at = value.integer();
-      boolean doubtful = value.bool();
+      boolean hasGap = value.bool();
       state.pending.add(
           new PendingClose(
-              boundary, at, doubtful ? new Interval(value.integer(), value.integer()) : null));
+              boundary, at, hasGap ? new Interval(value.integer(), value.integer()) : null));
     }
     return state;
   }
@@ -184,19 +206,19 @@ final class PartitionState {
         .integer(idConflicts)
         .integer(offset)
         .integer(appendEpochMillis)
-        .integer(newestWordEpochMillis)
+        .integer(newestNodeEpochMillis)
         .integer(heldFromEpochMillis)
-        .integer(newestPromiseEpochMillis)
+        .integer(newestLowWatermarkEpochMillis)
         .integer(watermarkEpochMillis)
         .integer(closedThroughEpochMillis)
         .integer(rowsSinceClose)
         .integer(quantitySinceClose)
         .integer(pending.size());
     for (PendingClose close : pending) {
-      Interval doubt = close.doubt();
-      value.integer(close.boundaryEpochMillis()).integer(close.atEpochMillis()).bool(doubt != null);
-      if (doubt != null) {
-        value.integer(doubt.fromEpochMillis()).integer(doubt.untilEpochMillis());
+      Interval gap = close.possibleGap();
+      value.integer(close.boundaryEpochMillis()).integer(close.atEpochMillis()).bool(gap != null);
+      if (gap != null) {
+        value.integer(gap.fromEpochMillis()).integer(gap.untilEpochMillis());
       }
     }
     store.put(KEY, value.toBytes());

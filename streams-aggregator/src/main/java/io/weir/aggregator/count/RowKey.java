@@ -7,9 +7,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What one row of the ledger is for. As bytes it begins with the window's start, big-endian, so
- * that a store gives the rows in the order in which their windows close; the names follow, each
- * with its length in front, so that no two keys run together.
+ * The key of one row of the ledger. As bytes it begins with the window's start, big-endian, so that
+ * a store returns the rows in the order in which their windows close; the names follow, each
+ * preceded by its length, so that no two keys collide.
  *
  * @param windowStartEpochMillis first millisecond of the window
  * @param client who called
@@ -50,7 +50,7 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
     return new String(utf8, StandardCharsets.UTF_8);
   }
 
-  /** What the keys of all windows that start at or after a moment are not less than. */
+  /** Returns the lower bound of the keys of all windows that start at or after a time. */
   static byte[] from(long epochMillis) {
     return ByteBuffer.allocate(Long.BYTES).putLong(epochMillis).array();
   }

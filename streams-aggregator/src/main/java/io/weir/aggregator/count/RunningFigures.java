@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Budget;
+import io.weir.aggregator.state.ByteStore;
 import io.weir.topics.model.PartitionProgress;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -9,12 +11,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Publishes the figures of open windows in rounds: all rows that changed, then how far the
- * partition was counted when the round began. A reader that has read the progress therefore has
- * read figures that include everything it speaks of. Not safe for threads.
+ * Publishes the figures of open windows in rounds: all rows that have changed, then how far the
+ * partition was counted when the round began. A reader that has read the progress has therefore
+ * read figures that include everything up to there. Not thread-safe.
  *
- * <p>The first rounds after a start publish every open row, since nobody knows which of them the
- * last process had published.
+ * <p>The first round after a start publishes every open row, since it is not known which of them
+ * the last process had published.
  */
 final class RunningFigures {
   private static final int CHUNK_ROWS = 256;
@@ -25,7 +27,7 @@ final class RunningFigures {
   private final CountOutput output;
   private final Supplier<PartitionProgress> progress;
 
-  /** Where the first rounds go on; null when every row was published once. */
+  /** Where the first round continues; null when every row was published once. */
   private byte @Nullable [] republishFrom = RowKey.from(0);
 
   private Queue<OpenRow> round = new ArrayDeque<>();
@@ -46,9 +48,9 @@ final class RunningFigures {
   }
 
   /**
-   * Publishes what changed.
+   * Publishes what has changed.
    *
-   * @return true when the round is complete
+   * @return whether the round is complete
    */
   boolean publish(Budget budget) {
     if (!republish(budget)) {
@@ -81,7 +83,7 @@ final class RunningFigures {
       }
       List<OpenRow> rows = open.scan(republishFrom, Long.MAX_VALUE, CHUNK_ROWS);
       for (OpenRow row : rows) {
-        // a row that is queued stays so: else it could leave the memory while the queue holds it,
+        // a queued row stays queued: otherwise it could leave the memory while it is in the queue,
         // and be published as open after its copy was closed
         if (!row.queued) {
           publish(row);

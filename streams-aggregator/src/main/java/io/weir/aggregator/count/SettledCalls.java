@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Packer;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which lines of a partition were counted, as far as settlements ask, and which settlement stands
- * for a call. A line was counted when its journal is known to have brought it and it was not
- * refused, or was taken again later; refused lines are few and are remembered one by one. Not safe
- * for threads.
+ * The record of which calls of a partition were settled, and of which lines were refused or
+ * replayed, so that a settlement can be matched with its call. A line counts as counted if it has
+ * arrived in its journal and was not refused, or was counted by a replay; refused lines are few and
+ * are remembered one by one. Not thread-safe.
  */
 final class SettledCalls {
-  /** Begins the key of a call that was settled, by an older version: of all calls under one id. */
+  /** Begins the key of a settlement as an older version wrote it: for all calls under one id. */
   private static final int SETTLED_ID = 2;
 
-  /** Begins the key of a call that was settled; 0 and 1 begin those of calls, by their verdict. */
+  /** Begins the key of a settled call; 0 and 1 begin those of calls, by their verdict. */
   private static final int SETTLED_CALL = 5;
 
   /** Begins the key of the position of a line that was refused. */
   private static final int REFUSED_LINE = 3;
 
-  /** Begins the key of the position of a line that was refused, and counted by a replay. */
+  /** Begins the key of the position of a line that was refused and then counted by a replay. */
   private static final int REPLAYED_LINE = 4;
 
   private final SeenIds ids;
-  private final NodeBook nodes;
+  private final NodeWatermarks nodes;
   private final Packer packer = new Packer();
 
-  SettledCalls(SeenIds ids, NodeBook nodes) {
+  SettledCalls(SeenIds ids, NodeWatermarks nodes) {
     this.ids = ids;
     this.nodes = nodes;
   }
@@ -44,7 +45,7 @@ final class SettledCalls {
     ids.remember(key(REPLAYED_LINE, line), "", appendEpochMillis);
   }
 
-  /** What is known of a line that is said to have been refused; NEW when it is to be counted. */
+  /** Returns what is known of a line that a replay brings again; NEW if it is to be counted. */
   NodeTrack.Verdict judgeReplayed(UsagePosition line, long appendEpochMillis) {
     if (ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null) {
       return NodeTrack.Verdict.SEEN;
@@ -55,7 +56,7 @@ final class SettledCalls {
         : known;
   }
 
-  /** Whether the line at a position of this partition was counted in an earlier record. */
+  /** Returns whether the line at a position of this partition was counted in an earlier record. */
   boolean isCounted(UsagePosition line, long appendEpochMillis) {
     return (nodes.judge(line) == NodeTrack.Verdict.SEEN && !isRefused(line, appendEpochMillis))
         || ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null;
@@ -65,12 +66,12 @@ final class SettledCalls {
     return ids.find(key(REFUSED_LINE, line), appendEpochMillis) != null;
   }
 
-  /** Whether the call of a settlement was settled before. */
+  /** Returns whether the call of a settlement was settled before. */
   boolean isSettled(CallEvent settlement, long appendEpochMillis) {
     return known(settlement, appendEpochMillis) != null;
   }
 
-  /** The settlement that stands; null when there is none, or an older version counted it. */
+  /** Returns the settlement that stands; null if there is none, or an older version counted it. */
   @Nullable Standing standing(CallEvent settlement, long appendEpochMillis) {
     String known = known(settlement, appendEpochMillis);
     int space = known == null ? -1 : known.indexOf(' ');
@@ -101,7 +102,7 @@ final class SettledCalls {
             appendEpochMillis);
   }
 
-  /** Calls under one id that differ are calls of their own, and so each is settled. */
+  /** Different calls under one id have different keys, so that each can be settled. */
   private byte[] settledKey(CallEvent call) {
     return packer
         .reset()

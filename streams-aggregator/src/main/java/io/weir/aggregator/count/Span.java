@@ -6,34 +6,36 @@ package io.weir.aggregator.count;
  *
  * @param first position of the run's first line
  * @param last position of its last line, inclusive
- * @param promiseEpochMillis greatest low watermark that came with a line of the run
- * @param revealedAtEpochMillis when the broker took the first record that showed the run: whatever
- *     is missing before the run was decided before this
+ * @param lowWatermarkEpochMillis greatest low watermark that came with a line of the run
+ * @param revealedAtEpochMillis when the broker took the first record of the run or of a later one:
+ *     whatever is missing before the run was decided before this
  */
-record Span(long first, long last, long promiseEpochMillis, long revealedAtEpochMillis) {
+record Span(long first, long last, long lowWatermarkEpochMillis, long revealedAtEpochMillis) {
 
+  /** Returns whether a line is part of the run. */
   boolean holds(long line) {
     return first <= line && line <= last;
   }
 
-  /** Whether both are one run, since they overlap or no line is between them. */
+  /** Returns whether both are one run: they overlap, or no line is between them. */
   boolean touches(Span other) {
     return first <= other.last + 1 && other.first <= last + 1;
   }
 
-  Span withPromise(long epochMillis) {
-    return epochMillis <= promiseEpochMillis
+  /** Returns the run with a low watermark, unless its own is greater. */
+  Span withLowWatermark(long epochMillis) {
+    return epochMillis <= lowWatermarkEpochMillis
         ? this
         : new Span(first, last, epochMillis, revealedAtEpochMillis);
   }
 
-  /** The run from the first to the last line of both, and of those between. */
+  /** Returns the run from the first to the last line of both, with the lines between. */
   Span joinedWith(Span other) {
     Span earlier = first <= other.first ? this : other;
     return new Span(
         earlier.first,
         Math.max(last, other.last),
-        Math.max(promiseEpochMillis, other.promiseEpochMillis),
+        Math.max(lowWatermarkEpochMillis, other.lowWatermarkEpochMillis),
         earlier.revealedAtEpochMillis);
   }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsageCount;
 
 /**
- * A count that is being added to: the mutable twin of {@link UsageCount}, so that folding a batch
- * makes no garbage. Not safe for threads.
+ * The mutable form of a {@link UsageCount}, so that folding a batch makes no garbage. Not
+ * thread-safe.
  *
  * <p>Sums that leave int64 throw {@link ArithmeticException}: a stopped biller is better than a
  * wrong bill.
@@ -42,14 +44,14 @@ final class Tally {
     return quantity;
   }
 
-  /** Whether a quantity with this difference is one that every reader can tell exactly. */
+  /** Returns whether every reader can represent a quantity with this difference exactly. */
   static boolean isInRange(long quantity, long difference) {
     return Math.abs(quantity + difference) <= CallEvent.MAX_QUANTITY;
   }
 
   /**
-   * Counts one call, or settlement, that stood in the record with this offset. A settlement changes
-   * the quantity and the digest: its call has been counted as such.
+   * Counts one call, or one settlement, that stood in the record with this offset. A settlement
+   * changes only quantity and digest, since its call has been counted as a call.
    */
   void add(CallEvent call, long offset) {
     quantity = Math.addExact(quantity, call.quantity());
@@ -73,7 +75,7 @@ final class Tally {
     }
   }
 
-  /** Adds the count of other events. */
+  /** Adds another count. */
   void add(Tally other) {
     quantity = Math.addExact(quantity, other.quantity);
     callsAllowed += other.callsAllowed;
@@ -91,7 +93,7 @@ final class Tally {
     duplicatesDropped++;
   }
 
-  /** Says of all calls that were counted here that it came after the close. */
+  /** Marks all calls counted here as late. */
   void markLate() {
     lateCount = eventCount();
   }

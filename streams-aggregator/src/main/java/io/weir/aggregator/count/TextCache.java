@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Texts that were read before, so that a name that comes with every call is made once: it is then
- * compared by identity, and its hash is known. Forgets a text when another one takes its place. Not
- * safe for threads.
+ * A cache of texts, so that a name that comes with every call is created once: it is then compared
+ * by identity, and its hash is known. A text is replaced by another one that falls on its place.
+ * Not thread-safe.
  */
 final class TextCache {
   /** Places; a power of two. Texts have at most 256 characters, so this bounds it at 5 MB. */
@@ -16,7 +16,7 @@ final class TextCache {
   private final @Nullable String[] places = new String[PLACES];
 
   /**
-   * The text of ASCII bytes.
+   * Returns the text of ASCII bytes.
    *
    * @param hash as {@link String#hashCode} of the text
    */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.aggregator.count.BucketStanding;
+import io.weir.aggregator.audit.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import java.time.Instant;
@@ -12,23 +12,23 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Says how the live buckets of a client stand. Safe for threads. */
+/** Reports the state of a client's live buckets, by the records and by the cache. Thread-safe. */
 final class CurrentReports {
-  /** Most buckets told of a client; more are cut, and the answer says so. */
+  /** Most buckets shown of a client; the answer says whether there are more. */
   static final int MAX_BUCKETS = 1_000;
 
-  private final BucketTracks tracks;
+  private final BucketSnapshots source;
   private final LiveCache cache;
 
-  CurrentReports(BucketTracks tracks, LiveCache cache) {
-    this.tracks = tracks;
+  CurrentReports(BucketSnapshots source, LiveCache cache) {
+    this.source = source;
     this.cache = cache;
   }
 
-  /** The answer about a client whose partition is counted here, or copied to here. */
+  /** Answers for a client whose partition is counted here, or copied to here. */
   Answer answer(int partition, String client, Instant now) {
-    BucketTracks.Found found = tracks.ofClient(partition, client, MAX_BUCKETS + 1);
-    Map<String, Object> document = document(client, found.standings(), cache, now);
+    BucketSnapshots.Found found = source.ofClient(partition, client, MAX_BUCKETS + 1);
+    Map<String, Object> document = document(client, found.snapshots(), cache, now);
     document.put("copy", found.isCopy());
     if (found.isCopy()) {
       document.put("copy_lag_records", found.lagRecords());
@@ -36,45 +36,45 @@ final class CurrentReports {
     return Answer.json(200, document);
   }
 
-  /** The document over a client's standings; a bucket whose period is over is left out. */
+  /** Returns the document of a client's buckets, without those whose period is over. */
   static Map<String, Object> document(
-      String client, List<BucketStanding> standings, LiveCache cache, Instant now) {
+      String client, List<BucketSnapshot> snapshots, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
-    List<BucketStanding> told =
-        standings.subList(0, Math.min(MAX_BUCKETS, standings.size())).stream()
-            .filter(standing -> !standing.limit().isOverAt(nowEpochMicros))
+    List<BucketSnapshot> shown =
+        snapshots.subList(0, Math.min(MAX_BUCKETS, snapshots.size())).stream()
+            .filter(snapshot -> !snapshot.limit().isOverAt(nowEpochMicros))
             .toList();
     Map<String, BucketLimit> limits = new LinkedHashMap<>();
-    told.forEach(standing -> limits.put(standing.bucket(), standing.limit()));
+    shown.forEach(snapshot -> limits.put(snapshot.bucket(), snapshot.limit()));
     Map<String, LiveCache.Held> live = limits.isEmpty() ? Map.of() : cache.ask(limits);
     List<Object> buckets = new ArrayList<>();
-    for (BucketStanding standing : told) {
-      buckets.add(members(standing, live.get(standing.bucket()), nowEpochMicros));
+    for (BucketSnapshot snapshot : shown) {
+      buckets.add(members(snapshot, live.get(snapshot.bucket()), nowEpochMicros));
     }
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("client", client);
     document.put("as_of", now.truncatedTo(ChronoUnit.MILLIS).toString());
     document.put("provisional", true);
     document.put("buckets", buckets);
-    document.put("has_more", standings.size() > MAX_BUCKETS);
+    document.put("has_more", snapshots.size() > MAX_BUCKETS);
     return document;
   }
 
   private static Map<String, Object> members(
-      BucketStanding standing, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
+      BucketSnapshot snapshot, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
     // levels that are compared are of one moment, by the cache's clock if it answers
     long nowEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
-    BucketLimit limit = standing.limit();
-    long fullAtEpochMicros = standing.trueFullAtEpochMicros();
-    long exact = limit.levelTokens(fullAtEpochMicros, standing.totalTokens(), nowEpochMicros);
+    BucketLimit limit = snapshot.limit();
+    long fullAtEpochMicros = snapshot.trueFullAtEpochMicros();
+    long exact = limit.levelTokens(fullAtEpochMicros, snapshot.totalTokens(), nowEpochMicros);
     Long stamped =
         limit.refills()
-            ? Long.valueOf(limit.levelTokens(standing.cacheFullAtEpochMicros(), 0, nowEpochMicros))
-            : usedInCache(standing);
+            ? Long.valueOf(limit.levelTokens(snapshot.cacheFullAtEpochMicros(), 0, nowEpochMicros))
+            : usedInCache(snapshot);
     long resetsAtEpochMicros = limit.fullAtMicros(Math.max(nowEpochMicros, fullAtEpochMicros));
     Map<String, Object> members = new LinkedHashMap<>();
-    members.put("policy", policyOf(standing.bucket()));
-    members.put("bucket", standing.bucket());
+    members.put("policy", policyOf(snapshot.bucket()));
+    members.put("bucket", snapshot.bucket());
     members.put("algorithm", limit.algorithm().wireName());
     members.put("limit", limit.capacityTokens());
     members.put("used", limit.capacityTokens() - exact);
@@ -82,18 +82,18 @@ final class CurrentReports {
     members.put("resets_at", time(resetsAtEpochMicros));
     members.put("cache_remaining", held == null ? null : held.remainingTokens());
     members.put("exact_remaining", exact);
-    members.put("on_the_way", held == null ? null : onTheWay(standing, held));
-    members.put("drift", held == null ? null : drift(standing, held, exact));
-    members.put("version", standing.version());
-    members.put("confirmed", standing.confirmedVersion());
+    members.put("on_the_way", held == null ? null : onTheWay(snapshot, held));
+    members.put("drift", held == null ? null : drift(snapshot, held, exact));
+    members.put("version", snapshot.version());
+    members.put("confirmed", snapshot.confirmedVersion());
     members.put("stamped_remaining", stamped);
     members.put(
         "stamped_at",
-        standing.stampedAtEpochMillis() == 0 ? null : time(standing.stampedAtEpochMillis() * 1000));
+        snapshot.stampedAtEpochMillis() == 0 ? null : time(snapshot.stampedAtEpochMillis() * 1000));
     return members;
   }
 
-  /** The name of a bucket's policy; null when the key in the records is none of ours. */
+  /** Returns the name of a bucket's policy, or null if its key in the records is foreign. */
   private static @Nullable String policyOf(String bucket) {
     try {
       return BucketKey.parse(bucket).policy().shown();
@@ -102,45 +102,45 @@ final class CurrentReports {
     }
   }
 
-  /** What the cache has charged and no record has shown yet. */
-  private static long onTheWay(BucketStanding standing, LiveCache.Held held) {
-    return standing.pendingTokens() + sinceNewestStamp(standing, held);
+  /** Returns the tokens that the cache has charged and no record shows yet. */
+  private static long onTheWay(BucketSnapshot snapshot, LiveCache.Held held) {
+    return snapshot.pendingTokens() + sinceNewestStamp(snapshot, held);
   }
 
-  /** What the cache has charged since its newest stamp, which may be in a life of its own. */
-  private static long sinceNewestStamp(BucketStanding standing, LiveCache.Held held) {
-    if (held.epoch() > standing.epoch()) {
+  /** Returns the tokens charged since the newest stamp, possibly in an epoch of their own. */
+  private static long sinceNewestStamp(BucketSnapshot snapshot, LiveCache.Held held) {
+    if (held.epoch() > snapshot.epoch()) {
       return held.chargedTokens();
     }
-    boolean isSameLife = held.epoch() == standing.epoch();
-    return isSameLife ? Math.max(0, held.chargedTokens() - standing.chargedTokens()) : 0;
+    boolean isSameEpoch = held.epoch() == snapshot.epoch();
+    return isSameEpoch ? Math.max(0, held.chargedTokens() - snapshot.chargedTokens()) : 0;
   }
 
   /**
-   * Null when it cannot be told: how deep a bucket that never refills is in debt, the cache does
-   * not say.
+   * Returns by how much the cache is wrong; null if that is unknown, since the cache does not say
+   * how deep in debt a bucket that never refills is.
    */
-  private static @Nullable Long drift(BucketStanding standing, LiveCache.Held held, long exact) {
-    boolean refills = standing.limit().refills();
-    // the level of a bucket that refills has what stamps show; another's is a sum of records
-    long shown = refills ? 0 : standing.pendingTokens();
-    long expected = exact - shown - sinceNewestStamp(standing, held);
-    boolean isUntold = !refills && expected < 0 && held.remainingTokens() == 0;
-    return isUntold ? null : held.remainingTokens() - expected;
+  private static @Nullable Long drift(BucketSnapshot snapshot, LiveCache.Held held, long exact) {
+    boolean refills = snapshot.limit().refills();
+    // the level of a bucket that refills contains what stamps show; any other is a sum of records
+    long shown = refills ? 0 : snapshot.pendingTokens();
+    long expected = exact - shown - sinceNewestStamp(snapshot, held);
+    boolean isUnknown = !refills && expected < 0 && held.remainingTokens() == 0;
+    return isUnknown ? null : held.remainingTokens() - expected;
   }
 
   /**
-   * What the cache's last word said a bucket still holds that never refills. Its counter says so
-   * until the first correction of the epoch; once the newest one is confirmed it agrees with the
-   * records; in between it is not known, which is null.
+   * Returns what a bucket that never refills still held by the cache's newest stamp. Until the
+   * first correction of the epoch the counter says so; once the newest correction is confirmed,
+   * cache and records agree; in between it is unknown, which is null.
    */
-  private static @Nullable Long usedInCache(BucketStanding standing) {
-    long capacity = standing.limit().capacityTokens();
-    if (standing.confirmedVersion() == 0) {
-      return capacity - standing.chargedTokens();
+  private static @Nullable Long usedInCache(BucketSnapshot snapshot) {
+    long capacity = snapshot.limit().capacityTokens();
+    if (snapshot.confirmedVersion() == 0) {
+      return capacity - snapshot.chargedTokens();
     }
-    return standing.confirmedVersion() == standing.version()
-        ? capacity - standing.totalTokens()
+    return snapshot.confirmedVersion() == snapshot.version()
+        ? capacity - snapshot.totalTokens()
         : null;
   }
 

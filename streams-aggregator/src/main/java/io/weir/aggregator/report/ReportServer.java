@@ -5,7 +5,7 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.MethodNotAllowedResponse;
-import io.weir.aggregator.count.BucketTrackBytes;
+import io.weir.aggregator.audit.BucketAuditCodec;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The reports API over HTTP: the one place that knows routes, parameters, headers and status codes.
- * Safe for threads.
+ * Thread-safe.
  */
 public final class ReportServer implements AutoCloseable {
   static final String POSITION_HEADER = "Usage-Position";
@@ -52,7 +52,7 @@ public final class ReportServer implements AutoCloseable {
 
   private static final int DEFAULT_CLIENTS = 100;
 
-  /** How long a stop waits for the requests under way. */
+  /** How long a stop waits for requests in progress. */
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
   private final ServerSocketChannel channel;
@@ -77,10 +77,10 @@ public final class ReportServer implements AutoCloseable {
   }
 
   /**
-   * Takes the port; who connects waits, and is answered from {@link #serve} on.
+   * Binds the port; connections are accepted now and answered once {@link #serve} is called.
    *
-   * @param port 0 for any free one
-   * @throws IOException when the port is taken
+   * @param port the port; 0 for any free one
+   * @throws IOException if the port is in use
    */
   public static ReportServer bind(String host, int port, Clock clock) throws IOException {
     ServerSocketChannel channel = ServerSocketChannel.open();
@@ -94,12 +94,12 @@ public final class ReportServer implements AutoCloseable {
     }
   }
 
-  /** The port it listens on. */
+  /** Returns the port that is bound. */
   public int port() {
     return channel.socket().getLocalPort();
   }
 
-  /** Begins to answer. */
+  /** Begins to answer requests. */
   public void serve(
       KafkaStreams meterCore,
       Rebalances rebalances,
@@ -121,8 +121,8 @@ public final class ReportServer implements AutoCloseable {
                 instances,
                 new UsageReports(table, signal, settings),
                 new CurrentReports(
-                    new StreamsBucketTracks(
-                        meterCore, MeterTopology.BUCKETS, BucketTrackBytes::standing),
+                    new StreamsBucketSnapshots(
+                        meterCore, MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
                     cache),
                 new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
                 peers,
@@ -146,7 +146,7 @@ public final class ReportServer implements AutoCloseable {
     }
   }
 
-  /** Says that the process is going to stop: it answers on, and asks not to be sent more. */
+  /** Fails the readiness check from now on, since the process is about to stop. */
   public void drain() {
     draining = true;
   }
@@ -157,7 +157,7 @@ public final class ReportServer implements AutoCloseable {
     config.jetty.modifyServer(server -> server.setStopTimeout(STOP_PATIENCE.toMillis()));
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.http.prefer405over404 = true;
-    // an answer is about one moment and one client: no cache may give it to anybody later
+    // an answer is of one moment and for one client, so no cache may store it
     config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
@@ -194,7 +194,7 @@ public final class ReportServer implements AutoCloseable {
         });
   }
 
-  /** The methods of a path as the field Allow names them; who may GET may ask for the HEAD. */
+  /** Returns the methods of a path for the header Allow; GET implies HEAD. */
   private static String allowed(Collection<String> methods) {
     return String.join(", ", methods).replace("GET", "GET, HEAD");
   }

@@ -19,11 +19,11 @@ import org.apache.kafka.streams.state.Stores;
 import org.apache.kafka.streams.state.WindowStore;
 
 /**
- * The application {@code meter-core}: from the calls topic to the ledger, the state topic and the
- * others, exactly once.
+ * Supplies the topology of the application {@code meter-core}, which counts the calls topic exactly
+ * once and writes the ledger, the state topic and the others.
  */
 public final class MeterTopology implements Supplier<Topology> {
-  /** The store of live buckets, for queries; see {@code BucketTrackBytes}. */
+  /** The name of the store of live buckets, for queries; {@code BucketAuditCodec} decodes it. */
   public static final String BUCKETS = ResourceNames.BUCKETS_STORE;
 
   private final Properties properties;
@@ -34,10 +34,13 @@ public final class MeterTopology implements Supplier<Topology> {
   private final StoppedPartitions stopped;
 
   /**
-   * @param properties the Streams configuration, see {@link StreamsSettings#meterCore}
-   * @param partitions partitions of the calls topic, and so of every topic
-   * @param written counts the rows
-   * @param stopped partitions that stand still, and records that a person has given up
+   * Creates the supplier.
+   *
+   * @param properties the Streams configuration, as of {@link StreamsSettings#meterCore}
+   * @param settings the lengths of time by which calls are counted
+   * @param partitions the number of partitions of the calls topic, and so of every topic
+   * @param written counts the rows that are written
+   * @param stopped partitions that are not counted now, and records that an operator has given up
    */
   public MeterTopology(
       Properties properties,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
-import io.weir.aggregator.count.ByteStore;
+import io.weir.aggregator.state.ByteStore;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -11,7 +11,7 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.jspecify.annotations.Nullable;
 
-/** A key-value store of Kafka Streams as the counting rules see it. */
+/** A {@link ByteStore} over a key-value store of Kafka Streams. Not thread-safe. */
 final class StreamsByteStore implements ByteStore {
   private final KeyValueStore<Bytes, byte[]> store;
 
@@ -31,7 +31,7 @@ final class StreamsByteStore implements ByteStore {
 
   @Override
   public void delete(byte[] key) {
-    // a delete would read the old value, to return it
+    // a delete would read the old value in order to return it
     store.put(Bytes.wrap(key), null);
   }
 

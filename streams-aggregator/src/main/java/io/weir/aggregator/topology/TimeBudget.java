@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
-import io.weir.aggregator.count.Budget;
+import io.weir.aggregator.state.Budget;
 import java.time.Duration;
 
-/** Spent after a length of time; looks at the clock once in a while only. Not safe for threads. */
+/**
+ * A budget that is spent after a length of time. Reads the clock once in {@value
+ * #STEPS_PER_READING} steps. Not thread-safe.
+ */
 final class TimeBudget implements Budget {
-  /** Steps between two looks at the clock; a step takes some 5 µs. */
-  private static final int STEPS_PER_LOOK = 16;
+  /** Steps from one reading of the clock to the next; a step takes some 5 µs. */
+  private static final int STEPS_PER_READING = 16;
 
   private final long endNanos;
   private int steps;
@@ -19,7 +22,7 @@ final class TimeBudget implements Budget {
 
   @Override
   public boolean isSpent() {
-    if (!spent && ++steps % STEPS_PER_LOOK == 0) {
+    if (!spent && ++steps % STEPS_PER_READING == 0) {
       spent = System.nanoTime() - endNanos >= 0;
     }
     return spent;

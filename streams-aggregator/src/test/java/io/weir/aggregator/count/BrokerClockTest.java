@@ -26,7 +26,7 @@ final class BrokerClockTest {
     take(T + 1_000, T + 40 * DAY, call("while", T + 900));
     take(T + 2_000, T + 40 * DAY + 1_000, call("while too", T + 1_900));
     take(T + 3_000, T + 3_000, call("after", T + 2_900));
-    promise(T + 40_000);
+    watermark(T + 40_000);
 
     assertEquals(new Counters(4, 4, 0, 0, 0), memory.counter.progress().counters());
     assertTrue(memory.rows().stream().allMatch(row -> row.complete()));
@@ -47,7 +47,7 @@ final class BrokerClockTest {
     take(T, T, call("before", T));
     memory.takeCacheLoss("life2", T, T + 40 * DAY);
 
-    promise(T + 65_000);
+    watermark(T + 65_000);
     memory.tick();
 
     assertEquals(1, memory.restored.size());
@@ -70,15 +70,15 @@ final class BrokerClockTest {
     assertEquals(T + 3 * DAY, memory.publish().newestPromiseEpochMillis());
   }
 
-  private void take(long promise, long broker, CallEvent call) {
+  private void take(long lowWatermark, long broker, CallEvent call) {
     memory.take(
-        new BatchHeader("n", 1, lines + 1, 1, promise, lines, false),
+        new BatchHeader("n", 1, lines + 1, 1, lowWatermark, lines, false),
         Calls.value(List.of(call)),
         broker);
     lines++;
   }
 
-  private void promise(long at) {
+  private void watermark(long at) {
     memory.take(new BatchHeader("n", 1, lines, 0, at, lines, false), new byte[0], at);
   }
 

@@ -34,7 +34,7 @@ final class JournalsTest {
 
     // a copy that knew lines 1 to 5, and not how 3 to 5 were cut
     batch("n", T, 2, 0, List.of(call("a2"), call("b0"), call("b1")));
-    goodbye("n", T, 5, 0);
+    depart("n", T, 5, 0);
     batch("n", T + 500, 5, 5, calls("new", 4));
 
     assertEquals(new Counters(13, 10, 3, 0, 0), counters());
@@ -53,7 +53,7 @@ final class JournalsTest {
         2,
         0,
         List.of(call("a2"), call("b0"), call("b1"), call("c0"), call("c1"), call("c2")));
-    goodbye("n", T, 8, 0);
+    depart("n", T, 8, 0);
 
     assertEquals(new Counters(11, 8, 3, 0, 0), counters());
     assertEquals(State.DEPARTED, state("n", T));
@@ -63,7 +63,7 @@ final class JournalsTest {
   void windowsWhileAJournalMayHaveLostLines_areIncomplete_othersAreNot() {
     batch("n", T, 0, 0, calls("a", 3));
     now += 60_000;
-    goodbye("n", T, 2, 0); // it has gone back behind what is known
+    depart("n", T, 2, 0); // it has gone back behind what is known
     batch("n", now, 2, 2, List.of(call("later")));
     now += 60_000;
     heartbeat("n", now - 60_000, 3, 2);
@@ -73,10 +73,10 @@ final class JournalsTest {
   }
 
   @Test
-  void journalOpenedAgain_leavesNoDoubt() {
+  void journalOpenedAgain_leavesNoPossibleGap() {
     batch("n", T, 0, 0, calls("a", 3));
     now += 60_000;
-    goodbye("n", T, 3, 0);
+    depart("n", T, 3, 0);
     batch("n", now, 3, 3, List.of(call("later")));
     now += 60_000;
     heartbeat("n", now - 60_000, 4, 3);
@@ -86,12 +86,12 @@ final class JournalsTest {
   }
 
   @Test
-  void oneLostEpoch_doubtsUpToTheNextOpening_andNoLaterOne() {
+  void oneLostEpoch_mayHideCallsUpToTheNextOpening_andNoLaterOne() {
     batch("n", T, 0, 0, calls("a", 3));
     now += 60_000;
-    batch("n", now, 3, 3, List.of(call("second"))); // the first epoch said no goodbye
+    batch("n", now, 3, 3, List.of(call("second"))); // the first epoch did not depart
     now += 600_000;
-    goodbye("n", T + 60_000, 4, 3);
+    depart("n", T + 60_000, 4, 3);
     batch("n", now, 4, 4, List.of(call("third")));
     now += 60_000;
     heartbeat("n", now - 60_000, 5, 4);
@@ -102,11 +102,11 @@ final class JournalsTest {
   }
 
   @Test
-  void epochThatHasBegunBeforeTheGoodbyeOfTheOld_holdsTheWindowsUntilItSpeaks() {
+  void epochThatBeganBeforeThePreviousDeparted_holdsTheWindowsUntilItsFirstRecord() {
     batch("other", T, 0, 0, List.of(call("x")));
     batch("n", T, 0, 0, calls("a", 3));
     memory.take(new BatchHeader("n", T + 500, 1, 0, T, 3, 3, false), new byte[0], now); // hello
-    goodbye("n", T, 3, 0);
+    depart("n", T, 3, 0);
     now += 30_000;
     heartbeat("other", T, 1, 0);
     assertEquals(List.of(), memory.rows(), "the new epoch may hold calls of the window");
@@ -124,24 +124,24 @@ final class JournalsTest {
     for (int pod = 0; pod < pods; pod++) {
       now += apart;
       batch("pod-" + pod, now, 0, 0, List.of(call("c" + pod)));
-      goodbye("pod-" + pod, now, 1, 0);
+      depart("pod-" + pod, now, 1, 0);
     }
 
     assertEquals(pods, counters().counted() + counters().lateAdjusted());
     assertEquals(0, counters().quarantined());
-    int told = memory.counter.progress().nodes().size();
-    assertTrue(told <= 3 * HOUR / apart, () -> told + " journals in the progress record");
+    int published = memory.counter.progress().nodes().size();
+    assertTrue(published <= 3 * HOUR / apart, () -> published + " journals in the progress record");
   }
 
   @Test
-  void podsThatVanish_moreThanAreKept_areCountedAllTheSame_andDoubted() {
-    int pods = 3 * NodeBook.MAX_TRACKS;
+  void podsThatVanish_moreThanAreKept_areCountedAllTheSame_andMayHideCalls() {
+    int pods = 3 * NodeWatermarks.MAX_TRACKS;
     for (int pod = 0; pod < pods; pod++) {
       now += 1_000;
       batch("pod-" + pod, now, 0, 0, List.of(call("c" + pod)));
     }
     assertEquals(new Counters(pods, pods, 0, 0, 0), counters());
-    assertEquals(NodeBook.MAX_TRACKS, memory.counter.progress().nodes().size());
+    assertEquals(NodeWatermarks.MAX_TRACKS, memory.counter.progress().nodes().size());
 
     batch("pod-0", T + 1_000, 0, 0, List.of(call("c0"))); // sent again
     batch("pod-0", T + 1_000, 1, 0, List.of(call("d0"))); // and goes on
@@ -160,11 +160,11 @@ final class JournalsTest {
   @Test
   void departedPod_whoseBatchComesAgainMonthsOfPodsLater_isStillKnown() {
     batch("first", T, 0, 0, calls("a", 3));
-    goodbye("first", T, 3, 0);
+    depart("first", T, 3, 0);
     for (int pod = 0; pod < 200; pod++) {
       now += 4 * HOUR;
       batch("pod-" + pod, now, 0, 0, List.of(call("c" + pod)));
-      goodbye("pod-" + pod, now, 1, 0);
+      depart("pod-" + pod, now, 1, 0);
     }
     assertTrue(
         memory.counter.progress().nodes().stream().noneMatch(node -> node.node().equals("first")));
@@ -199,7 +199,7 @@ final class JournalsTest {
         new BatchHeader(node, epoch, 1, 0, now, lines, linesBeforeEpoch, false), new byte[0], now);
   }
 
-  private void goodbye(String node, long epoch, long lines, long linesBeforeEpoch) {
+  private void depart(String node, long epoch, long lines, long linesBeforeEpoch) {
     memory.take(
         new BatchHeader(node, epoch, 1, 0, now, lines, linesBeforeEpoch, true), new byte[0], now);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.state.ByteStore;
 import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
@@ -29,31 +30,31 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A partition whose stores and outputs are in memory. */
-final class Memory implements CountOutput {
-  final Store open = new Store();
-  final Store closed = new Store();
-  final Store progress = new Store();
-  final Store buckets = new Store();
+/** A partition whose stores and outputs are in memory, for tests. */
+public final class Memory implements CountOutput {
+  public final Store open = new Store();
+  public final Store closed = new Store();
+  public final Store progress = new Store();
+  public final Store buckets = new Store();
   private final Ids ids;
-  final List<LedgerRow> ledger = new ArrayList<>();
-  final Map<String, UsageState> states = new LinkedHashMap<>();
-  final List<String> refusals = new ArrayList<>();
+  public final List<LedgerRow> ledger = new ArrayList<>();
+  public final Map<String, UsageState> states = new LinkedHashMap<>();
+  public final List<String> refusals = new ArrayList<>();
 
-  /** What was told to be counted after all: place, and lines. */
-  final List<String> replays = new ArrayList<>();
+  /** Replays that were written: place, and lines. */
+  public final List<String> replays = new ArrayList<>();
 
-  final List<Correction> corrections = new ArrayList<>();
-  final List<CacheRestored> restored = new ArrayList<>();
-  final List<SettlementVerdict> verdicts = new ArrayList<>();
-  @Nullable PartitionProgress published;
-  @Nullable PartitionAccuracy accuracy;
+  public final List<Correction> corrections = new ArrayList<>();
+  public final List<CacheRestored> restored = new ArrayList<>();
+  public final List<SettlementVerdict> verdicts = new ArrayList<>();
+  public @Nullable PartitionProgress published;
+  public @Nullable PartitionAccuracy accuracy;
 
   private final CountSettings settings;
-  PartitionCounter counter;
+  public PartitionCounter counter;
   private long offset;
 
-  Memory(CountSettings settings) {
+  public Memory(CountSettings settings) {
     this.settings = settings;
     this.ids = new Ids(settings);
     this.counter = start();
@@ -71,34 +72,34 @@ final class Memory implements CountOutput {
   }
 
   /** Starts again over the same stores. */
-  void restart() {
+  public void restart() {
     counter = start();
   }
 
   /** Takes a record and writes whatever is due. */
-  void take(BatchHeader header, byte[] value, long appendEpochMillis) {
+  public void take(BatchHeader header, byte[] value, long appendEpochMillis) {
     takeOnly(header, value, appendEpochMillis);
     counter.close(() -> false);
   }
 
-  void takeOnly(BatchHeader header, byte[] value, long appendEpochMillis) {
+  public void takeOnly(BatchHeader header, byte[] value, long appendEpochMillis) {
     counter.take(
         new SourceRecord(offset++, appendEpochMillis, value, BatchHeaderCodec.encode(header)::get));
   }
 
   /** Takes a record whose headers may say anything. */
-  void takeRaw(Map<String, byte[]> headers, byte[] value, long appendEpochMillis) {
+  public void takeRaw(Map<String, byte[]> headers, byte[] value, long appendEpochMillis) {
     counter.take(new SourceRecord(offset++, appendEpochMillis, value, headers::get));
     counter.close(() -> false);
   }
 
-  /** Takes the word that the cache has lost its state, and tells whatever can be told. */
-  void takeCacheLoss(String generation, long appendEpochMillis) {
+  /** Takes a message that the cache has lost its state. */
+  public void takeCacheLoss(String generation, long appendEpochMillis) {
     takeCacheLoss(generation, appendEpochMillis, appendEpochMillis);
   }
 
   /** The same, found by a node at a time of its own clock. */
-  void takeCacheLoss(String generation, long foundEpochMillis, long appendEpochMillis) {
+  public void takeCacheLoss(String generation, long foundEpochMillis, long appendEpochMillis) {
     byte[] value = CacheLossCodec.encode(new CacheLoss(generation, foundEpochMillis));
     Map<String, byte[]> headers =
         Map.of(
@@ -107,26 +108,26 @@ final class Memory implements CountOutput {
   }
 
   /** Does what is scheduled beside the records. */
-  void tick() {
+  public void tick() {
     counter.restore(() -> false);
     AtomicInteger rounds = new AtomicInteger();
     counter.sweep(() -> rounds.getAndIncrement() > 2);
     counter.publishAccuracy();
   }
 
-  void skipOffsets(long count) {
+  public void skipOffsets(long count) {
     offset += count;
   }
 
-  List<UsageRow> rows() {
+  public List<UsageRow> rows() {
     return ledger.stream().filter(UsageRow.class::isInstance).map(UsageRow.class::cast).toList();
   }
 
-  List<CloseRow> closes() {
+  public List<CloseRow> closes() {
     return ledger.stream().filter(CloseRow.class::isInstance).map(CloseRow.class::cast).toList();
   }
 
-  PartitionProgress publish() {
+  public PartitionProgress publish() {
     counter.publish(() -> false);
     PartitionProgress now = published;
     if (now == null) {
@@ -156,8 +157,8 @@ final class Memory implements CountOutput {
   }
 
   @Override
-  public void restored(CacheRestored word, long timestampEpochMillis) {
-    restored.add(word);
+  public void restored(CacheRestored message, long timestampEpochMillis) {
+    restored.add(message);
   }
 
   @Override
@@ -206,19 +207,19 @@ final class Memory implements CountOutput {
   }
 
   /** A sorted map of bytes. */
-  static final class Store implements ByteStore {
+  public static final class Store implements ByteStore {
     private final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
     private final TreeSet<byte[]> tombstones = new TreeSet<>(Arrays::compareUnsigned);
     private long scanned;
     private long reads;
 
     /** Entries that scans have passed, as in RocksDB those that were deleted included. */
-    long scanned() {
+    public long scanned() {
       return scanned;
     }
 
     /** Values that were asked for. */
-    long reads() {
+    public long reads() {
       return reads;
     }
 
@@ -252,7 +253,7 @@ final class Memory implements CountOutput {
       return found;
     }
 
-    int size() {
+    public int size() {
       return map.size();
     }
   }

@@ -44,7 +44,7 @@ final class PartitionCounterModelTest {
     long epoch;
     long sequence;
     long lines;
-    long promise;
+    long lowWatermark;
     final List<Sealed> unsent = new ArrayList<>();
     final List<Sealed> sent = new ArrayList<>();
 
@@ -109,7 +109,7 @@ final class PartitionCounterModelTest {
             node.epoch = now;
             node.sequence = 0;
             node.lines = 0;
-            node.promise = 0;
+            node.lowWatermark = 0;
             node.unsent.clear();
             node.sent.clear();
           }
@@ -152,11 +152,12 @@ final class PartitionCounterModelTest {
       return batch;
     }
 
-    private BatchHeader header(Node node, int count, long promise, boolean departing) {
-      node.promise = Math.max(node.promise, promise); // a node never takes a promise back
+    private BatchHeader header(Node node, int count, long lowWatermark, boolean departing) {
+      node.lowWatermark =
+          Math.max(node.lowWatermark, lowWatermark); // a low watermark never decreases
       long sequence = count == 0 ? node.sequence : Math.max(1, node.sequence);
       return new BatchHeader(
-          node.name, node.epoch, sequence, count, node.promise, node.lines, departing);
+          node.name, node.epoch, sequence, count, node.lowWatermark, node.lines, departing);
     }
 
     private CallEvent line() {

@@ -29,7 +29,7 @@ final class PartitionCounterTest {
   private final Map<String, Map<Long, Integer>> lines = new HashMap<>();
 
   @Test
-  void take_batchThenPromiseBehindWindowAndGrace_writesFinalThenClose() {
+  void take_batchThenLowWatermarkBehindWindowAndGrace_writesFinalThenClose() {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1), denied("b", T + 2));
 
     memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);
@@ -46,7 +46,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_promiseInsideGrace_leavesWindowOpen() {
+  void take_lowWatermarkInsideGrace_leavesWindowOpen() {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
 
     memory.take(Calls.heartbeat("n", 1, T + 11_999), new byte[0], T + 12_001);
@@ -55,7 +55,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_promiseBeyondBrokersClock_isBelievedOnlyUpToIt() {
+  void take_lowWatermarkBeyondBrokersClock_isBelievedOnlyUpToIt() {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
 
     memory.take(Calls.heartbeat("n", 1, T + 86_400_000), new byte[0], T + 5_000);
@@ -258,7 +258,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_callersIdAgain_isDuplicateToldOnTheRow() {
+  void take_callersIdAgain_isRecordedAsDuplicateOnTheRow() {
     CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T + 1);
     CallEvent again = Calls.call("x", true, "acme", "GET /items", 2, true, T + 5);
     take("n", 1, T + 100, T + 50, first, again);
@@ -422,7 +422,7 @@ final class PartitionCounterTest {
 
   /** A batch behind those before it, of which each that was never taken has one line. */
   private void take(
-      String node, long sequence, long appendEpochMillis, long promise, CallEvent... calls) {
+      String node, long sequence, long appendEpochMillis, long lowWatermark, CallEvent... calls) {
     Map<Long, Integer> taken = lines.computeIfAbsent(node, first -> new HashMap<>());
     taken.put(sequence, calls.length);
     long linesBefore = 0;
@@ -430,7 +430,7 @@ final class PartitionCounterTest {
       linesBefore += taken.getOrDefault(before, 1);
     }
     memory.take(
-        Calls.batch(node, sequence, calls.length, promise, linesBefore),
+        Calls.batch(node, sequence, calls.length, lowWatermark, linesBefore),
         Calls.value(List.of(calls)),
         appendEpochMillis);
   }

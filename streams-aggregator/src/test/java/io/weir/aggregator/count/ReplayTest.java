@@ -91,7 +91,7 @@ final class ReplayTest {
   }
 
   @Test
-  void replayedLine_holdsNoWindowOpen_andMovesNoPromise() {
+  void replayedLine_holdsNoWindowOpen_andMovesNoLowWatermark() {
     refuseAheadAt(2);
     BatchHeader header = new BatchHeader("quarantine-1", 7, 1, 1, 0, 0, true);
     replay(header, new Replay(1, 7, 1), Calls.allowed("moved", "acme", 4, T + 5), T + 300);
@@ -173,8 +173,8 @@ final class ReplayTest {
     memory.takeRaw(headers, value, at);
   }
 
-  private static BatchHeader heartbeat(long promise, long lines, boolean departing) {
-    return new BatchHeader("n", 1, 2, 0, promise, lines, departing);
+  private static BatchHeader heartbeat(long lowWatermark, long lines, boolean departing) {
+    return new BatchHeader("n", 1, 2, 0, lowWatermark, lines, departing);
   }
 
   private PartitionProgress.Node node() {

@@ -122,7 +122,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void refusal_isToldWithItsReason_andBarsNoLaterSettlement() {
+  void refusal_isPublishedWithItsReason_andBarsNoLaterSettlement() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     CallEvent other = Calls.allowed("b", "acme", 1, T + 2);
     take(T + 100, call, other);
@@ -154,9 +154,9 @@ final class SettledCallTest {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     take(T + 100, call);
     memory.take(new BatchHeader("n", 1, 1, 0, T + 200, 1, true), new byte[0], T + 200);
-    long later = T + NodeBook.TOLD_AFTER_DEPARTURE_MILLIS - 100_000;
+    long later = T + NodeWatermarks.PUBLISHED_AFTER_DEPARTURE_MILLIS - 100_000;
     memory.take(Calls.heartbeat("m", 0, later), new byte[0], later);
-    later = T + 2 * NodeBook.TOLD_AFTER_DEPARTURE_MILLIS;
+    later = T + 2 * NodeWatermarks.PUBLISHED_AFTER_DEPARTURE_MILLIS;
     memory.take(Calls.heartbeat("m", 0, later), new byte[0], later);
     assertEquals(1, memory.publish().nodes().size());
     CallEvent recent = Calls.allowed("a", "acme", 8, later - 1);

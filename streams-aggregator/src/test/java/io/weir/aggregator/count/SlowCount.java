@@ -191,7 +191,7 @@ final class SlowCount {
           .computeIfAbsent(header.node() + "/" + header.nodeEpoch(), k -> new ArrayList<>())
           .add(one);
       newestEpoch.merge(header.node(), header.nodeEpoch(), Math::max);
-      newest = Math.max(newest, promise(one));
+      newest = Math.max(newest, lowWatermark(one));
     }
     long holdUntil = newest - settings.maxHoldMillis();
     long least = Long.MAX_VALUE;
@@ -209,7 +209,7 @@ final class SlowCount {
     return least == Long.MAX_VALUE ? greatest : least;
   }
 
-  /** What comes from before a goodbye, such as a retry, takes nothing of it back. */
+  /** A record from before the departure, such as a retry, does not revoke it. */
   private static boolean hasDeparted(List<Arrived> journal) {
     boolean departed = false;
     long greatest = 0;
@@ -222,7 +222,7 @@ final class SlowCount {
     return departed;
   }
 
-  private static long promise(Arrived one) {
+  private static long lowWatermark(Arrived one) {
     return Math.min(one.header().lowWatermarkEpochMillis(), one.at());
   }
 
@@ -238,7 +238,7 @@ final class SlowCount {
       }
       greatestNumber = Math.max(greatestNumber, one.header().linesEnd());
     }
-    long believed = Math.min(journal.get(0).header().nodeEpoch(), promise(journal.get(0)));
+    long believed = Math.min(journal.get(0).header().nodeEpoch(), lowWatermark(journal.get(0)));
     boolean waiting = false;
     for (long end = 0; end <= greatestNumber; end++) {
       boolean present = end == 0 || lines.contains(end);
@@ -256,7 +256,7 @@ final class SlowCount {
                 journal.stream()
                     .filter(one -> one.header().linesEnd() == bound)
                     .filter(one -> !isForgotten(one, journal))
-                    .mapToLong(SlowCount::promise)
+                    .mapToLong(SlowCount::lowWatermark)
                     .max()
                     .orElse(0));
       }
@@ -265,22 +265,22 @@ final class SlowCount {
   }
 
   /**
-   * Of heartbeats that speak of lines still missing only the newest is remembered: an older one is
-   * forgotten when a greater number is heard of before its line arrives.
+   * Of heartbeats that count lines still missing only the newest is remembered: an older one is
+   * forgotten when a greater number comes before its line arrives.
    */
   private static boolean isForgotten(Arrived one, List<Arrived> journal) {
     if (!one.header().isHeartbeat() || one.header().linesEnd() == 0) {
       return false;
     }
     long number = one.header().linesEnd();
-    boolean heard = false;
+    boolean isAfter = false;
     boolean greaterSince = false;
     for (Arrived other : journal) {
       if (other.order() == one.order()) {
-        heard = true;
+        isAfter = true;
       } else if (!other.header().isHeartbeat() && other.header().linesEnd() == number) {
         return greaterSince;
-      } else if (heard && other.header().linesEnd() > number) {
+      } else if (isAfter && other.header().linesEnd() > number) {
         greaterSince = true;
       }
     }

@@ -4,7 +4,7 @@ package io.weir.aggregator.report;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.weir.aggregator.count.BucketStanding;
+import io.weir.aggregator.audit.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.QuotaLimit;
@@ -27,7 +27,7 @@ final class CurrentReportsTest {
   @Test
   void tokenBucket_apartFromTheCache_showsBothLevels() {
     cache = buckets -> Map.of(KEY, held(90, 40));
-    Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
 
     assertEquals("burst", bucket.get("policy"));
     assertEquals(KEY, bucket.get("bucket"));
@@ -46,7 +46,7 @@ final class CurrentReportsTest {
 
   @Test
   void tokenBucket_inDebt_hasNothingRemaining() {
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 1, 0, 66_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 1, 1, 0, 66_000_000));
 
     assertEquals(-10L, bucket.get("exact_remaining"));
     assertEquals(0L, bucket.get("remaining"));
@@ -55,15 +55,28 @@ final class CurrentReportsTest {
 
   @Test
   void tokenBucket_fullAgain_resetsNow() {
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 1, 1, -5_000_000, -5_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 1, 1, -5_000_000, -5_000_000));
 
     assertEquals(100L, bucket.get("remaining"));
     assertEquals(NOW.toString(), bucket.get("resets_at"));
   }
 
+  /** Once, one foreign key in a record made every report of its client fail. */
+  @Test
+  void bucketWhoseKeyIsForeign_isShownWithoutAPolicy() {
+    BucketSnapshot foreign =
+        new BucketSnapshot(
+            "w1:{4:acme}:5:burst:x", BURST, 1, 0, 0, 1, 0, 1, NOW_MICROS, NOW_MICROS, 0);
+
+    Map<String, Object> bucket = only(foreign);
+
+    assertNull(bucket.get("policy"));
+    assertEquals("w1:{4:acme}:5:burst:x", bucket.get("bucket"));
+  }
+
   @Test
   void quota_beforeAnyCorrection_showsTheCachesCounter() {
-    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 70, 75, 0, 0));
+    Map<String, Object> bucket = only(snapshot(quota(3_600), 0, 0, 70, 75, 0, 0));
 
     assertEquals("quota", bucket.get("algorithm"));
     assertEquals(925L, bucket.get("remaining"));
@@ -74,19 +87,19 @@ final class CurrentReportsTest {
 
   @Test
   void quota_whenTheNewestCorrectionIsConfirmed_agrees() {
-    assertEquals(925L, only(standing(quota(3_600), 3, 3, 70, 75, 0, 0)).get("stamped_remaining"));
+    assertEquals(925L, only(snapshot(quota(3_600), 3, 3, 70, 75, 0, 0)).get("stamped_remaining"));
   }
 
   @Test
   void quota_betweenCorrections_doesNotGuess() {
-    Map<String, Object> bucket = only(standing(quota(3_600), 3, 2, 70, 75, 0, 0));
+    Map<String, Object> bucket = only(snapshot(quota(3_600), 3, 2, 70, 75, 0, 0));
 
     assertNull(bucket.get("stamped_remaining"));
   }
 
   @Test
   void cacheThatDoesNotAnswer_isNotGuessed() {
-    Map<String, Object> bucket = only(standing(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
 
     assertNull(bucket.get("cache_remaining"));
     assertNull(bucket.get("drift"));
@@ -101,7 +114,7 @@ final class CurrentReportsTest {
                 KEY,
                 new LiveCache.Held(
                     buckets.getOrDefault(KEY, BURST).capacityTokens(), NOW_MICROS, 0, 0));
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
 
     assertEquals(60L, bucket.get("stamped_remaining"));
     assertEquals(100L, bucket.get("cache_remaining"));
@@ -111,7 +124,7 @@ final class CurrentReportsTest {
   @Test
   void callsOnTheirWay_areNoDrift() {
     cache = buckets -> Map.of(KEY, held(57, 43));
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
 
     assertEquals(60L, bucket.get("exact_remaining"));
     assertEquals(57L, bucket.get("cache_remaining"));
@@ -122,7 +135,7 @@ final class CurrentReportsTest {
   @Test
   void quota_withChargesThatAStampShowsAndNoRecord_hasNoDrift() {
     cache = buckets -> Map.of(KEY, held(927, 73));
-    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 70, 15, 55, 0, 0));
+    Map<String, Object> bucket = only(snapshot(quota(3_600), 0, 0, 70, 15, 55, 0, 0));
 
     assertEquals(945L, bucket.get("exact_remaining"));
     assertEquals(18L, bucket.get("on_the_way"));
@@ -132,7 +145,7 @@ final class CurrentReportsTest {
   @Test
   void tokenBucket_whoseLevelHasWhatStampsShow_countsThemOnce() {
     cache = buckets -> Map.of(KEY, held(57, 43));
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 15, 25, 24_000_000, 24_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 15, 25, 24_000_000, 24_000_000));
 
     assertEquals(60L, bucket.get("exact_remaining"));
     assertEquals(18L, bucket.get("on_the_way"));
@@ -142,7 +155,7 @@ final class CurrentReportsTest {
   @Test
   void lifeOfWhichNoRecordHasCome_isOnTheWay_andItsLossIsTheDrift() {
     cache = buckets -> Map.of(KEY, new LiveCache.Held(95, NOW_MICROS, 2, 5));
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
 
     assertEquals(5L, bucket.get("on_the_way"));
     assertEquals(40L, bucket.get("drift"));
@@ -152,7 +165,7 @@ final class CurrentReportsTest {
   void clockThatDiffersFromTheCaches_isNoDrift() {
     long aheadMicros = 3_000_000;
     cache = buckets -> Map.of(KEY, new LiveCache.Held(65, NOW_MICROS + aheadMicros, 1, 40));
-    Map<String, Object> bucket = only(standing(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
+    Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
 
     assertEquals(65L, bucket.get("exact_remaining"));
     assertEquals(0L, bucket.get("drift"));
@@ -161,7 +174,7 @@ final class CurrentReportsTest {
   @Test
   void quotaInDebt_hasNoDriftThatCanBeTold() {
     cache = buckets -> Map.of(KEY, held(0, 1_010));
-    Map<String, Object> bucket = only(standing(quota(3_600), 0, 0, 1_010, 1_020, 0, 0));
+    Map<String, Object> bucket = only(snapshot(quota(3_600), 0, 0, 1_010, 1_020, 0, 0));
 
     assertEquals(-20L, bucket.get("exact_remaining"));
     assertEquals(0L, bucket.get("cache_remaining"));
@@ -170,13 +183,13 @@ final class CurrentReportsTest {
 
   @Test
   void quota_whosePeriodIsOver_isLeftOut() {
-    assertEquals(List.of(), buckets(List.of(standing(quota(0), 0, 0, 1, 1, 0, 0))));
+    assertEquals(List.of(), buckets(List.of(snapshot(quota(0), 0, 0, 1, 1, 0, 0))));
   }
 
   @Test
   void buckets_aboveTheBound_areCutAndSaidSo() {
-    BucketStanding one = standing(BURST, 0, 0, 1, 1, 0, 0);
-    List<BucketStanding> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
+    BucketSnapshot one = snapshot(BURST, 0, 0, 1, 1, 0, 0);
+    List<BucketSnapshot> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
 
     Map<String, Object> document = CurrentReports.document("acme", many, cache, NOW);
     assertEquals(true, document.get("has_more"));
@@ -194,7 +207,7 @@ final class CurrentReportsTest {
     return new QuotaLimit(1_000, NOW_MICROS + secondsLeft * 1_000_000);
   }
 
-  private static BucketStanding standing(
+  private static BucketSnapshot snapshot(
       BucketLimit limit,
       long version,
       long confirmed,
@@ -202,11 +215,11 @@ final class CurrentReportsTest {
       long total,
       long cacheFullInMicros,
       long trueFullInMicros) {
-    return standing(
+    return snapshot(
         limit, version, confirmed, charged, 0, total, cacheFullInMicros, trueFullInMicros);
   }
 
-  private static BucketStanding standing(
+  private static BucketSnapshot snapshot(
       BucketLimit limit,
       long version,
       long confirmed,
@@ -215,7 +228,7 @@ final class CurrentReportsTest {
       long total,
       long cacheFullInMicros,
       long trueFullInMicros) {
-    return new BucketStanding(
+    return new BucketSnapshot(
         KEY,
         limit,
         1,
@@ -233,15 +246,15 @@ final class CurrentReportsTest {
     return (Map<?, ?>) bucket;
   }
 
-  private Map<String, Object> only(BucketStanding standing) {
+  private Map<String, Object> only(BucketSnapshot snapshot) {
     Map<String, Object> members = new HashMap<>();
-    bucketOf(buckets(List.of(standing)).get(0))
+    bucketOf(buckets(List.of(snapshot)).get(0))
         .forEach((name, value) -> members.put((String) name, value));
     return members;
   }
 
-  private List<?> buckets(List<BucketStanding> standings) {
+  private List<?> buckets(List<BucketSnapshot> snapshots) {
     return (List<?>)
-        CurrentReports.document("acme", standings, cache, NOW).getOrDefault("buckets", "");
+        CurrentReports.document("acme", snapshots, cache, NOW).getOrDefault("buckets", "");
   }
 }

@@ -75,15 +75,20 @@ final class CountProcessorTest {
     processor.init(context);
     assertEquals(1, first.size());
     assertTrue(first.stream().allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
-    assertEquals(
-        1,
-        context.scheduledPunctuators().stream()
-            .filter(scheduled -> !scheduled.cancelled())
-            .count());
+    assertEquals(0, running(context), "it would commit the offset of before");
+
+    context.setRecordMetadata("weir.calls.v1", 0, 0);
+    processor.process(new Record<>(new byte[0], "no batch".getBytes(UTF_8), 1_000));
+    assertEquals(1, running(context));
+
     processor.close();
-    assertTrue(
-        context.scheduledPunctuators().stream()
-            .allMatch(MockProcessorContext.CapturedPunctuator::cancelled));
+    assertEquals(0, running(context));
+  }
+
+  private static long running(MockProcessorContext<PlacedKey, byte[]> context) {
+    return context.scheduledPunctuators().stream()
+        .filter(scheduled -> !scheduled.cancelled())
+        .count();
   }
 
   private static MockProcessorContext<PlacedKey, byte[]> contextWith(StateStore idStore) {

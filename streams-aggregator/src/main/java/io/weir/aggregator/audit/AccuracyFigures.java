@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit;
+
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
+import io.weir.limits.BucketKey;
+import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.PartitionAccuracy;
+import io.weir.topics.model.PartitionAccuracy.Figures;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The figures that say how often the cache's decisions in one partition were wrong, by policy.
+ * Stored policy by policy, in the same transaction as what is judged. Not thread-safe.
+ */
+final class AccuracyFigures {
+  /**
+   * Most policies with figures of their own; those of further ones are summed as {@value #OTHER}.
+   */
+  static final int MAX_POLICIES = 1_000;
+
+  static final String OTHER = "(other)";
+
+  private static final int VERSION = 1;
+  private static final byte[] FIRST_POLICY = {'a'};
+  private static final byte[] BEHIND_LAST_POLICY = {'b'};
+  private static final byte[] TOTALS_KEY = {'A'};
+
+  private final ByteStore store;
+  private final Packer packer = new Packer();
+  private final Map<String, Policy> policies = new HashMap<>();
+  private final Set<Policy> touched = new HashSet<>();
+  private final Map<Cause, Long> corrections = new EnumMap<>(Cause.class);
+  private final long[] delays = new long[PartitionAccuracy.DELAY_BOUNDS_MILLIS.size() + 1];
+  private boolean totalsTouched;
+  private boolean changed = true;
+
+  /** The figures of one policy. */
+  static final class Policy {
+    private final String name;
+    private long decided;
+    private long wronglyAdmitted;
+    private long wronglyDenied;
+    private long driftNowTokens;
+    private long outageTokens;
+    private long outageOpenTokens;
+
+    private Policy(String name) {
+      this.name = name;
+    }
+
+    private static Policy unpack(Unpacker value) {
+      Policy policy = new Policy(value.text());
+      policy.decided = value.integer();
+      policy.wronglyAdmitted = value.integer();
+      policy.wronglyDenied = value.integer();
+      policy.driftNowTokens = value.integer();
+      policy.outageTokens = value.integer();
+      policy.outageOpenTokens = value.integer();
+      return policy;
+    }
+
+    private void pack(Packer value) {
+      value
+          .text(name)
+          .integer(decided)
+          .integer(wronglyAdmitted)
+          .integer(wronglyDenied)
+          .integer(driftNowTokens)
+          .integer(outageTokens)
+          .integer(outageOpenTokens);
+    }
+
+    private Figures toFigures() {
+      return new Figures(
+          decided, wronglyAdmitted, wronglyDenied, driftNowTokens, outageTokens, outageOpenTokens);
+    }
+
+    /** Counts a charge: as decided by the cache, or as admitted without it. */
+    void count(Charge charge) {
+      if (charge.stamp() == null) {
+        outageTokens += charge.cost();
+      } else {
+        decided++;
+      }
+    }
+
+    /** Adds what a step of a bucket's audit changed. */
+    void add(AuditEffect effect) {
+      wronglyAdmitted += effect.wronglyAdmitted();
+      wronglyDenied += effect.wronglyDenied();
+      driftNowTokens += effect.driftTokens();
+      outageOpenTokens += effect.outageTokens();
+    }
+  }
+
+  /** Loads the figures. */
+  AccuracyFigures(ByteStore store) {
+    this.store = store;
+    for (ByteStore.Entry entry : store.scan(FIRST_POLICY, BEHIND_LAST_POLICY, MAX_POLICIES + 1)) {
+      Unpacker value = Unpacker.ofVersion(entry.value(), VERSION);
+      Policy policy = Policy.unpack(value);
+      policies.put(policy.name, policy);
+    }
+    byte[] totals = store.get(TOTALS_KEY);
+    if (totals != null) {
+      Unpacker value = Unpacker.ofVersion(totals, VERSION);
+      for (int causes = value.count(); causes > 0; causes--) {
+        corrections.put(Cause.ofWireName(value.text()), value.integer());
+      }
+      for (int i = 0; i < delays.length; i++) {
+        delays[i] = value.integer();
+      }
+    }
+  }
+
+  /** Returns the figures of a bucket's policy, and notes that they are about to change. */
+  Policy ofBucket(String bucket) {
+    String name = policyName(bucket);
+    Policy policy = policies.get(name);
+    if (policy == null && policies.size() >= MAX_POLICIES) {
+      policy = policies.computeIfAbsent(OTHER, Policy::new);
+    } else if (policy == null) {
+      policy = new Policy(name);
+      policies.put(name, policy);
+    }
+    touched.add(policy);
+    return policy;
+  }
+
+  private static String policyName(String bucket) {
+    try {
+      return BucketKey.parse(bucket).policy().shown();
+    } catch (IllegalArgumentException foreign) {
+      return OTHER;
+    }
+  }
+
+  /** Counts a published correction. */
+  void countCorrection(Cause cause) {
+    corrections.merge(cause, 1L, Long::sum);
+    totalsTouched = true;
+  }
+
+  /** Counts the time from a disturbance to the decision that showed its correction as applied. */
+  void countDelay(long millis) {
+    List<Long> bounds = PartitionAccuracy.DELAY_BOUNDS_MILLIS;
+    int place = 0;
+    while (place < bounds.size() && millis > bounds.get(place)) {
+      place++;
+    }
+    delays[place]++;
+    totalsTouched = true;
+  }
+
+  /** Writes the figures that changed since the last time. */
+  void save() {
+    for (Policy policy : touched) {
+      packer.reset().integer(VERSION);
+      policy.pack(packer);
+      store.put(key(policy.name), packer.toBytes());
+    }
+    if (totalsTouched) {
+      packer.reset().integer(VERSION).integer(corrections.size());
+      corrections.forEach((cause, count) -> packer.text(cause.wireName()).integer(count));
+      for (long count : delays) {
+        packer.integer(count);
+      }
+      store.put(TOTALS_KEY, packer.toBytes());
+    }
+    changed |= totalsTouched || !touched.isEmpty();
+    touched.clear();
+    totalsTouched = false;
+  }
+
+  private static byte[] key(String policy) {
+    return ("a" + policy).getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** Returns whether anything was saved since the last {@link #figures}. */
+  boolean hasChanged() {
+    return changed;
+  }
+
+  /** Returns the figures, to be published. */
+  PartitionAccuracy figures(int partition, long asOfMillis) {
+    changed = false;
+    Map<String, Figures> byPolicy = new HashMap<>();
+    for (Policy policy : policies.values()) {
+      byPolicy.put(policy.name, policy.toFigures());
+    }
+    List<Long> counts = new ArrayList<>();
+    for (long count : delays) {
+      counts.add(count);
+    }
+    return new PartitionAccuracy(partition, asOfMillis, byPolicy, corrections, counts);
+  }
+}

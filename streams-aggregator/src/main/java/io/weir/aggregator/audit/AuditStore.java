@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit;
+
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The audits of all live buckets of a partition: a store, with the audits in use decoded in memory
+ * before it. Not thread-safe.
+ */
+final class AuditStore {
+  /** Most audits kept decoded in memory; at some 900 bytes each, 18 MB a partition. */
+  static final int MAX_AUDITS_IN_MEMORY = 20_000;
+
+  private static final byte[] FIRST_KEY = {'b'};
+  private static final byte[] BEHIND_LAST_KEY = {'c'};
+
+  private final ByteStore store;
+  private final Packer packer = new Packer();
+  private final Map<String, BucketAudit> inMemory = new HashMap<>();
+
+  AuditStore(ByteStore store) {
+    this.store = store;
+  }
+
+  /** Returns whether no bucket is stored. */
+  boolean isEmpty() {
+    return store.scan(FIRST_KEY, BEHIND_LAST_KEY, 1).isEmpty();
+  }
+
+  /** Returns the audit of a bucket, and keeps it in memory; null if the bucket is not live. */
+  @Nullable BucketAudit find(String bucket) {
+    BucketAudit known = inMemory.get(bucket);
+    if (known != null) {
+      return known;
+    }
+    byte[] bytes = store.get(key(bucket));
+    if (bytes == null) {
+      return null;
+    }
+    BucketAudit audit = BucketAudit.of(BucketAuditCodec.decode(bytes));
+    keep(audit);
+    return audit;
+  }
+
+  /** Keeps an audit in memory, since it is about to change. */
+  void keep(BucketAudit audit) {
+    inMemory.put(audit.bucket(), audit);
+  }
+
+  /**
+   * Returns the first stored audits of a range, in order of their keys. They are not kept in memory
+   * unless they were.
+   *
+   * @param from the first key, inclusive
+   */
+  List<BucketAudit> scan(byte[] from, int maxAudits) {
+    List<BucketAudit> audits = new ArrayList<>();
+    for (ByteStore.Entry entry : store.scan(from, BEHIND_LAST_KEY, maxAudits)) {
+      BucketAudit known = inMemory.get(bucketOf(entry.key()));
+      audits.add(known == null ? BucketAudit.of(BucketAuditCodec.decode(entry.value())) : known);
+    }
+    return audits;
+  }
+
+  /** Writes an audit to the store. */
+  void save(BucketAudit audit) {
+    store.put(key(audit.bucket()), BucketAuditCodec.encode(audit.state(), packer));
+  }
+
+  /** Removes a bucket that is no longer live. */
+  void forget(BucketAudit audit) {
+    inMemory.remove(audit.bucket());
+    store.delete(key(audit.bucket()));
+  }
+
+  /** Empties the memory if it holds too many audits; every one must have been saved. */
+  void trim() {
+    if (inMemory.size() > MAX_AUDITS_IN_MEMORY) {
+      inMemory.clear();
+    }
+  }
+
+  /** Returns the key before all buckets, from which a scan begins. */
+  static byte[] firstKey() {
+    return FIRST_KEY.clone();
+  }
+
+  /** Returns the first key after a bucket, from which a scan continues. */
+  static byte[] keyBehind(String bucket) {
+    return ByteStore.behind(key(bucket));
+  }
+
+  private static String bucketOf(byte[] key) {
+    return new String(key, 1, key.length - 1, StandardCharsets.UTF_8);
+  }
+
+  private static byte[] key(String bucket) {
+    return ("b" + bucket).getBytes(StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit;
+
+import io.weir.aggregator.state.Budget;
+import io.weir.aggregator.state.ByteStore;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.model.CacheLoss;
+import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Stamp;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reconciles the decision cache with the records of one partition: audits every live bucket, and
+ * publishes corrections where cache and records disagree. A bucket leaves when it is full and its
+ * newest stamp has been checked, so that state grows with the buckets in use. Not thread-safe.
+ */
+public final class BucketReconciler {
+  /**
+   * How much longer than its time to full a bucket is audited: longer than the cache keeps it, so
+   * that no audit begins in the middle of an epoch.
+   */
+  static final long KEPT_AFTER_FULL_MILLIS = 15_000;
+
+  /**
+   * How far behind the watermark a charge must be before it counts as never recorded. A node that
+   * has just started is not in the watermark until its first message has arrived.
+   */
+  static final long GAP_GRACE_MILLIS = 2_000;
+
+  /** Most by which the cache's clock differs from a broker's. */
+  private static final long CLOCKS_DIFFER_MILLIS = 10_000;
+
+  /** Most by which the newest low watermark of a node lags; it stands in for a broker's clock. */
+  private static final long NODE_LAG_MILLIS = 60_000;
+
+  private static final long MICROS_PER_MILLI = 1_000;
+  private static final int CHUNK_ROWS = 256;
+
+  private final int partition;
+  private final int partitions;
+  private final ByteStore progress;
+  private final PartitionTime time;
+  private final AuditOutput output;
+  private final AccuracyFigures accuracy;
+  private final AuditStore audits;
+  private final BucketTimers timers;
+  private final WaitingCorrections waiting = new WaitingCorrections();
+  private final Set<BucketAudit> touched = new LinkedHashSet<>();
+  private @Nullable CacheRestoration restoration;
+
+  /** Where the sweep over all buckets after a start continues; null when it is complete. */
+  private byte @Nullable [] recoverFrom;
+
+  /**
+   * Continues where the stores say.
+   *
+   * @param partition the partition
+   * @param partitions how many there are
+   * @param buckets the store of the audits and their timers
+   * @param progress the store of the accuracy, and of a restoration in progress
+   * @param time the partition's times
+   * @param output receives what is published
+   */
+  public BucketReconciler(
+      int partition,
+      int partitions,
+      ByteStore buckets,
+      ByteStore progress,
+      PartitionTime time,
+      AuditOutput output) {
+    this.partition = partition;
+    this.partitions = partitions;
+    this.progress = progress;
+    this.time = time;
+    this.output = output;
+    this.accuracy = new AccuracyFigures(progress);
+    this.audits = new AuditStore(buckets);
+    this.timers = new BucketTimers(buckets);
+    this.recoverFrom = audits.isEmpty() ? null : AuditStore.firstKey();
+    this.restoration = CacheRestoration.load(progress);
+  }
+
+  /** Takes what a call was charged by its buckets, or refused. */
+  public void take(CallEvent call) {
+    for (Charge charge : call.charges()) {
+      take(charge, call.cost(), call.decidedAtEpochMillis());
+    }
+  }
+
+  private void take(Charge charge, long askedTokens, long atMillis) {
+    BucketAudit audit = audits.find(charge.bucket());
+    BucketLimit limit = charge.limit();
+    if (limit == null) {
+      if (audit == null) {
+        return; // a record written before limits were recorded
+      }
+      limit = audit.limit();
+    }
+    AccuracyFigures.Policy figures = accuracy.ofBucket(charge.bucket());
+    figures.count(charge);
+    if (audit == null) {
+      audit = begin(charge, limit, atMillis);
+      figures.add(AuditEffect.ofDifferences(audit.openDriftTokens(), audit.openOutageTokens()));
+    } else {
+      AuditEffect effect = audit.take(charge, limit, askedTokens, atMillis, time.nowEpochMillis());
+      figures.add(effect);
+      if (effect.confirmedAfterMillis() >= 0) {
+        accuracy.countDelay(effect.confirmedAfterMillis());
+      }
+    }
+    if (restoration != null) {
+      // the call may have been decided before the loss, and its bucket been published before the
+      // record came
+      audit.requireCorrection(atMillis);
+    }
+    touch(audit);
+  }
+
+  private BucketAudit begin(Charge charge, BucketLimit limit, long atMillis) {
+    Stamp stamp = charge.stamp();
+    BucketAudit audit =
+        stamp == null
+            ? BucketAudit.ofUnstamped(charge, limit, atMillis)
+            : BucketAudit.ofStamp(
+                charge,
+                limit,
+                stamp,
+                atMillis,
+                time.mayLackRecordsSince(stamp.epoch() / MICROS_PER_MILLI));
+    audits.keep(audit);
+    return audit;
+  }
+
+  /**
+   * Takes what a call turned out to cost more or less than it was charged. The cache has not seen
+   * the difference, which is therefore no stamp of the cache's and no outage.
+   */
+  public void settle(CallEvent settlement) {
+    for (Charge charge : settlement.charges()) {
+      BucketLimit limit = charge.limit();
+      boolean wasCharged = charge.cost() > 0 && settlement.quantity() != 0;
+      if (limit != null && wasCharged && !isPeriodOver(limit)) {
+        settle(charge, limit, settlement.quantity(), settlement.decidedAtEpochMillis());
+      }
+    }
+  }
+
+  private boolean isPeriodOver(BucketLimit limit) {
+    return limit.isOverAt(time.nowEpochMillis() * MICROS_PER_MILLI);
+  }
+
+  private void settle(Charge charge, BucketLimit limit, long differenceTokens, long decidedAt) {
+    AccuracyFigures.Policy figures = accuracy.ofBucket(charge.bucket());
+    BucketAudit audit = audits.find(charge.bucket());
+    if (audit == null) {
+      // a bucket that is not live is full: nothing can be given back. Of one that does not refill
+      // nothing is known: it was counted before the first record that is left
+      if (differenceTokens < 0 || !limit.refills()) {
+        return;
+      }
+      audit = BucketAudit.ofFull(charge.bucket(), limit, decidedAt);
+      audits.keep(audit);
+    }
+    figures.add(audit.settle(differenceTokens, decidedAt));
+    touch(audit);
+  }
+
+  private void touch(BucketAudit audit) {
+    touched.add(audit);
+    if (audit.timerAtMillis() == 0 || nextExaminationMillis(audit) < audit.timerAtMillis()) {
+      setTimer(audit);
+    }
+  }
+
+  private void setTimer(BucketAudit audit) {
+    timers.remove(audit.bucket(), audit.timerAtMillis());
+    audit.setTimer(nextExaminationMillis(audit));
+    timers.set(audit.bucket(), audit.timerAtMillis());
+  }
+
+  private long nextExaminationMillis(BucketAudit audit) {
+    return audit.nextExaminationMillis(gapWatermarkMillis(), KEPT_AFTER_FULL_MILLIS)
+        + GAP_GRACE_MILLIS;
+  }
+
+  /** Returns the time before which a charge without a record counts as never recorded. */
+  private long gapWatermarkMillis() {
+    return Math.max(0, time.watermarkEpochMillis() - GAP_GRACE_MILLIS);
+  }
+
+  /** Publishes the corrections that are due, and writes every audit that was touched. */
+  public void save() {
+    publishDue();
+    for (BucketAudit audit : touched) {
+      audits.save(audit);
+    }
+    touched.clear();
+    accuracy.save();
+    audits.trim();
+  }
+
+  private void publishDue() {
+    publishTouched();
+    long now = time.nowEpochMillis();
+    for (String next = waiting.nextEnded(now); next != null; next = waiting.nextEnded(now)) {
+      publishIfDue(next);
+    }
+  }
+
+  private void publishAllDue() {
+    publishTouched();
+    for (String next = waiting.next(); next != null; next = waiting.next()) {
+      publishIfDue(next);
+    }
+  }
+
+  /** Publishes the correction of each bucket that was touched, or lets it wait. */
+  private void publishTouched() {
+    for (BucketAudit audit : List.copyOf(touched)) {
+      Cause cause = audit.dueCause();
+      if (cause == null) {
+        continue;
+      }
+      if (audit.mayPublish(time.nowEpochMillis())) {
+        publish(audit, cause);
+      } else if (audit.beginWaiting()) {
+        waiting.add(audit.bucket(), audit.waitsUntilMillis());
+      }
+    }
+  }
+
+  private void publishIfDue(String bucket) {
+    BucketAudit audit = audits.find(bucket);
+    Cause cause = audit == null ? null : audit.dueCause();
+    if (audit != null && cause != null) {
+      publish(audit, cause);
+    }
+  }
+
+  private void publish(BucketAudit audit, Cause cause) {
+    Correction correction = audit.publish(cause, time.nowEpochMillis());
+    if (correction != null) {
+      accuracy.countCorrection(cause);
+      output.correction(correction, time.nowEpochMillis());
+    }
+    touched.add(audit);
+  }
+
+  /**
+   * Publishes how often the cache's decisions were wrong, if that has changed.
+   *
+   * @param asOfEpochMillis the time of the newest record that is included
+   */
+  public void publishAccuracy(long asOfEpochMillis) {
+    if (accuracy.hasChanged()) {
+      output.accuracy(accuracy.figures(partition, asOfEpochMillis), asOfEpochMillis);
+    }
+  }
+
+  /**
+   * Examines the buckets whose timers are due: finds charges that were never recorded, and forgets
+   * buckets that are over. After a start it first visits every bucket, since the store does not say
+   * which corrections are due.
+   *
+   * @return whether no bucket is left to examine now
+   */
+  public boolean sweep(Budget budget) {
+    while (!budget.isSpent()) {
+      boolean isLast = recoverFrom == null ? examineDue() : recover(recoverFrom);
+      save();
+      if (isLast) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean examineDue() {
+    List<BucketTimers.Timer> due = timers.due(time.watermarkEpochMillis(), CHUNK_ROWS);
+    for (BucketTimers.Timer timer : due) {
+      BucketAudit audit = audits.find(timer.bucket());
+      if (audit != null && audit.timerAtMillis() == timer.atMillis()) {
+        examine(audit);
+      }
+    }
+    return due.size() < CHUNK_ROWS;
+  }
+
+  private boolean recover(byte[] from) {
+    List<BucketAudit> chunk = audits.scan(from, CHUNK_ROWS);
+    for (BucketAudit audit : chunk) {
+      if (audit.dueCause() != null) {
+        audits.keep(audit);
+        touch(audit);
+      }
+    }
+    boolean isLast = chunk.size() < CHUNK_ROWS;
+    recoverFrom = isLast ? null : AuditStore.keyBehind(chunk.get(chunk.size() - 1).bucket());
+    return false;
+  }
+
+  private void examine(BucketAudit audit) {
+    long watermark = gapWatermarkMillis();
+    if (audit.isOver(watermark, KEPT_AFTER_FULL_MILLIS)) {
+      forget(audit);
+      return;
+    }
+    if (audit.needsCheck(watermark)) {
+      AuditEffect found = audit.check(watermark);
+      if (!found.isNothing()) {
+        accuracy.ofBucket(audit.bucket()).add(found);
+      }
+    }
+    touched.add(audit);
+    setTimer(audit);
+  }
+
+  private void forget(BucketAudit audit) {
+    AuditEffect closed =
+        AuditEffect.ofDifferences(-audit.openDriftTokens(), -audit.openOutageTokens());
+    if (!closed.isNothing()) {
+      accuracy.ofBucket(audit.bucket()).add(closed);
+    }
+    touched.remove(audit);
+    audits.forget(audit);
+  }
+
+  /**
+   * Begins a restoration: every live bucket is published again; one in progress is replaced. Calls
+   * decided before the loss are dated before the time at which a node found it, which is by the
+   * cache's clock, too. A time that is further ahead than clocks differ comes from a node that does
+   * not know that clock.
+   */
+  public void beginRestoration(CacheLoss loss) {
+    long now = time.nowEpochMillis();
+    long lostAt =
+        time.isBrokerAhead()
+            ? time.newestNodeEpochMillis() + NODE_LAG_MILLIS
+            : Math.max(now, Math.min(loss.foundAtEpochMillis(), now + CLOCKS_DIFFER_MILLIS));
+    restoration = new CacheRestoration(loss.generation(), lostAt);
+    restoration.save(progress);
+  }
+
+  /**
+   * Continues a restoration: publishes live buckets and, once the watermark has passed the loss,
+   * that all of them are published.
+   *
+   * @return whether nothing is left to do now
+   */
+  public boolean continueRestoration(Budget budget) {
+    CacheRestoration current = restoration;
+    if (current == null) {
+      return true;
+    }
+    if (recoverFrom != null) {
+      return false; // which corrections wait is not known again yet
+    }
+    while (!current.isAllPublished()) {
+      if (budget.isSpent()) {
+        return false;
+      }
+      publishChunk(current);
+    }
+    if (time.watermarkEpochMillis() <= current.lostAtMillis()) {
+      return true;
+    }
+    publishAllDue();
+    save();
+    long now = time.nowEpochMillis();
+    output.restored(
+        new CacheRestored(current.generation(), partition, partitions, current.buckets(), now),
+        now);
+    current.delete(progress);
+    restoration = null;
+    return true;
+  }
+
+  private void publishChunk(CacheRestoration current) {
+    List<BucketAudit> chunk = audits.scan(current.nextKey(), CHUNK_ROWS);
+    for (BucketAudit audit : chunk) {
+      if (audit.isUsed(current.lostAtMillis())) {
+        audits.keep(audit);
+        publish(audit, Cause.RESTORE);
+        current.countBucket();
+      }
+    }
+    current.advance(chunk, chunk.size() < CHUNK_ROWS);
+    save();
+    current.save(progress);
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit;
+
+import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The progress of one restoration of a cache that lost its state: a correction of every live bucket
+ * is published again. It continues after a restart of the process. Not thread-safe.
+ */
+final class CacheRestoration {
+  private static final int VERSION = 1;
+  private static final byte[] KEY = {'r'};
+
+  private final String generation;
+  private final long lostAtMillis;
+  private String publishedThrough = "";
+  private boolean isAllPublished;
+  private long buckets;
+
+  /**
+   * Begins a restoration.
+   *
+   * @param generation identifies the run of the cache's server that has lost its state
+   * @param lostAtMillis every call decided before the loss was decided before this time
+   */
+  CacheRestoration(String generation, long lostAtMillis) {
+    this.generation = generation;
+    this.lostAtMillis = lostAtMillis;
+  }
+
+  /** Loads the restoration that is in progress, or returns null if there is none. */
+  static @Nullable CacheRestoration load(ByteStore store) {
+    byte[] bytes = store.get(KEY);
+    if (bytes == null) {
+      return null;
+    }
+    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
+    CacheRestoration restoration = new CacheRestoration(value.text(), value.integer());
+    restoration.publishedThrough = value.text();
+    restoration.isAllPublished = value.bool();
+    restoration.buckets = value.integer();
+    return restoration;
+  }
+
+  /** Writes the progress. */
+  void save(ByteStore store) {
+    store.put(
+        KEY,
+        new Packer()
+            .integer(VERSION)
+            .text(generation)
+            .integer(lostAtMillis)
+            .text(publishedThrough)
+            .bool(isAllPublished)
+            .integer(buckets)
+            .toBytes());
+  }
+
+  /** Deletes the progress of a restoration that is complete. */
+  void delete(ByteStore store) {
+    store.delete(KEY);
+  }
+
+  /** Returns the run of the cache's server that has lost its state. */
+  String generation() {
+    return generation;
+  }
+
+  /** Returns a time before which every call decided before the loss was decided. */
+  long lostAtMillis() {
+    return lostAtMillis;
+  }
+
+  /** Returns whether a correction of every live bucket was published. */
+  boolean isAllPublished() {
+    return isAllPublished;
+  }
+
+  /** Returns the number of buckets of which a correction was published. */
+  long buckets() {
+    return buckets;
+  }
+
+  /** Counts a bucket of which a correction was published. */
+  void countBucket() {
+    buckets++;
+  }
+
+  /** Notes that a chunk of buckets is done, and whether it was the last. */
+  void advance(List<BucketAudit> chunk, boolean isLast) {
+    if (!chunk.isEmpty()) {
+      publishedThrough = chunk.get(chunk.size() - 1).bucket();
+    }
+    isAllPublished = isLast;
+  }
+
+  /** Returns the first key of the store whose bucket is not done yet. */
+  byte[] nextKey() {
+    return publishedThrough.isEmpty()
+        ? AuditStore.firstKey()
+        : AuditStore.keyBehind(publishedThrough);
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsageRow;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.ToLongFunction;
+
+/**
+ * The usage in one batch that belongs to closed windows, summed by row and reason. Iterates in the
+ * order in which rows and reasons first appeared, so that a replay writes the same rows. Reused
+ * from batch to batch. Not thread-safe.
+ */
+final class LateUsage {
+  private final Map<Part, Tally> tallies = new LinkedHashMap<>();
+  private final Map<RowKey, Long> quantities = new HashMap<>();
+
+  /**
+   * What one adjustment is for.
+   *
+   * @param key the row that is adjusted
+   * @param reason why: late calls, settlements and voids are adjusted separately
+   */
+  record Part(RowKey key, UsageRow.Reason reason) {}
+
+  /** Adds a call, or a settlement, that stood in the record with this offset. */
+  void add(RowKey key, CallEvent call, long offset) {
+    tallies.computeIfAbsent(new Part(key, reason(call)), absent -> new Tally()).add(call, offset);
+    quantities.computeIfPresent(key, (row, quantity) -> quantity + call.quantity());
+  }
+
+  private static UsageRow.Reason reason(CallEvent call) {
+    Settlement settlement = call.settlement();
+    if (settlement == null) {
+      return UsageRow.Reason.LATE;
+    }
+    return settlement.actualCost() == 0 ? UsageRow.Reason.VOID : UsageRow.Reason.SETTLE;
+  }
+
+  /**
+   * Returns whether a call leaves the quantity of its row in range; to be asked before {@link
+   * #add}.
+   *
+   * @param quantityBefore gives the quantity of a row without what is summed here; called once a
+   *     row
+   */
+  boolean hasRoomFor(RowKey key, CallEvent call, ToLongFunction<RowKey> quantityBefore) {
+    if (call.quantity() == 0) {
+      return true;
+    }
+    long quantity = quantities.computeIfAbsent(key, quantityBefore::applyAsLong);
+    return Tally.isInRange(quantity, call.quantity());
+  }
+
+  /** Returns whether the batch had nothing for closed windows. */
+  boolean isEmpty() {
+    return tallies.isEmpty();
+  }
+
+  /** Passes each part and its sum to an action. */
+  void forEach(BiConsumer<Part, Tally> action) {
+    tallies.forEach(action);
+  }
+
+  /** Forgets everything, for the next batch. */
+  void clear() {
+    tallies.clear();
+    quantities.clear();
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.aggregator.audit.BucketSnapshot;
+import java.util.List;
+
+/** The source of the snapshots of live buckets, by client. Thread-safe. */
+interface BucketSnapshots {
+  /**
+   * The snapshots of a client's buckets.
+   *
+   * @param snapshots the live buckets, by key
+   * @param isCopy whether they are read from a copy of another instance's state
+   * @param lagRecords entries of the state that the copy is known to lack; 0 when it is no copy
+   */
+  record Found(List<BucketSnapshot> snapshots, boolean isCopy, long lagRecords) {
+    public Found {
+      snapshots = List.copyOf(snapshots);
+    }
+  }
+
+  /**
+   * Returns the live buckets of a client.
+   *
+   * @param partition the client's partition
+   * @param atMost the most to return
+   * @throws ProblemException when the partition is not counted here, nor is a copy of it that is
+   *     nearly complete
+   */
+  Found ofClient(int partition, String client, int atMost);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.weir.aggregator.audit.BucketSnapshot;
+import io.weir.limits.BucketKey;
+import io.weir.topics.problem.Problem;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.LagInfo;
+import org.apache.kafka.streams.StoreQueryParameters;
+import org.apache.kafka.streams.errors.InvalidStateStoreException;
+import org.apache.kafka.streams.errors.StreamsException;
+import org.apache.kafka.streams.errors.UnknownStateStoreException;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.QueryableStoreTypes;
+import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the snapshots from the state of {@code meter-core}. The instance that counts a partition
+ * shows what is not committed yet: it is newer, and provisional. A copy shows what was committed.
+ */
+final class StreamsBucketSnapshots implements BucketSnapshots {
+  /** What the keys of audits begin with; the store holds other entries, too. */
+  private static final String AUDIT = "b";
+
+  /** A copy that lacks more than this is still being built. */
+  private static final long MAX_LAG_RECORDS = 10_000;
+
+  private final KafkaStreams meterCore;
+  private final String store;
+  private final Function<byte[], @Nullable BucketSnapshot> decoder;
+
+  /**
+   * @param store the name of the store of buckets
+   * @param decoder decodes a value of the store; null when it holds no snapshot
+   */
+  StreamsBucketSnapshots(
+      KafkaStreams meterCore, String store, Function<byte[], @Nullable BucketSnapshot> decoder) {
+    this.meterCore = meterCore;
+    this.store = store;
+    this.decoder = decoder;
+  }
+
+  @Override
+  public Found ofClient(int partition, String client, int atMost) {
+    StoreQueryParameters<ReadOnlyKeyValueStore<Bytes, byte[]>> counted =
+        StoreQueryParameters.fromNameAndType(
+                store, QueryableStoreTypes.<Bytes, byte[]>keyValueStore())
+            .withPartition(partition);
+    try {
+      return new Found(read(counted, client, atMost), false, 0);
+    } catch (UnknownStateStoreException notKept) {
+      return new Found(List.of(), false, 0);
+    } catch (InvalidStateStoreException notCounted) {
+      return ofCopy(partition, counted.enableStaleStores(), client, atMost);
+    }
+  }
+
+  private Found ofCopy(
+      int partition,
+      StoreQueryParameters<ReadOnlyKeyValueStore<Bytes, byte[]>> copy,
+      String client,
+      int atMost) {
+    try {
+      LagInfo lag =
+          meterCore.allLocalStorePartitionLags().getOrDefault(store, Map.of()).get(partition);
+      if (lag == null || lag.offsetLag() > MAX_LAG_RECORDS) {
+        throw unavailable(partition, lag == null ? "no copy is here" : "its copy is being made");
+      }
+      return new Found(read(copy, client, atMost), true, lag.offsetLag());
+    } catch (StreamsException | IllegalStateException moved) {
+      throw unavailable(partition, "it is being moved or restored (" + moved.getMessage() + ")");
+    }
+  }
+
+  private static ProblemException unavailable(int partition, String why) {
+    return new ProblemException(Problem.partitionUnavailable(partition, why));
+  }
+
+  private List<BucketSnapshot> read(
+      StoreQueryParameters<ReadOnlyKeyValueStore<Bytes, byte[]>> values,
+      String client,
+      int atMost) {
+    List<BucketSnapshot> found = new ArrayList<>();
+    try (KeyValueIterator<Bytes, byte[]> range =
+        meterCore
+            .store(values)
+            .prefixScan(AUDIT + BucketKey.clientPrefix(client), new StringSerializer())) {
+      while (range.hasNext() && found.size() < atMost) {
+        BucketSnapshot snapshot = decoder.apply(range.next().value);
+        if (snapshot != null) {
+          found.add(snapshot);
+        }
+      }
+      return found;
+    }
+  }
+}
