@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Says how the live buckets of a client stand. Safe for threads. */
 final class CurrentReports {
+  private static final long MICROS_PER_MILLI = 1_000;
+
   /** Most buckets told of a client; more are cut, and the answer says so. */
   static final int MAX_BUCKETS = 1_000;
 
@@ -135,7 +137,8 @@ final class CurrentReports {
         : null;
   }
 
+  /** A moment as RFC 3339, to the millisecond: the first one that is not before it. */
   static String time(long epochMicros) {
-    return Instant.EPOCH.plus(epochMicros, ChronoUnit.MICROS).toString();
+    return Instant.ofEpochMilli(-Math.floorDiv(-epochMicros, MICROS_PER_MILLI)).toString();
   }
 }
