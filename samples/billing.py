@@ -433,8 +433,8 @@ def price_of(text):
 def arguments():
     parser = argparse.ArgumentParser(
         description="Bills from Weir's ledger.",
-        epilog="Exit status: 0; 1 Kafka, the ledger or --db failed; 2 a wrong option, or what was "
-        "issued stands against it; 3 the period is not closed yet.",
+        epilog="Exit status: 0; 1 Kafka, the ledger, --db or the output failed; 2 a wrong option, "
+        "or what was issued stands against it; 3 the period is not closed yet.",
     )
     parser.add_argument("--db", default="billing.db", help="the SQLite file (billing.db)")
     commands = parser.add_subparsers(dest="command", required=True)
