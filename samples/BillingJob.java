@@ -116,7 +116,7 @@ public final class BillingJob {
         ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofSeconds(1));
         if (!records.isEmpty()) {
           keep(records);
-          System.out.println("kept " + records.count() + " records");
+          System.out.println("kept " + records.count() + " more records");
         }
       }
     }

@@ -9,6 +9,7 @@ Needs Python 3.9 and confluent-kafka (Debian: python3-confluent-kafka; pip: conf
 import argparse
 import decimal
 import json
+import logging
 import os
 import sqlite3
 import sys
@@ -83,7 +84,28 @@ def transaction(db):
 # ---- follow
 
 
+class Outage:
+    """Says once that Kafka is away, and that it is back, in place of its library's own lines."""
+
+    def __init__(self, kafka):
+        self.kafka = kafka
+        self.lasts = False
+
+    def heard(self, error):
+        # another broker may be well while one is away: the library says it of all of them, too
+        if error.code() != KafkaError._TRANSPORT and not self.lasts:
+            self.lasts = True
+            warn(f"Kafka does not answer at {self.kafka}: {error.str()}; it is tried again")
+
+    def over(self):
+        if self.lasts:
+            self.lasts = False
+            warn("Kafka answers again")
+
+
 def follow(db, options):
+    outage = Outage(options.kafka)
+    silent = logging.Logger("kafka", logging.CRITICAL + 1)
     consumer = Consumer(
         {
             "bootstrap.servers": options.kafka,
@@ -92,12 +114,14 @@ def follow(db, options):
             "isolation.level": "read_committed",
             "auto.offset.reset": "error",  # rows that have expired unread are told, not skipped
             "enable.partition.eof": True,
-        }
+            "error_cb": outage.heard,
+        },
+        logger=silent,
     )
     try:
         places = starting_places(db, consumer, options.from_beginning)
         consumer.assign(places)
-        read(db, consumer, len(places), options.until_end)
+        read(db, consumer, outage, len(places), options.until_end)
     finally:
         consumer.close()
 
@@ -129,11 +153,12 @@ def starting_places(db, consumer, from_beginning):
     ]
 
 
-def read(db, consumer, partitions, until_end):
+def read(db, consumer, outage, partitions, until_end):
     at_end = set()
     while not until_end or len(at_end) < partitions:
         messages = []
         for message in consumer.consume(500, timeout=1.0):
+            outage.over()
             if message.error() is None:
                 messages.append(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:
@@ -143,7 +168,7 @@ def read(db, consumer, partitions, until_end):
         if messages:
             keep(db, messages)
             closed = db.execute("SELECT min(closed_through_ms) FROM partitions").fetchone()[0]
-            print(f"kept {len(messages)} records; closed through {utc(closed)}", flush=True)
+            print(f"kept {len(messages)} more records; closed through {utc(closed)}", flush=True)
 
 
 def keep(db, messages):
@@ -200,12 +225,21 @@ def invoice(db, options):
     if to_ms <= from_ms:
         raise Refusal(2, "--to must be after --from")
     with transaction(db):
-        text = invoice_of(db, options, from_ms, to_ms)
-    print(text)
+        number, text = invoice_of(db, options, from_ms, to_ms)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        leave_output()
+        if number is None:
+            raise Refusal(1, "the draft was not printed to its end") from None
+        raise Refusal(1, f"invoice {number} is issued; ask again to print it") from None
 
 
 def invoice_of(db, options, from_ms, to_ms):
-    """The text of the invoice of a period: the one that was issued, or a new one."""
+    """Number and text of the invoice of a period: the one that was issued, or a new one.
+
+    A draft has no number.
+    """
     prices = dict(options.price)
     issued = db.execute(
         "SELECT * FROM invoices WHERE client = ? AND from_ms < ? AND to_ms > ?",
@@ -220,7 +254,7 @@ def invoice_of(db, options, from_ms, to_ms):
         raise Refusal(
             2, f"invoice {issued['number']} was issued with the prices {issued['prices']}; it stands"
         )
-    return issued["text"]
+    return issued["number"], issued["text"]
 
 
 def refuse_unless_ready(db, options, from_ms, to_ms):
@@ -293,7 +327,7 @@ def new_invoice(db, options, prices, from_ms, to_ms):
             [(number, row["record_id"]) for row in adjustments],
         )
     warn_of_rows_on_no_invoice(db, options.client, from_ms, {r["record_id"] for r in adjustments})
-    return text
+    return None if options.draft else number, text
 
 
 def line(name, row, prices, otherwise):
@@ -376,6 +410,11 @@ def local(ms, tz):
     return datetime.fromtimestamp(ms / 1000, ZoneInfo(tz)).isoformat()
 
 
+def leave_output():
+    """Nobody reads it any more: the interpreter must not try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def warn(sentence):
     print(f"billing: {sentence}", file=sys.stderr)
 
@@ -394,8 +433,8 @@ def price_of(text):
 def arguments():
     parser = argparse.ArgumentParser(
         description="Bills from Weir's ledger.",
-        epilog="Exit status: 0; 1 Kafka, the ledger or --db failed; 2 a wrong option, or what was "
-        "issued stands against it; 3 the period is not closed yet.",
+        epilog="Exit status: 0; 1 Kafka, the ledger, --db or the output failed; 2 a wrong option, "
+        "or what was issued stands against it; 3 the period is not closed yet.",
     )
     parser.add_argument("--db", default="billing.db", help="the SQLite file (billing.db)")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -439,6 +478,10 @@ def main():
         {"follow": follow, "invoice": invoice}[options.command](db, options)
     except KeyboardInterrupt:
         return 0
+    except BrokenPipeError:
+        leave_output()
+        warn("nobody reads the output any more; what was read from the ledger is kept")
+        return 1
     except Refusal as refusal:
         warn(refusal)
         return refusal.status

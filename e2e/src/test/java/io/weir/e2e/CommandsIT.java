@@ -11,6 +11,9 @@ import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -72,6 +75,33 @@ final class CommandsIT {
       assertEquals(1, refused.awaitExit());
       assertTrue(refused.errors().contains("set WEIR_HTTP_PORT"), refused.errors());
     }
+  }
+
+  /** Was a hole: the end had no line of its own, and what was wrong was told three times. */
+  @Test
+  void up_whosePartDies_saysWhich_andOverDataOfAnotherWindow_saysSoOnce() throws Exception {
+    Map<String, String> environment = new HashMap<>(freePorts());
+    environment.put("WEIR_WINDOW", "PT1M");
+    try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
+      up.awaitLine("weir is ready");
+      URI redis = URI.create(up.awaitLine("Redis "));
+      try (Socket socket = new Socket(redis.getHost(), redis.getPort())) {
+        socket.getOutputStream().write("SHUTDOWN NOSAVE\r\n".getBytes(StandardCharsets.US_ASCII));
+
+        assertEquals(1, up.awaitExit());
+      }
+      String end = "weir: Redis has stopped: its process has ended";
+      assertTrue(up.errors().contains(end), up.errors());
+      assertTrue(up.errors().contains("; start again over the same WEIR_DATA"), up.errors());
+    }
+    environment.put("WEIR_WINDOW", "PT2M");
+    WeirProcess other = WeirProcess.start(folder, environment, "up");
+    assertEquals(1, other.awaitExit());
+    List<String> said =
+        other.errors().lines().filter(line -> line.contains("counted with WEIR_WINDOW")).toList();
+    assertEquals(1, said.size(), other.errors());
+    assertTrue(said.get(0).startsWith("weir: aggregator has stopped: "), other.errors());
+    assertFalse(other.errors().contains("full disk"), other.errors());
   }
 
   private Map<String, String> freePorts() throws Exception {

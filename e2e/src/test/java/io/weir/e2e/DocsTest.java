@@ -4,6 +4,8 @@ package io.weir.e2e;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -130,6 +132,26 @@ final class DocsTest {
       assertTrue(
           problems.contains("## " + reason.word() + "\n**" + status + ".**"),
           () -> "problems.md has no " + status + " " + reason.word());
+    }
+  }
+
+  /** Was a hole: the topic of corrections stood in no table. */
+  @Test
+  void everyTopic_standsInTheReference_withWhatItKeeps_andHasASection() throws IOException {
+    String reference = Files.readString(Markdown.REFERENCE);
+    for (Topic topic : Topics.all()) {
+      String row =
+          reference
+              .lines()
+              .filter(line -> line.startsWith("| `" + topic.name() + "` |"))
+              .findFirst()
+              .orElseThrow(() -> new AssertionError("reference.md has no row of " + topic.name()));
+      for (String policy : topic.cleanupPolicy().split(",", -1)) {
+        assertTrue(row.contains(policy), row);
+      }
+      long days = topic.retention().toDays();
+      assertTrue(days == 0 || row.contains(days + " days"), row);
+      assertTrue(reference.contains("\n### `" + topic.name() + "`\n"), topic.name());
     }
   }
 

@@ -32,9 +32,17 @@ final class AggregateCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    AggregatorConfig config = AggregatorConfig.of(weir.environment());
-    String redis = weir.setting("WEIR_REDIS", "");
-    if (redis.isEmpty()) {
+    boolean hasRedis = !weir.setting("WEIR_REDIS", "").isEmpty();
+    AggregatorConfig config =
+        WrongVariables.read(
+            weir.environment(),
+            variables -> {
+              if (hasRedis) {
+                IngestConfig.redis(variables);
+              }
+              return AggregatorConfig.of(variables);
+            });
+    if (!hasRedis) {
       return run(config, LiveCache.NOT_ASKED);
     }
     try (RedisLiveCache cache = RedisLiveCache.start(IngestConfig.redis(weir.environment()))) {
@@ -49,6 +57,7 @@ final class AggregateCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     out.println("aggregator is up, reports on port " + aggregator.reportsPort());
     out.flush();
-    return stop.awaitAndClose(aggregator::failure);
+    throw new CommandFailedException(
+        "the aggregator has stopped: " + stop.awaitFailure(aggregator::failure));
   }
 }

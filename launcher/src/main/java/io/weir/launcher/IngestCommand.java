@@ -30,13 +30,13 @@ final class IngestCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    IngestConfig config = IngestConfig.of(weir.environment());
+    IngestConfig config = WrongVariables.read(weir.environment(), IngestConfig::of);
     Duration closing = Stop.LIMIT.plus(config.stopDelay()).plus(config.drainTimeout());
     Stop<Ingest> stop = Stop.start(() -> Ingest.start(config), started -> closing);
     Thread announcer = new Thread(() -> announce(stop.resource()), "weir-ready");
     announcer.setDaemon(true);
     announcer.start();
-    return stop.awaitAndClose(() -> "");
+    throw new CommandFailedException(stop.awaitFailure(() -> ""));
   }
 
   /** Says that the node is ready once it is; a stop need not wait for that. */

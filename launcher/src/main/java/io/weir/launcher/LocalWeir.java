@@ -89,16 +89,10 @@ final class LocalWeir implements AutoCloseable {
 
   private void startParts(Map<String, String> environment, Consumer<String> step)
       throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
+    // before anything is started
+    int partitions = WrongVariables.read(environment, LocalWeir::readAll);
+    Ingest.check(IngestConfig.of(innerBeforeTheStart(environment)));
     Settings settings = Settings.of(environment);
-    int partitions = (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
-    // before anything is started: servers of its own stand where nothing can be wrong
-    Map<String, String> first =
-        inner(
-            environment,
-            settings.text("WEIR_KAFKA", "127.0.0.1:9092"),
-            settings.text("WEIR_REDIS", "redis://127.0.0.1"));
-    AggregatorConfig.of(first);
-    Ingest.check(IngestConfig.of(first));
     refuseTakenPorts(settings);
     step.accept("data folder");
     Path data = Path.of(settings.text("WEIR_DATA", ".weir"));
@@ -108,7 +102,7 @@ final class LocalWeir implements AutoCloseable {
       step.accept("Kafka");
       EmbeddedKafka broker =
           EmbeddedKafka.start(data.resolve("kafka"), settings.port(KAFKA_PORT, DEFAULT_KAFKA_PORT));
-      parts.push(new Part("Kafka", broker, broker::failure));
+      parts.push(new Part("Kafka", broker, () -> startAgain(broker.failure())));
       kafka = broker.bootstrapServers();
     }
     step.accept("topics");
@@ -126,7 +120,15 @@ final class LocalWeir implements AutoCloseable {
       step.accept("Redis");
       RedisServer server =
           RedisServer.start(data.resolve("redis"), settings.port(REDIS_PORT, DEFAULT_REDIS_PORT));
-      parts.push(new Part("Redis", server, () -> server.isAlive() ? "" : "its process has ended"));
+      parts.push(
+          new Part(
+              "Redis",
+              server,
+              () ->
+                  startAgain(
+                      server.isAlive()
+                          ? ""
+                          : "its process has ended (redis/redis.log may say why)")));
       redisUri = server.uri();
     }
     if (settings.text(SingleCopy.VARIABLE, "").isEmpty()) {
@@ -153,6 +155,30 @@ final class LocalWeir implements AutoCloseable {
           awaitReady(started);
           ingest.awaitReady();
         };
+  }
+
+  /**
+   * Reads every variable, for those that are wrong.
+   *
+   * @return partitions of new topics
+   */
+  private static int readAll(Map<String, String> environment) {
+    Settings settings = Settings.of(environment);
+    settings.port(KAFKA_PORT, DEFAULT_KAFKA_PORT);
+    settings.port(REDIS_PORT, DEFAULT_REDIS_PORT);
+    Map<String, String> first = innerBeforeTheStart(environment);
+    AggregatorConfig.of(first);
+    IngestConfig.of(first);
+    return (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
+  }
+
+  /** Servers of its own stand where nothing can be wrong. */
+  private static Map<String, String> innerBeforeTheStart(Map<String, String> environment) {
+    Settings settings = Settings.of(environment);
+    return inner(
+        environment,
+        settings.text("WEIR_KAFKA", "127.0.0.1:9092"),
+        settings.text("WEIR_REDIS", "redis://127.0.0.1"));
   }
 
   /**
@@ -185,13 +211,14 @@ final class LocalWeir implements AutoCloseable {
     long deadline = System.nanoTime() + READY_PATIENCE.toNanos();
     while (!aggregator.ready()) {
       String failure = failure();
-      if (!failure.isEmpty() || System.nanoTime() > deadline) {
+      if (!failure.isEmpty()) {
+        throw new CommandFailedException(failure);
+      }
+      if (System.nanoTime() > deadline) {
         throw new CommandFailedException(
-            (failure.isEmpty()
-                    ? "the aggregator did not become ready in " + READY_PATIENCE
-                    : failure)
-                + "; a full disk, or a WEIR_WINDOW other than the data's, is one cause (set"
-                + " WEIR_DATA to another folder, or WEIR_LOG=info to see more)");
+            "the aggregator did not become ready in "
+                + READY_PATIENCE
+                + "; WEIR_LOG=info says what it does");
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
@@ -220,6 +247,11 @@ final class LocalWeir implements AutoCloseable {
     if (environment.getOrDefault(variable, "").isEmpty()) {
       environment.put(variable, value);
     }
+  }
+
+  /** What a server of its own has left is whole: who starts it again loses nothing. */
+  private static String startAgain(String failure) {
+    return failure.isEmpty() ? "" : failure + "; start again over the same WEIR_DATA";
   }
 
   /** Which part works no more, and why; empty while all do. */

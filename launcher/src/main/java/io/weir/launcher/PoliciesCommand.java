@@ -69,7 +69,7 @@ final class PoliciesCommand implements Runnable {
     if (againstUsage) {
       advice.addAll(usageAdvice(set, out));
     }
-    advice.forEach(one -> out.printf("look again: '%s' %s%n", one.policy(), one.text()));
+    advice.forEach(one -> out.printf("look again: %s %s%n", one.subject(), one.text()));
     out.printf(
         "%s is valid: %s%s%s%n",
         read,
@@ -91,8 +91,7 @@ final class PoliciesCommand implements Runnable {
     return set.policies().stream()
         .flatMap(
             policy ->
-                used.adviceOn(policy).stream()
-                    .map(text -> new PolicyAdvice.Advice(policy.name(), text)))
+                used.adviceOn(policy).stream().map(text -> PolicyAdvice.Advice.on(policy, text)))
         .toList();
   }
 
@@ -101,7 +100,8 @@ final class PoliciesCommand implements Runnable {
       mixinStandardHelpOptions = true,
       description = {
         "Tell which policies of a file decide a call, in which order, with which limits and "
-            + "buckets, and why the others do not.",
+            + "buckets, and why the others do not; first, whether one of them denies every such "
+            + "call.",
         "Asks neither Redis nor Kafka."
       })
   int explain(

@@ -39,6 +39,15 @@ final class PolicyExplanation {
     if (calendar != null) {
       out.printf("the client has a calendar of its own: %s%n", describe(calendar));
     }
+    matched.evaluated().stream()
+        .map(MatchedPolicy::policy)
+        .filter(Policy::denies)
+        .findFirst()
+        .ifPresent(
+            deny ->
+                out.printf(
+                    "every such call is blocked: '%s' denies it (429, reason blocked)%n",
+                    deny.name()));
     if (matched.isEmpty()) {
       out.println("no policy matches: the call is allowed and counted (decided_by none)");
     }
@@ -90,12 +99,12 @@ final class PolicyExplanation {
     }
     PolicyMatch match = policy.match();
     if (!fits(new PolicyMatch(match.client(), List.of(), List.of()))) {
-      return "not asked: is for client " + String.join(" or ", match.client());
+      return "not asked: is for client " + PolicyText.anyOf(match.client());
     }
     if (!fits(new PolicyMatch(List.of(), match.endpoint(), List.of()))) {
-      return "not asked: is for endpoint " + String.join(" or ", match.endpoint());
+      return "not asked: is for endpoint " + PolicyText.anyOf(match.endpoint());
     }
-    return "not asked: is for meter " + String.join(" or ", match.meter());
+    return "not asked: is for meter " + PolicyText.anyOf(match.meter());
   }
 
   private boolean fits(PolicyMatch match) {

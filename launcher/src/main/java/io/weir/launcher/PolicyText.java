@@ -2,6 +2,7 @@
 package io.weir.launcher;
 
 import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.NameList;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import java.util.ArrayList;
@@ -45,8 +46,13 @@ final class PolicyText {
 
   private static void add(List<String> parts, String field, List<String> patterns) {
     if (!patterns.isEmpty()) {
-      parts.add(field + " " + String.join(" or ", patterns));
+      parts.add(field + " " + anyOf(patterns));
     }
+  }
+
+  /** Patterns of which one must fit; of many the first ones. */
+  static String anyOf(List<String> patterns) {
+    return NameList.of(patterns, "or");
   }
 
   /** An enum's constant as a policy file writes it. */

@@ -89,7 +89,9 @@ final class QuarantineCommand implements Runnable {
         "List what was refused, each line once: where, why, how often, and whether it 'waits' "
             + "(can be replayed), 'stays' (cannot, or not yet; the last column says why) or is "
             + "'counted' (was replayed).",
-        "A line that is older than WEIR_LATENESS would be refused again, and stays."
+        "A line that is older than WEIR_LATENESS would be refused again, and stays; so does one "
+            + "for which the sum of its window has no room until other calls of it are settled "
+            + "down."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {"0:listed", "1:Kafka failed", "2:an option or a variable is wrong"},

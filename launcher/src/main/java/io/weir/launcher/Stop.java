@@ -121,9 +121,9 @@ final class Stop<T extends AutoCloseable> {
    * Waits until the process is asked to end, or the resource has failed by itself.
    *
    * @param failure says why the resource works no more, empty while it works; asked every second
-   * @return the status the process shall end with: 1 after a failure
+   * @return why it works no more; the process is to end with 1 then, and closes the resource
    */
-  int awaitAndClose(Supplier<String> failure) throws InterruptedException {
+  String awaitFailure(Supplier<String> failure) throws InterruptedException {
     while (true) {
       String why = failure.get();
       // what is being closed looks as if it had failed, so this is asked last
@@ -131,9 +131,8 @@ final class Stop<T extends AutoCloseable> {
         awaitEnd();
       }
       if (!why.isEmpty()) {
-        LOG.error("a part has stopped for good; the process ends: {}", why);
         status.set(1);
-        return 1;
+        return why;
       }
       TimeUnit.SECONDS.sleep(1);
     }

@@ -3,6 +3,7 @@ package io.weir.launcher;
 
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.topology.StreamsSettings;
+import io.weir.limits.policy.NameList;
 import io.weir.topics.catalog.Copies;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topic;
@@ -12,7 +13,9 @@ import io.weir.topics.catalog.Topics;
 import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -114,7 +117,7 @@ final class TopicsCommand implements Runnable {
       if (singleCopy() == SingleCopy.REFUSE) {
         differences.addAll(lacking);
       } else {
-        lacking.forEach(lack -> out.println("allowed by WEIR_SINGLE_COPY: " + lack));
+        together(lacking).forEach(lack -> out.println("allowed by WEIR_SINGLE_COPY: " + lack));
       }
       differences.forEach(out::println);
       if (differences.isEmpty()) {
@@ -123,6 +126,24 @@ final class TopicsCommand implements Runnable {
       out.flush();
       return differences.isEmpty() ? 0 : 1;
     }
+  }
+
+  /** Sentences of topics that lack the same, in one. */
+  static List<String> together(List<String> lacking) {
+    Map<String, String> lacks = new LinkedHashMap<>(); // by topic
+    for (String sentence : lacking) {
+      String[] parts = sentence.split(" has ", 2);
+      lacks.merge(parts[0], parts[1], (one, other) -> one + ", and " + other);
+    }
+    Map<String, List<String>> topics = new LinkedHashMap<>();
+    lacks.forEach(
+        (topic, lack) -> topics.computeIfAbsent(lack, none -> new ArrayList<>()).add(topic));
+    List<String> sentences = new ArrayList<>();
+    topics.forEach(
+        (lack, names) ->
+            sentences.add(
+                NameList.of(names, "and") + (names.size() == 1 ? " has " : " have ") + lack));
+    return sentences;
   }
 
   private TopicAdmin connect() {

@@ -54,6 +54,6 @@ final class UpCommand implements Callable<Integer> {
     out.println("usage page " + local.reportsUrl() + "/ (open it in a browser)");
     out.println("weir is ready");
     out.flush();
-    return stop.awaitAndClose(local::failure);
+    throw new CommandFailedException(stop.awaitFailure(local::failure));
   }
 }

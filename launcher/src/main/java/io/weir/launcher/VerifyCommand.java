@@ -189,7 +189,7 @@ final class VerifyCommand implements Callable<Integer> {
         PolicyText.count(found.windows(), "window", "windows"),
         PolicyText.count(found.openWindows(), "window is", "windows are"));
     out.printf(
-        "dropped as duplicate %d, refused as malformed or out of time %d%n",
+        "dropped as duplicate %d, refused (in the quarantine) %d%n",
         found.duplicates(), found.refused());
     if (found.repeatedRows() > 0) {
       out.printf("ledger rows that stand there again: %d%n", found.repeatedRows());

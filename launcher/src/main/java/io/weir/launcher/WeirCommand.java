@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.streams.errors.StreamsException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -105,12 +106,7 @@ public final class WeirCommand implements Runnable {
           String why =
               ofKafka == null || isExplained(failure)
                   ? failure.getMessage()
-                  : "Kafka ("
-                      + KAFKA
-                      + ") at "
-                      + environment.getOrDefault(KAFKA, "")
-                      + ": "
-                      + ofKafka.getMessage();
+                  : ofKafka(ofKafka, environment.getOrDefault(KAFKA, ""));
           PrintWriter err = command.getErr();
           err.println("weir: " + why);
           err.flush();
@@ -148,6 +144,13 @@ public final class WeirCommand implements Runnable {
       }
     }
     return deepest;
+  }
+
+  /** What is said of a failure of Kafka. */
+  static String ofKafka(KafkaException failure, String servers) {
+    return failure instanceof TimeoutException
+        ? "Kafka does not answer at " + servers + " (" + KAFKA + "): " + failure.getMessage()
+        : "Kafka (" + KAFKA + ") at " + servers + ": " + failure.getMessage();
   }
 
   /** Whether a failure's message says to a person what is wrong and what to change. */

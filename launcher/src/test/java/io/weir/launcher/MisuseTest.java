@@ -9,6 +9,8 @@ import java.io.StringWriter;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -94,6 +96,63 @@ final class MisuseTest {
 
     assertEquals(2, run(environment, arguments));
     assertTrue(errors.toString().startsWith("weir: " + variable), errors::toString);
+  }
+
+  /** Was a hole: one was told, and the next one when that was mended. */
+  @ParameterizedTest
+  @CsvSource({"up", "aggregate"})
+  void wrongVariables_areNamedTogether(String command) {
+    Map<String, String> environment =
+        Map.of(
+            "WEIR_WINDOW", "7",
+            "WEIR_GRACE", "-PT1S",
+            "WEIR_REPORTS_PORT", "x",
+            "WEIR_REDIS", "http://127.0.0.1",
+            "WEIR_KAFKA", "localhost");
+
+    assertEquals(2, run(environment, command));
+
+    List<String> said = errors.toString().lines().map(String::strip).toList();
+    assertEquals(5, said.size(), errors::toString);
+    for (String variable : environment.keySet()) {
+      assertTrue(
+          said.stream().anyMatch(line -> line.replace("weir: ", "").startsWith(variable)),
+          errors::toString);
+    }
+  }
+
+  @Test
+  void wrongVariables_areNamedBesideMissingOnes() {
+    assertEquals(2, run(Map.of("WEIR_HTTP_PORT", "x", "WEIR_KAFKA", "localhost:9092"), "ingest"));
+
+    assertTrue(errors.toString().startsWith("weir: WEIR_REDIS is not set"), errors::toString);
+    assertTrue(errors.toString().contains("\n      WEIR_HTTP_PORT must be"), errors::toString);
+  }
+
+  @Test
+  void kafkaThatDoesNotAnswer_isSaidSo() {
+    assertEquals(
+        "Kafka does not answer at 127.0.0.1:1 (WEIR_KAFKA): Timeout expired",
+        WeirCommand.ofKafka(new TimeoutException("Timeout expired"), "127.0.0.1:1"));
+  }
+
+  @Test
+  void topicsThatLackTheSame_areOneSentence() {
+    assertEquals(
+        List.of(
+            "a, b, c and 2 more have a replication factor of 1, not 3, and"
+                + " min.insync.replicas=1, not 2",
+            "f has min.insync.replicas=1, not 2"),
+        TopicsCommand.together(
+            Stream.concat(
+                    Stream.of("a", "b", "c", "d", "e")
+                        .flatMap(
+                            topic ->
+                                Stream.of(
+                                    topic + " has a replication factor of 1, not 3",
+                                    topic + " has min.insync.replicas=1, not 2")),
+                    Stream.of("f has min.insync.replicas=1, not 2"))
+                .toList()));
   }
 
   @ParameterizedTest

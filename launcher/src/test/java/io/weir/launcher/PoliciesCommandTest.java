@@ -171,6 +171,30 @@ final class PoliciesCommandTest {
   }
 
   @Test
+  void explain_ofABlockedClient_saysSoFirst() throws IOException {
+    String told = explain("--client", "customer-13");
+
+    assertEquals(
+        "every such call is blocked: 'blocked' denies it (429, reason blocked)",
+        told.lines().skip(1).findFirst().orElseThrow());
+  }
+
+  @Test
+  void longLists_areCut() throws IOException {
+    String of = "client customer-5, customer-10, customer-15 and 7 more";
+
+    assertTrue(explain("--client", "somebody").contains("not asked: is for " + of));
+    assertTrue(check(0, plans()).contains("for " + of + "; meter calls"));
+  }
+
+  @Test
+  void check_calendarThatNothingRunsBy_isTold() throws IOException {
+    String told = check(0, plans() + "  crop-1: {time_zone: UTC}\n");
+
+    assertTrue(told.contains("look again: crop-1 has a calendar under clients"), told);
+  }
+
+  @Test
   void explain_ofAClientWithItsCalendar_tellsThePeriod() throws IOException {
     String told = explain("--client", "corp-1");
 

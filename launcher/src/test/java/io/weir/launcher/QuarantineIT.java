@@ -150,6 +150,30 @@ final class QuarantineIT {
   }
 
   @Test
+  void lineThatItsFullWindowRefused_stays_untilAnotherCallIsSettledDown() throws Exception {
+    environment.put("WEIR_QUARANTINE_RECORDS", "");
+    CallEvent first = call("first", A, CallEvent.MAX_QUANTITY, decidedAt);
+    batch(first, call("second", A, CallEvent.MAX_QUANTITY, decidedAt));
+    try (Aggregator running = Aggregator.start(AggregatorConfig.of(environment))) {
+      Await.until("ready", running::ready);
+      Await.until("it is refused, and the first one shown", () -> listed().contains(" stays "));
+      assertLine(
+          listed(), "0@0:2", "stays", "would pass", "settle other calls of that window down");
+      String dry = said(1, "replay", "--dry-run");
+      assertTrue(dry.contains("1 selected: 0 would be sent, 1 stay"), dry);
+      assertTrue(dry.contains("STAYS 0@0:2 the sum of its window is full"), dry);
+      assertTrue(said(1, "replay").contains("0 to be sent, 1 stay"));
+
+      batch(first.settledAt(new Settlement(0, now, new UsagePosition(0, "n", 1, 1))));
+      Await.until("there is room", () -> listed().contains(" waits "));
+      sayGoodbye();
+      assertTrue(said(0, "replay").contains("1 counted, 0 refused again"));
+      assertVerified();
+      assertEquals(CallEvent.MAX_QUANTITY, quantity(A));
+    }
+  }
+
+  @Test
   void replayKilledAnywhere_andRunAgain_countsEachLineOnce() throws Exception {
     environment.put("WEIR_QUARANTINE_RECORDS", "");
     int records = 60;

@@ -174,7 +174,7 @@ final class StopIT {
     assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(1, process.exitValue());
     String errors = errors();
-    assertTrue(errors.contains("the process ends: Kafka has stopped: no room"), errors);
+    assertTrue(errors.contains("weir: Kafka has stopped: no room"), errors);
   }
 
   /** A process whose resource is started when a file is there. */
@@ -251,7 +251,8 @@ final class StopIT {
     public static void main(String[] arguments) throws Exception {
       AutoCloseable hanging = () -> new CountDownLatch(1).await();
       Stop<AutoCloseable> stop = Stop.start(() -> hanging, started -> Duration.ofSeconds(2));
-      System.exit(stop.awaitAndClose(() -> failure(arguments[0])));
+      System.err.println("weir: " + stop.awaitFailure(() -> failure(arguments[0])));
+      System.exit(1);
     }
 
     /** Asked when the process can be asked to end. */

@@ -314,7 +314,9 @@ final class VerifyIT {
 
     String said = assertExit(3);
 
-    assertTrue(said.contains("UNPROVEN partition P has no closed window, the range ends"), said);
+    assertTrue(
+        said.contains("UNPROVEN the range is not closed yet (a partition has no closed window)"),
+        said);
     assertTrue(said.contains("0 calls"), said);
   }
 
@@ -323,7 +325,38 @@ final class VerifyIT {
     topics.writeComplete(kafka.bootstrapServers());
     to = to.plusMillis(1);
 
-    assertTrue(assertExit(3).contains("UNPROVEN partition P is closed through"));
+    String said = assertExit(3);
+
+    assertTrue(said.contains("UNPROVEN the range is not closed yet (every partition"), said);
+    assertTrue(said.contains("); try again after "), said);
+  }
+
+  /** Was a hole: a line for each partition and node, of which none was wrong. */
+  @Test
+  void rangeThatIsNotOver_isOneReason_unlessANodeIsSilent() throws Exception {
+    topics.promise(System.currentTimeMillis());
+    topics.write(kafka.bootstrapServers());
+    to = Instant.now().plusSeconds(3_600);
+
+    List<String> said = unproven(assertExit(3));
+
+    assertEquals(1, said.size(), said::toString);
+    assertTrue(said.get(0).startsWith("UNPROVEN the range ends in the future; try again"));
+  }
+
+  @Test
+  void rangeThatIsNotOver_namesANodeThatHasNotPromisedForLong() throws Exception {
+    topics.write(kafka.bootstrapServers());
+    to = Instant.now().plusSeconds(3_600);
+
+    List<String> said = unproven(assertExit(3));
+
+    assertEquals(2, said.size(), said::toString);
+    assertTrue(said.get(1).endsWith("the node may still hold calls"), said::toString);
+  }
+
+  private static List<String> unproven(String said) {
+    return said.lines().filter(line -> line.startsWith("UNPROVEN")).toList();
   }
 
   @Test

@@ -253,6 +253,13 @@ final class WrittenTopics {
     write(kafka);
   }
 
+  /** Promises a time, as a node does that lives. */
+  void promise(long epochMillis) {
+    now = epochMillis;
+    calls.add(
+        record(new BatchHeader("n", start, calls.size(), 0, now, linesBefore, false), new byte[0]));
+  }
+
   /** Writes everything. */
   void write(String kafka) throws Exception {
     try (KafkaProducer<byte @Nullable [], byte @Nullable []> producer =

@@ -43,7 +43,7 @@ public final class AggregatorMain {
                 "stop"));
     while (!stopped.await(1, TimeUnit.SECONDS)) {
       if (aggregator.failed() && stopped.getCount() > 0) {
-        LOG.error("aggregator has stopped for good, the process ends");
+        LOG.error("aggregator has stopped for good, the process ends: {}", aggregator.failure());
         System.exit(FAILED);
       }
     }

@@ -70,7 +70,8 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
                   .formatted(
                       Duration.ofMillis(other.storedMillis()), Duration.ofMillis(other.setMillis()))
               + " with other topics and another WEIR_DATA";
-      LOG.error("application stopped application={}: {}", application, reason);
+      // whoever runs the application says it as the last word of the process
+      LOG.debug("application stopped application={}: {}", application, reason);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
     boolean isTransient = root instanceof KafkaException || root instanceof RocksDBException;

@@ -28,7 +28,6 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * Keeps one connection to the server, and makes it anew when it is lost. While there is none, that
@@ -53,6 +52,7 @@ final class RedisLink implements AutoCloseable {
   private final RedisScript script;
   private final Runnable onConnected;
   private final Faults faults;
+  private final OutageLog outageLog;
   private final RedisURI uri;
   private final ClientResources resources;
   private final RedisClient client;
@@ -65,9 +65,6 @@ final class RedisLink implements AutoCloseable {
   private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
   private volatile String life = "";
   private volatile String refusal = "";
-
-  /** Whether a loss was logged since the last connection. */
-  private volatile boolean isWarned;
 
   private volatile boolean closed;
 
@@ -83,6 +80,7 @@ final class RedisLink implements AutoCloseable {
     this.config = config;
     this.script = script;
     this.onConnected = onConnected;
+    this.outageLog = new OutageLog(config.shownUri());
     this.uri = RedisAddress.of(config.uri()).toLettuce();
     uri.setTimeout(config.connectTimeout());
     this.resources =
@@ -123,7 +121,7 @@ final class RedisLink implements AutoCloseable {
     thread.start();
     try {
       if (!firstTry.await(2 * config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
-        LOG.warn("redis_connect_slow {}", config);
+        LOG.warn("redis_connect_slow server={}", config.shownUri());
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
@@ -192,10 +190,7 @@ final class RedisLink implements AutoCloseable {
     if (current == connection) {
       reason = why;
       current = null;
-      if (!closed) {
-        isWarned = true;
-        LOG.warn("redis_connection_lost reason=\"{}\"", why);
-      }
+      outageLog.away(why);
       LockSupport.unpark(thread);
     }
   }
@@ -265,7 +260,8 @@ final class RedisLink implements AutoCloseable {
       evictionCheck = checkEviction(connection);
       refusal = refusalOf(server);
       if (!refusal.isEmpty()) {
-        unreachable(refusal);
+        reason = refusal;
+        outageLog.refused(refusal);
         return false;
       }
       await(connection.async().scriptLoad(script.body()));
@@ -292,9 +288,7 @@ final class RedisLink implements AutoCloseable {
       lost(connection, "the connection was closed");
       return false;
     }
-    // who was told of the loss is told of its end
-    LOG.atLevel(isWarned ? Level.WARN : Level.INFO).log("redis_connected {}", config);
-    isWarned = false;
+    outageLog.back();
     return true;
   }
 
@@ -335,10 +329,7 @@ final class RedisLink implements AutoCloseable {
   }
 
   private void unreachable(String why) {
-    if (!why.equals(reason)) {
-      isWarned = true;
-      LOG.warn("redis_unavailable reason=\"{}\" {}", why, config);
-    }
+    outageLog.away(why);
     reason = why;
   }
 
@@ -354,6 +345,7 @@ final class RedisLink implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
+    outageLog.close();
     StatefulRedisConnection<byte[], byte[]> connection = current;
     reason = "the cache is closed";
     current = null;

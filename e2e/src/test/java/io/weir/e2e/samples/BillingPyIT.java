@@ -152,6 +152,56 @@ final class BillingPyIT {
     assertEquals(ROWS, count("SELECT count(*) FROM usage"));
   }
 
+  /** Was a hole: a traceback, which reads as if nothing had been issued. */
+  @Test
+  void invoice_whoseReaderIsGone_isIssued_andSaysSo() throws Exception {
+    write(row("acme", "calls", "-", 19, 0), close());
+    follow();
+    List<String> piped =
+        new ArrayList<>(
+            List.of("bash", "-c", "set -o pipefail; \"$@\" | { exec 0<&-; sleep 2; }", "-"));
+    piped.addAll(job);
+    piped.addAll(
+        List.of("invoice", "--client", "acme", "--from", "2026-11-01", "--to", "2026-11-02"));
+    piped.addAll(List.of("--tz", "UTC"));
+
+    Ended cut = programs.run(piped);
+
+    assertEquals(1, cut.status(), cut::errors);
+    assertEquals("billing: invoice 1 is issued; ask again to print it", cut.errors().strip());
+    Ended again = invoice("acme", "UTC");
+    assertTrue(again.output().startsWith("invoice 1: acme"), again::output);
+  }
+
+  /**
+   * Was a hole: lines of the library, one a second and broker, and no word that it is tried again.
+   */
+  @Test
+  void follow_kafkaIsAway_isSaidOnce_andOnceWhenItIsBack() throws Exception {
+    String samples = Path.of("..", "samples").toAbsolutePath().normalize().toString();
+    String outage =
+        """
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        sys.dont_write_bytecode = True
+        from billing import KafkaError, Outage
+        outage = Outage("kafka:9092")
+        outage.over()
+        for code in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._ALL_BROKERS_DOWN):
+            outage.heard(KafkaError(code))
+        outage.over()
+        outage.over()
+        """;
+
+    Ended said = programs.run(List.of(programs.python(), "-c", outage, samples));
+
+    assertEquals(0, said.status(), said::errors);
+    List<String> lines = said.errors().lines().toList();
+    assertEquals(2, lines.size(), said::errors);
+    assertTrue(lines.get(0).startsWith("billing: Kafka does not answer at kafka:9092: "));
+    assertEquals("billing: Kafka answers again", lines.get(1));
+  }
+
   // ---- the ledger
 
   private static LedgerRow[] manyRows() {

@@ -26,7 +26,7 @@ final class HealthBody {
     body.put("starting", starting);
     body.put("stopping", stopping);
     body.putObject("decision_cache").put("ok", cache.ok()).put("detail", cache.detail());
-    body.putObject("call_log").put("ok", log.ok()).put("detail", log.detail());
+    body.putObject("call_log").put("ok", log.ok()).put("detail", log.detail().strip());
     body.putObject("corrections").put("ok", corrections.ok()).put("detail", corrections.detail());
     try {
       return JSON.writeValueAsString(body);

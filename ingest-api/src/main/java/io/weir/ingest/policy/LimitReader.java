@@ -48,7 +48,7 @@ final class LimitReader {
       return null;
     }
     JsonNode named = node.path("algorithm");
-    String name = named.isMissingNode() ? TOKEN_BUCKET : named.asText("");
+    String name = name(node);
     if (name.equals(DENY)) {
       fields.refuseUnknown(node, path, Set.of("algorithm"));
       return TokenBucketLimit.DENY;
@@ -63,6 +63,23 @@ final class LimitReader {
       case QUOTA -> quota(node, path);
       case FIXED_WINDOW -> fixedWindow(node, path);
     };
+  }
+
+  private static String name(JsonNode node) {
+    JsonNode named = node.path("algorithm");
+    return named.isMissingNode() ? TOKEN_BUCKET : named.asText("");
+  }
+
+  /**
+   * What the other fields of a policy are judged by, whether the rest of its limit is right or not:
+   * the algorithm that the limit names, a token bucket for {@code deny}; null when it names none.
+   */
+  static @Nullable LimitAlgorithm algorithmOf(JsonNode node) {
+    if (!node.isObject()) {
+      return null;
+    }
+    String name = name(node);
+    return name.equals(DENY) ? LimitAlgorithm.TOKEN_BUCKET : find(name);
   }
 
   private static @Nullable LimitAlgorithm find(String name) {

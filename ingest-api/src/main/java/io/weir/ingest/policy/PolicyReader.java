@@ -3,6 +3,7 @@ package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.Names;
 import io.weir.limits.Numbers;
 import io.weir.limits.PolicyLimit;
@@ -48,27 +49,36 @@ final class PolicyReader {
     }
     fields.refuseUnknown(root, "", Set.of("version", "policies", "clients"));
     long version = root.has("version") ? fields.integer(root, "", "version", 0, Long.MAX_VALUE) : 1;
+    List<Policy> policies = policies(root.path("policies"));
+    Map<String, ClientCalendar> calendars = calendars(root.path("clients"));
+    return fields.count() > 0 ? PolicySet.EMPTY : new PolicySet(version, policies, calendars);
+  }
+
+  private List<Policy> policies(JsonNode list) {
     List<Policy> policies = new ArrayList<>();
-    Set<String> names = new HashSet<>();
-    JsonNode list = root.path("policies");
     if (!list.isArray()) {
       fields.problem("policies must be a list");
-      return PolicySet.EMPTY;
+      return policies;
     }
     if (list.size() > PolicySet.MAX_POLICIES) {
       fields.problem(
           "policies must hold at most " + PolicySet.MAX_POLICIES + ", holds " + list.size());
-      return PolicySet.EMPTY;
+      return policies;
     }
+    Set<String> names = new HashSet<>();
     for (int i = 0; i < list.size(); i++) {
       Policy policy = policy(list.get(i), "policies[" + i + "]");
-      if (policy != null && !names.add(policy.name())) {
-        fields.problem("policies[" + i + "].name '" + policy.name() + "' is used twice");
-      } else if (policy != null) {
+      if (policy != null) {
         policies.add(policy);
       }
+      // a policy with another problem has its name all the same
+      JsonNode name = list.get(i).path("name");
+      if (name.isTextual() && !names.add(name.textValue())) {
+        fields.problem(
+            "policies[" + i + "].name '" + Shown.cut(name.textValue()) + "' is used twice");
+      }
     }
-    return new PolicySet(version, policies, calendars(root.path("clients")));
+    return policies;
   }
 
   private @Nullable Policy policy(JsonNode node, String path) {
@@ -87,7 +97,8 @@ final class PolicyReader {
         fields.choice(node, path, "on_cache_failure", FailureMode.class, FailureMode.LOCAL);
     ColdCacheMode cold =
         fields.choice(node, path, "on_cold_cache", ColdCacheMode.class, ColdCacheMode.ALLOW);
-    if (cold == ColdCacheMode.HOLD && limit != null && limit.refills()) {
+    LimitAlgorithm algorithm = LimitReader.algorithmOf(node.path("limit"));
+    if (cold == ColdCacheMode.HOLD && algorithm == LimitAlgorithm.TOKEN_BUCKET) {
       fields.problem(
           path
               + ".on_cold_cache: hold is for quotas and windows; a lost token bucket costs one capacity at most,"
@@ -97,7 +108,7 @@ final class PolicyReader {
       fields.problem(
           path + ".on_cache_failure: what is denied is denied without Redis, too; leave it out");
     }
-    if (node.has("debt_cap") && limit != null && !limit.refills()) {
+    if (node.has("debt_cap") && algorithm != null && algorithm != LimitAlgorithm.TOKEN_BUCKET) {
       fields.problem(
           path
               + ".debt_cap is for token buckets; of a quota or a window all that was used counts until its"

@@ -437,6 +437,40 @@ final class PolicyFileTest {
     assertHolds(invalid("policies: []\nclients: [acme]"), "clients must be a mapping from client");
   }
 
+  /** Was a hole: these were told only when everything else was right. */
+  @Test
+  void parse_nameTwice_andWhatItsAlgorithmForbids_areToldBesideOtherProblems() {
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - name: a
+                limit: {algorithm: quota, limit: 0, period: day}
+                debt_cap: 5
+              - name: a
+                limit: {capacity: 0, refill_tokens: 1, refill_period: PT1S}
+                on_cold_cache: hold
+            clients:
+              acme: {time_zone: Mars}
+            """);
+
+    assertHolds(problems, "policies[0].limit.limit must be an integer from 1");
+    assertHolds(problems, "policies[0].debt_cap is for token buckets");
+    assertHolds(problems, "policies[1].limit.capacity must be an integer from 1");
+    assertHolds(problems, "policies[1].on_cold_cache: hold is for quotas");
+    assertHolds(problems, "policies[1].name 'a' is used twice");
+    assertHolds(problems, "clients['acme'].time_zone must be a time zone");
+    assertEquals(6, problems.size(), problems::toString);
+  }
+
+  @Test
+  void parse_policiesThatAreNoList_areToldBesideAWrongCalendar() {
+    List<String> problems = invalid("policies: 3\nclients:\n  acme: {}\n");
+
+    assertHolds(problems, "policies must be a list");
+    assertHolds(problems, "clients['acme'] must be a mapping");
+  }
+
   @Test
   void parse_nameTwice_isRefused() {
     String twice = "  - name: a\n    " + LIMIT + "\n";

@@ -2,6 +2,7 @@
 package io.weir.launcher.quarantine;
 
 import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Replay;
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param id of the call; null when that is not known
  * @param batch the batch that brings it; null when it stays where it is
  * @param stays why it stays; null when it can be sent
+ * @param call the call or settlement that it is; null when it is not one
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 record Candidate(
@@ -21,7 +23,8 @@ record Candidate(
     boolean isSettlement,
     byte[] bytes,
     @Nullable Batch batch,
-    @Nullable String stays) {
+    @Nullable String stays,
+    @Nullable CallEvent call) {
 
   /**
    * The batch of a candidate alone.
@@ -32,6 +35,6 @@ record Candidate(
 
   /** One that stays where it is. */
   static Candidate staying(Source source, @Nullable String client, byte[] bytes, String why) {
-    return new Candidate(source, client, null, false, bytes, null, why);
+    return new Candidate(source, client, null, false, bytes, null, why, null);
   }
 }

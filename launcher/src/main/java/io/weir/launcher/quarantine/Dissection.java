@@ -89,7 +89,8 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
         false,
         refusal.value(),
         stays == null ? new Candidate.Batch(refusal.partition(), header, replay) : null,
-        stays);
+        stays,
+        null);
   }
 
   /**
@@ -129,7 +130,8 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
             ? new Candidate.Batch(
                 partition, at, new Replay(source.partition(), source.offset(), source.line()))
             : null,
-        stays);
+        stays,
+        call);
   }
 
   private static BatchHeader only(BatchHeader header, int line) {

@@ -62,6 +62,15 @@ public record Entry(
   }
 
   Entry counted() {
+    return with(stays, true);
+  }
+
+  /** The same, which cannot be replayed as things are. */
+  Entry staying(String why) {
+    return with(why, isCounted);
+  }
+
+  private Entry with(@Nullable String nowStays, boolean nowCounted) {
     return new Entry(
         source,
         partition,
@@ -72,8 +81,8 @@ public record Entry(
         client,
         id,
         isSettlement,
-        stays,
-        true);
+        nowStays,
+        nowCounted);
   }
 
   /** Whether this is where the entry stands for the last time. */

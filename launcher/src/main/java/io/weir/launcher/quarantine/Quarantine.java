@@ -17,6 +17,7 @@ public final class Quarantine {
   private final Duration lateness;
   private final long nowEpochMillis;
   private final SortedMap<Source, Entry> entries = new TreeMap<>();
+  private final FullWindows fullWindows = new FullWindows();
   private Map<Integer, Long> ends = Map.of();
 
   /** Told how much of what is read lies behind. */
@@ -39,13 +40,22 @@ public final class Quarantine {
   public SortedMap<Source, Entry> read(Progress progress) {
     Set<Source> counted = new HashSet<>();
     Visitor visitor = new Visitor(counted);
+    int partitions;
     try (QuarantineReader reader = new QuarantineReader(bootstrapServers, visitor)) {
-      visitor.dissection = dissection(reader.partitions());
+      partitions = reader.partitions();
+      visitor.dissection = dissection(partitions);
       ends = reader.ends();
       long size = reader.size();
       reader.read(done -> progress.step("quarantine", done, size));
     }
     counted.forEach(source -> entries.computeIfPresent(source, (same, one) -> one.counted()));
+    fullWindows
+        .withoutRoom(bootstrapServers, partitions)
+        .forEach(
+            source ->
+                entries.computeIfPresent(
+                    source,
+                    (same, one) -> one.stays() == null ? one.staying(FullWindows.STAYS) : one));
     return entries;
   }
 
@@ -79,6 +89,7 @@ public final class Quarantine {
         int refusals = before == null ? 1 : before.refusals() + 1;
         if (isNewer) {
           entries.put(candidate.source(), Entry.of(refusal, candidate, refusals));
+          fullWindows.note(candidate.source(), refusal.reason(), candidate.call());
         }
       }
     }

@@ -31,7 +31,12 @@ final class Journal {
   }
 
   /** Event times for which calls may be missing, half-open. */
-  record Doubt(long fromEpochMillis, long untilEpochMillis, String why) {}
+  record Doubt(long fromEpochMillis, long untilEpochMillis, String why) {
+    /** Whether the node is awaited, and takes the doubt away with its next promise. */
+    boolean isOpen() {
+      return untilEpochMillis == Long.MAX_VALUE;
+    }
+  }
 
   /**
    * A journal of which nothing was read yet.

@@ -65,7 +65,7 @@ final class Recount implements AutoCloseable {
     }
 
     /** Why calls may be missing that were decided in an interval. */
-    List<String> doubts(long fromEpochMillis, long untilEpochMillis) {
+    List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
       List<String> whys = new ArrayList<>();
       journals.forEach(
           (node, epochs) ->
@@ -74,7 +74,10 @@ final class Recount implements AutoCloseable {
                     Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
                     long until = next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
                     for (Journal.Doubt doubt : journal.doubts(until)) {
-                      if (doubt.fromEpochMillis() < untilEpochMillis
+                      boolean isAlive =
+                          doubt.isOpen() && doubt.fromEpochMillis() >= aliveFromEpochMillis;
+                      if (!isAlive
+                          && doubt.fromEpochMillis() < untilEpochMillis
                           && doubt.untilEpochMillis() > fromEpochMillis) {
                         whys.add("node " + node + ", epoch " + epoch + ": " + doubt.why());
                       }

@@ -145,7 +145,15 @@ public final class Verifier {
       readQuarantine();
       Recount recount = recount();
       return new Comparison(
-              range, calls.begins(), callEnds, state, ledger, recount, accounts, differences)
+              range,
+              System.currentTimeMillis(),
+              calls.begins(),
+              callEnds,
+              state,
+              ledger,
+              recount,
+              accounts,
+              differences)
           .run();
     }
 

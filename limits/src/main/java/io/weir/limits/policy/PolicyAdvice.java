@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.FixedWindow;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -15,10 +17,12 @@ public final class PolicyAdvice {
 
   private static final String ANY = "*";
 
+  private final PolicySet set;
   private final List<Policy> policies;
   private final List<Advice> advice = new ArrayList<>();
 
   private PolicyAdvice(PolicySet set) {
+    this.set = set;
     this.policies =
         set.policies().stream().filter(policy -> policy.mode() != PolicyMode.OFF).toList();
   }
@@ -26,16 +30,54 @@ public final class PolicyAdvice {
   /**
    * One piece of advice.
    *
-   * @param policy the policy that it is about
+   * @param subject what it is about, as a sentence begins
    * @param text what looks wrong, and why
    */
-  public record Advice(String policy, String text) {}
+  public record Advice(String subject, String text) {
+    /** Advice on a policy. */
+    public static Advice on(Policy policy, String text) {
+      return new Advice("'" + policy.name() + "'", text);
+    }
+  }
 
-  /** The advice on a set, in the order of its policies; empty when nothing looks wrong. */
+  /**
+   * The advice on a set, in the order of its policies, then on its calendars; empty when nothing
+   * looks wrong.
+   */
   public static List<Advice> of(PolicySet set) {
     PolicyAdvice adviser = new PolicyAdvice(set);
     adviser.policies.forEach(adviser::look);
+    adviser.lookAtCalendars();
     return List.copyOf(adviser.advice);
+  }
+
+  /** A calendar of a client that no limit runs by is a misspelt name, or one that was left over. */
+  private void lookAtCalendars() {
+    List<PolicyMatch> matches =
+        policies.stream().filter(PolicyAdvice::runsByCalendar).map(Policy::match).toList();
+    if (matches.stream().anyMatch(match -> match.client().isEmpty())) {
+      return;
+    }
+    List<NamePattern> patterns =
+        matches.stream().flatMap(match -> match.client().stream()).map(NamePattern::of).toList();
+    List<String> idle =
+        set.calendars().keySet().stream()
+            .filter(client -> patterns.stream().noneMatch(pattern -> pattern.matches(client)))
+            .sorted()
+            .toList();
+    if (!idle.isEmpty()) {
+      advice.add(
+          new Advice(
+              NameList.of(idle, "and"),
+              (idle.size() == 1 ? "has a calendar" : "have calendars")
+                  + " under clients, and no quota or window of days is for calls of that name"));
+    }
+  }
+
+  private static boolean runsByCalendar(Policy policy) {
+    return policy.limit() instanceof CalendarQuota
+        || (policy.limit() instanceof FixedWindow window
+            && window.alignment() == FixedWindow.Alignment.CALENDAR);
   }
 
   private void look(Policy policy) {
@@ -105,7 +147,7 @@ public final class PolicyAdvice {
   }
 
   private void advise(Policy policy, String text) {
-    advice.add(new Advice(policy.name(), text));
+    advice.add(Advice.on(policy, text));
   }
 
   /**

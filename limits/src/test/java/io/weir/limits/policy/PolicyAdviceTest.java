@@ -3,9 +3,16 @@ package io.weir.limits.policy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.FixedWindow;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
+import java.time.ZoneOffset;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class PolicyAdviceTest {
@@ -30,7 +37,7 @@ final class PolicyAdviceTest {
 
   private static List<String> advice(Policy... policies) {
     return PolicyAdvice.of(new PolicySet(1, List.of(policies))).stream()
-        .map(advice -> advice.policy() + " " + advice.text().split("[,;:]", 2)[0])
+        .map(advice -> advice.subject().replace("'", "") + " " + advice.text().split("[,;:]", 2)[0])
         .toList();
   }
 
@@ -42,6 +49,46 @@ final class PolicyAdviceTest {
             policy("burst", endpoints("GET /v1/*"), HUNDRED),
             policy("item", endpoints("GET /v1/items/{id}"), TEN),
             policy("writes", endpoints("POST *", "PUT *"), TEN)));
+  }
+
+  private static List<PolicyAdvice.Advice> onCalendars(List<String> clients, Policy... policies) {
+    Map<String, ClientCalendar> calendars = new HashMap<>();
+    clients.forEach(client -> calendars.put(client, new ClientCalendar(ZoneOffset.UTC, null)));
+    return PolicyAdvice.of(new PolicySet(1, List.of(policies), calendars));
+  }
+
+  private static PolicyMatch clients(String... patterns) {
+    return new PolicyMatch(List.of(patterns), List.of(), List.of());
+  }
+
+  @Test
+  void calendarOfAClientThatNoQuotaMatches_isNamed() {
+    CalendarQuota daily =
+        new CalendarQuota(5, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
+    FixedWindow minute = new FixedWindow(5, 60, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
+    Policy ofCorps = policy("corps", clients("corp-*"), daily);
+
+    assertEquals(
+        List.of(
+            new PolicyAdvice.Advice(
+                "crop-2",
+                "has a calendar under clients, and no quota or window of days is for calls of that"
+                    + " name")),
+        onCalendars(List.of("corp-1", "crop-2"), ofCorps));
+    assertEquals(
+        List.of("a, b, c and 2 more have calendars under clients"),
+        onCalendars(List.of("e", "d", "c", "b", "a"), policy("every", PolicyMatch.ANY, minute))
+            .stream()
+            .map(one -> one.subject() + " " + one.text().split(",", 2)[0])
+            .toList());
+    assertEquals(List.of(), onCalendars(List.of("any"), policy("all", PolicyMatch.ANY, daily)));
+  }
+
+  @Test
+  void nameList_ofMany_isTheFirstThree_andHowManyMore() {
+    assertEquals("a", NameList.of(List.of("a"), "or"));
+    assertEquals("a, b, c or d", NameList.of(List.of("a", "b", "c", "d"), "or"));
+    assertEquals("a, b, c and 2 more", NameList.of(List.of("a", "b", "c", "d", "e"), "or"));
   }
 
   @Test

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Reports the state of a client's live buckets, by the records and by the cache. Thread-safe. */
 final class CurrentReports {
+  private static final long MICROS_PER_MILLI = 1_000;
+
   /** Most buckets shown of a client; the answer says whether there are more. */
   static final int MAX_BUCKETS = 1_000;
 
@@ -144,7 +146,8 @@ final class CurrentReports {
         : null;
   }
 
+  /** A moment as RFC 3339, to the millisecond: the first one that is not before it. */
   static String time(long epochMicros) {
-    return Instant.EPOCH.plus(epochMicros, ChronoUnit.MICROS).toString();
+    return Instant.ofEpochMilli(-Math.floorDiv(-epochMicros, MICROS_PER_MILLI)).toString();
   }
 }

@@ -8,6 +8,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
+import io.weir.topics.model.UsageWindow;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -39,6 +40,14 @@ final class EventFormat {
     members.put("policies_version", call.policiesVersion());
     members.put("ip_prefix", call.ipPrefix());
     members.put("limits", call.charges().stream().map(charge -> limit(call, charge)).toList());
+    return members;
+  }
+
+  /** A window: from, then to. */
+  static Map<String, Object> window(UsageWindow window) {
+    Map<String, Object> members = new LinkedHashMap<>();
+    members.put("from", Instant.ofEpochMilli(window.startEpochMillis()).toString());
+    members.put("to", Instant.ofEpochMilli(window.endEpochMillis()).toString());
     return members;
   }
 

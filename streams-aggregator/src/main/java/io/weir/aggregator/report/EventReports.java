@@ -136,11 +136,7 @@ final class EventReports {
     UsageWindow window =
         UsageWindow.holding(call.decidedAtEpochMillis(), settings.window().toMillis());
     Map<String, Object> members = new LinkedHashMap<>();
-    members.put(
-        "window",
-        Map.of(
-            "from", Instant.ofEpochMilli(window.startEpochMillis()).toString(),
-            "to", Instant.ofEpochMilli(window.endEpochMillis()).toString()));
+    members.put("window", EventFormat.window(window));
     if (isQuarantined(found)) {
       members.put("status", "quarantined");
       return members;

@@ -54,6 +54,13 @@ final class CurrentReportsTest {
   }
 
   @Test
+  void time_isToldToTheMillisecond_atWhichItIsReached() {
+    assertEquals("1970-01-01T00:00:00.001Z", CurrentReports.time(1));
+    assertEquals("1970-01-01T00:00:00.001Z", CurrentReports.time(1_000));
+    assertEquals("1970-01-01T00:00:00.002Z", CurrentReports.time(1_001));
+  }
+
+  @Test
   void tokenBucket_fullAgain_resetsNow() {
     Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 1, 1, -5_000_000, -5_000_000));
 

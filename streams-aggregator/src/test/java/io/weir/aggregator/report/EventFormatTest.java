@@ -12,6 +12,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
+import io.weir.topics.model.UsageWindow;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -89,6 +90,20 @@ final class EventFormatTest {
     assertEquals(77L, limit.get("epoch"));
     assertEquals(2L, limit.get("version"));
     assertEquals("2026-11-21T14:04:07.123Z", limit.get("full_at"));
+  }
+
+  /** Was a hole: the order was that of a hash, and microseconds were told. */
+  @Test
+  void times_areInOrder_andToTheMillisecond() {
+    assertEquals(
+        List.of("from", "to"), List.copyOf(EventFormat.window(new UsageWindow(0, 1)).keySet()));
+    Stamp stamp = new Stamp(77, 2, 100, AT * 1_000 + 1);
+    CallEvent call = call(3, false, new Charge(KEY, 0, BURST, stamp));
+
+    Map<?, ?> limit =
+        (Map<?, ?>) ((List<?>) EventFormat.decision(call).getOrDefault("limits", List.of())).get(0);
+
+    assertEquals("2026-11-21T14:03:07.124Z", limit.get("full_at"));
   }
 
   private static @Nullable Long remaining(

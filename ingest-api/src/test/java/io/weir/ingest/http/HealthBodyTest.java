@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.decision.DecisionCache;
+import io.weir.ingest.correct.Corrections;
+import io.weir.ingest.gate.CallLog;
+import org.junit.jupiter.api.Test;
+
+final class HealthBodyTest {
+  /** Was a hole: of a log with nothing to complain about the detail began with a space. */
+  @Test
+  void detailOfTheCallLog_beginsWithAWord() {
+    String body =
+        HealthBody.of(
+            true,
+            false,
+            false,
+            new DecisionCache.Health(true, ""),
+            new CallLog.Health(true, " held_lines=0"),
+            new Corrections.Health(true, ""));
+
+    assertTrue(body.contains("\"detail\":\"held_lines=0\""), body);
+  }
+}

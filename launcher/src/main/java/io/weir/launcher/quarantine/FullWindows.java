@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.quarantine;
+
+import io.weir.launcher.verify.TopicReader;
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.UsageStateCodec;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lines that were refused because the sum of their window had no room for them, and which of them
+ * it has no room for now. Each is judged by itself: of two that fit alone one may be refused again.
+ * Not safe for threads.
+ */
+final class FullWindows {
+  /** Why such a line stays. */
+  static final String STAYS =
+      "the sum of its window is full: settle other calls of that window down, then replay";
+
+  private static final String REFUSED_SO = "would pass " + CallEvent.MAX_QUANTITY;
+
+  private final Map<Source, Line> lines = new HashMap<>();
+
+  /**
+   * What must be known of a line.
+   *
+   * @param units that it adds to the sum
+   */
+  private record Line(UsageKey key, long decidedAtEpochMillis, long units) {
+    boolean isOf(UsageState state) {
+      return key.equals(state.key())
+          && state.window().startEpochMillis() <= decidedAtEpochMillis
+          && decidedAtEpochMillis < state.window().endEpochMillis();
+    }
+
+    boolean fitsInto(long quantity) {
+      return Math.abs(quantity + units) <= CallEvent.MAX_QUANTITY;
+    }
+  }
+
+  /**
+   * Hears of the newest refusal of a line, or record.
+   *
+   * @param call the line; null when it is none
+   */
+  void note(Source source, String reason, @Nullable CallEvent call) {
+    if (call == null || !reason.contains(REFUSED_SO)) {
+      lines.remove(source);
+      return;
+    }
+    UsageKey key = new UsageKey(call.client(), call.meter(), call.endpoint());
+    lines.put(source, new Line(key, call.decidedAtEpochMillis(), call.quantity()));
+  }
+
+  /** The lines that would be refused again, by the newest figures of their windows. */
+  Set<Source> withoutRoom(String bootstrapServers, int partitions) {
+    Set<Source> full = new HashSet<>();
+    Map<UsageKey, List<Map.Entry<Source, Line>>> ofKeys =
+        lines.entrySet().stream().collect(Collectors.groupingBy(line -> line.getValue().key()));
+    Set<Integer> wanted =
+        ofKeys.keySet().stream()
+            .map(key -> ClientPartitioner.partition(key.client(), partitions))
+            .collect(Collectors.toSet());
+    if (wanted.isEmpty()) {
+      return full;
+    }
+    try (TopicReader topic = new TopicReader(bootstrapServers, Topics.STATE, wanted::contains)) {
+      topic.read(
+          topic.ends(),
+          record -> {
+            UsageState state = usage(record);
+            if (state != null) {
+              judge(state, ofKeys.getOrDefault(state.key(), List.of()), full);
+            }
+          },
+          done -> {});
+    }
+    return full;
+  }
+
+  private static @Nullable UsageState usage(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] value = record.value();
+    String type = Refusal.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+    if (value == null || !type.equals(UsageStateCodec.TYPE)) {
+      return null;
+    }
+    try {
+      return UsageStateCodec.decode(value);
+    } catch (MalformedRecordException toldByVerify) {
+      return null;
+    }
+  }
+
+  /** Figures that were written later overrule earlier ones. */
+  private static void judge(
+      UsageState state, List<Map.Entry<Source, Line>> ofItsKey, Set<Source> full) {
+    for (Map.Entry<Source, Line> each : ofItsKey) {
+      if (each.getValue().isOf(state)) {
+        full.remove(each.getKey());
+        if (!each.getValue().fitsInto(state.count().quantity())) {
+          full.add(each.getKey());
+        }
+      }
+    }
+  }
+}
