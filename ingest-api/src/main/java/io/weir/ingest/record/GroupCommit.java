@@ -3,6 +3,9 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded.Reason;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;

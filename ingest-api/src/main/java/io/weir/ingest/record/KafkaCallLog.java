@@ -6,6 +6,9 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.topics.model.CallEvent;
 import java.time.Duration;
 import java.util.List;
@@ -52,7 +55,7 @@ public final class KafkaCallLog implements CallLog {
   /** Callers are on virtual threads where there are such; the disk must not hold their carriers. */
   private static Journal withoutCarriers(Journal journal) {
     return Runtime.version().feature() >= VIRTUAL_THREADS_SINCE
-        ? new PlatformThreadJournal(journal)
+        ? Journal.onPlatformThread(journal)
         : journal;
   }
 
@@ -75,13 +78,7 @@ public final class KafkaCallLog implements CallLog {
    */
   public static KafkaCallLog open(
       RecordConfig config, DecisionClock clock, Supplier<String> objection) {
-    Journal journal =
-        switch (config.durability()) {
-          case JOURNALED ->
-              RocksJournal.open(
-                  config.journalFolder(), config.fsync(), () -> identity(config, objection));
-          case ACKED -> new MemoryJournal(identity(config, objection));
-        };
+    Journal journal = openJournal(config, objection);
     try {
       JournalIdentity identity = journal.identity();
       if (!identity.node().equals(config.node())) {
@@ -120,6 +117,20 @@ public final class KafkaCallLog implements CallLog {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       throw new CallLogStartException("interrupted while starting", interrupted);
+    }
+  }
+
+  private static Journal openJournal(RecordConfig config, Supplier<String> objection) {
+    if (config.durability() == Durability.ACKED) {
+      return Journal.inMemory(identity(config, objection));
+    }
+    try {
+      return Journal.open(
+          config.journalFolder(), config.fsync(), () -> identity(config, objection));
+    } catch (JournalException failure) {
+      throw failure.getCause() instanceof CallLogStartException refused
+          ? refused
+          : new CallLogStartException(String.valueOf(failure.getMessage()), failure);
     }
   }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -64,14 +67,14 @@ final class Lane {
    *
    * @param epoch the opening of the journal
    */
-  Lane(int partition, long epoch, Journal.Found found, long nowNanos) {
+  Lane(int partition, long epoch, Journal.Recovered found, long nowNanos) {
     this.partition = partition;
     this.epoch = epoch;
     this.linesBeforeEpoch = found.linesBeforeEpoch();
     sealedBatches = found.ackedBatches();
     sealedLines = found.ackedLines();
-    promiseEpochMillis = found.promiseEpochMillis();
-    for (Seal seal : found.seals()) {
+    promiseEpochMillis = found.ackedLowWatermarkEpochMillis();
+    for (BatchManifest seal : found.sealed()) {
       sealed(new SealedBatch(seal, null, nowNanos));
     }
     appendedLines = sealedLines;
@@ -187,7 +190,7 @@ final class Lane {
   }
 
   private void sealed(SealedBatch batch) {
-    Seal seal = batch.seal();
+    BatchManifest seal = batch.seal();
     if (seal.batchSequence() != sealedBatches + 1 || seal.linesBefore() != sealedLines) {
       throw new IllegalStateException(
           "batch " + (sealedBatches + 1) + " should follow line " + sealedLines + ", not " + seal);
@@ -338,12 +341,12 @@ final class Lane {
   }
 
   /** Whether Kafka has the hello of the new epoch that stands before a goodbye. */
-  boolean isGreeted(Seal goodbye) {
+  boolean isGreeted(BatchManifest goodbye) {
     return greetedBefore == goodbye.batchSequence();
   }
 
   /** The hello before a goodbye is on its way. */
-  void greeting(Seal goodbye, long nowNanos) {
+  void greeting(BatchManifest goodbye, long nowNanos) {
     greetingBefore = goodbye.batchSequence();
     beating(nowNanos);
   }

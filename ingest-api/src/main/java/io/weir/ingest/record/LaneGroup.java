@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.weir.ingest.record.journal.Chunk;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

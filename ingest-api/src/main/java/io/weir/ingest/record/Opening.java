@@ -2,6 +2,11 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -27,41 +32,48 @@ final class Opening {
       return;
     }
     JournalIdentity before = journal.identity();
-    List<Seal> seals = new ArrayList<>();
+    List<BatchManifest> seals = new ArrayList<>();
     for (int partition = 0; partition < before.partitions(); partition++) {
       seal(partition, journal, before.epoch(), cutter, seals);
     }
-    journal.begin(before.next(clock.nowEpochMillis(), clock.nowNanos() / NANOS_PER_MICRO), seals);
+    journal.beginEpoch(
+        before.next(clock.nowEpochMillis(), clock.nowNanos() / NANOS_PER_MICRO), seals);
   }
 
   private static void seal(
-      int partition, Journal journal, long epoch, BatchCutter cutter, List<Seal> seals)
+      int partition, Journal journal, long epoch, BatchCutter cutter, List<BatchManifest> seals)
       throws JournalException {
-    Journal.Found found = journal.found(partition);
+    Journal.Recovered found = journal.recover(partition);
     long sequence = found.sealedBatches();
     long linesBefore = found.sealedLines();
-    long promise = found.sealedPromiseEpochMillis();
+    long promise = found.sealedLowWatermarkEpochMillis();
     for (List<Chunk> chunks : cutter.cut(found.unsealed(), true)) {
-      byte[] lines = BatchBytes.join(chunks);
-      Seal seal =
-          new Seal(
+      byte[] lines = Chunk.join(chunks);
+      BatchManifest seal =
+          BatchManifest.of(
               partition,
               epoch,
               found.linesBeforeEpoch(),
               ++sequence,
               linesBefore,
               chunks.stream().mapToInt(Chunk::count).sum(),
-              lines.length,
-              BatchBytes.checksum(lines),
+              lines,
               promise);
       seals.add(seal);
       linesBefore = seal.linesThrough();
     }
     // a journal that may have lost lines does not say that it has told all
-    if (!journal.mayLackItsEnd()) {
+    if (!journal.mayLackTail()) {
       seals.add(
-          Seal.goodbye(
-              partition, epoch, found.linesBeforeEpoch(), ++sequence, linesBefore, promise));
+          BatchManifest.of(
+              partition,
+              epoch,
+              found.linesBeforeEpoch(),
+              ++sequence,
+              linesBefore,
+              0,
+              new byte[0],
+              promise));
     }
   }
 }

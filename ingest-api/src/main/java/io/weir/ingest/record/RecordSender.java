@@ -2,6 +2,9 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import io.weir.topics.model.BatchHeader;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +87,7 @@ final class RecordSender {
 
   /** Takes note of all answers that have come. */
   void settle() throws JournalException {
-    List<Seal> acked = new ArrayList<>();
+    List<BatchManifest> acked = new ArrayList<>();
     boolean isAnySettled = false;
     for (Answer answer = answers.poll(); answer != null; answer = answers.poll()) {
       if (answer.outlet() != connector.current()) {
@@ -222,7 +225,7 @@ final class RecordSender {
    * the new one is waited for, which holds what is still to be sent. The goodbye waits until Kafka
    * has it.
    */
-  private void sayHello(Outlet outlet, Lane lane, Seal goodbye) {
+  private void sayHello(Outlet outlet, Lane lane, BatchManifest goodbye) {
     lane.greeting(goodbye, clock.nowNanos());
     BatchHeader hello =
         new BatchHeader(

@@ -2,6 +2,7 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.record.journal.BatchManifest;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
@@ -163,7 +164,7 @@ public final class RecordStatistics {
     droppedCalls.add(calls);
   }
 
-  void sealed(Seal seal) {
+  void sealed(BatchManifest seal) {
     sealedBatches.increment();
     sealListener.sealed(seal.count(), seal.bytes());
     promised(seal.partition(), seal.lowWatermarkEpochMillis());
@@ -173,7 +174,7 @@ public final class RecordStatistics {
     promises.set(partition, promiseEpochMillis);
   }
 
-  void acked(Seal seal) {
+  void acked(BatchManifest seal) {
     ackedBatches.increment();
     ackedLines.add(seal.count());
     heldLines.addAndGet(-seal.count());

@@ -2,6 +2,8 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;

@@ -6,6 +6,11 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
@@ -98,8 +103,8 @@ public final class RecordingEngine {
   private static Lane lane(
       Journal journal, int partition, RecordStatistics statistics, LocalClock clock)
       throws JournalException {
-    Journal.Found found = journal.found(partition);
-    for (Seal seal : found.seals()) {
+    Journal.Recovered found = journal.recover(partition);
+    for (BatchManifest seal : found.sealed()) {
       statistics.found(seal.count(), seal.bytes());
     }
     for (Chunk chunk : found.unsealed()) {

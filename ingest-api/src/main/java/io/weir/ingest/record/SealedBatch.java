@@ -2,6 +2,7 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.journal.BatchManifest;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,4 +13,4 @@ import org.jspecify.annotations.Nullable;
  * @param sinceNanos since when its oldest line has waited, by {@link LocalClock#nowNanos}
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
-record SealedBatch(Seal seal, byte @Nullable [] lines, long sinceNanos) {}
+record SealedBatch(BatchManifest seal, byte @Nullable [] lines, long sinceNanos) {}

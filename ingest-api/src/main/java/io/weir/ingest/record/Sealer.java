@@ -2,6 +2,10 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -108,20 +112,19 @@ final class Sealer {
     long bytesRetained = retainedBytes;
     for (int i = 0; i < batches.size(); i++) {
       List<Chunk> chunks = batches.get(i);
-      byte[] lines = BatchBytes.join(chunks);
+      byte[] lines = Chunk.join(chunks);
       int count = chunks.stream().mapToInt(Chunk::count).sum();
       // only the last batch may promise, and no more than that nothing older is left behind it
       boolean last = i == batches.size() - 1;
-      Seal seal =
-          new Seal(
+      BatchManifest seal =
+          BatchManifest.of(
               lane.partition(),
               lane.epoch(),
               lane.linesBeforeEpoch(),
               ++sequence,
               linesBefore,
               count,
-              lines.length,
-              BatchBytes.checksum(lines),
+              lines,
               last ? Math.max(covered, lane.promiseEpochMillis()) : lane.promiseEpochMillis());
       bytesRetained += lines.length;
       boolean retain = bytesRetained <= MAX_RETAINED_BYTES;

@@ -3,6 +3,7 @@ package io.weir.ingest.record;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.ingest.record.journal.Chunk;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -33,7 +34,7 @@ final class BatchCutterTest {
   @Test
   void cut_bytesAboveTheBound_isABatchOfItsOwn() {
     List<Chunk> chunks =
-        List.of(new Chunk(0, 1, 1, new byte[10]), new Chunk(0, 2, 1, new byte[1_500]));
+        List.of(new Chunk(0, 1, 1, 0, new byte[10]), new Chunk(0, 2, 1, 0, new byte[1_500]));
 
     assertEquals(List.of(1, 1), lines(cutter.cut(chunks, false)));
   }
@@ -42,7 +43,7 @@ final class BatchCutterTest {
     List<Chunk> chunks = new ArrayList<>();
     long line = 1;
     for (int count : counts) {
-      chunks.add(new Chunk(0, line, count, new byte[count]));
+      chunks.add(new Chunk(0, line, count, 0, new byte[count]));
       line += count;
     }
     return chunks;

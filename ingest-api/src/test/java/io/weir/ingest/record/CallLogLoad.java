@@ -3,6 +3,8 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -33,7 +35,7 @@ final class CallLogLoad {
     Path folder = Files.createTempDirectory("weir-load");
     RecordConfig config = RecordConfig.builder("load", "unused:9092", folder).build();
     Journal journal =
-        RocksJournal.open(
+        Journal.open(
             folder, false, () -> new JournalIdentity("load", System.currentTimeMillis(), 6));
     KafkaCallLog log =
         new KafkaCallLog(config, DecisionClock.ofSystem(), journal, DiscardingOutlet::new);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.ForwardingJournal;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -35,7 +40,7 @@ final class FailingJournal extends ForwardingJournal {
   }
 
   @Override
-  public void seal(List<Seal> seals) throws JournalException {
+  public void seal(List<BatchManifest> seals) throws JournalException {
     if (failsToSeal) {
       refusedSeals.incrementAndGet();
       throw new JournalException("the journal cannot be written: no space left on device");
@@ -45,7 +50,7 @@ final class FailingJournal extends ForwardingJournal {
   }
 
   @Override
-  public byte[] read(Seal seal) throws JournalException {
+  public byte[] read(BatchManifest seal) throws JournalException {
     if (seal.partition() == unreadablePartition) {
       unreadable.incrementAndGet();
       throw new JournalException("the journal cannot be read: block checksum mismatch");

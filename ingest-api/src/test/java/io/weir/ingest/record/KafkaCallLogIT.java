@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
@@ -89,7 +91,7 @@ final class KafkaCallLogIT {
     RecordConfig config = config().build();
     FailingJournal journal =
         new FailingJournal(
-            RocksJournal.open(
+            Journal.open(
                 config.journalFolder(), false, () -> new JournalIdentity("n1", 1, PARTITIONS)));
     AtomicInteger throwing = new AtomicInteger();
     try (KafkaCallLog log =

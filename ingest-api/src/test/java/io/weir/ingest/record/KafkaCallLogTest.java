@@ -12,6 +12,8 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -36,7 +38,7 @@ final class KafkaCallLogTest {
   private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
 
   private final AtomicLong now = new AtomicLong(1_000_050);
-  private final FailingJournal journal = new FailingJournal(new MemoryJournal(IDENTITY));
+  private final FailingJournal journal = new FailingJournal(Journal.inMemory(IDENTITY));
   private final HeldOutlet outlet = new HeldOutlet();
   private final Queue<Outlet> outlets = new ConcurrentLinkedQueue<>(List.of(outlet));
   private final List<KafkaCallLog> opened = new ArrayList<>();

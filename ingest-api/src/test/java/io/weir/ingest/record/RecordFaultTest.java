@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,7 +27,7 @@ import org.junit.jupiter.api.Test;
 final class RecordFaultTest {
   private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
 
-  private final FailingJournal journal = new FailingJournal(new MemoryJournal(IDENTITY));
+  private final FailingJournal journal = new FailingJournal(Journal.inMemory(IDENTITY));
   private final List<HeldOutlet> outlets = new ArrayList<>();
   private final AtomicInteger throwingSends = new AtomicInteger();
   private final AtomicInteger throwingOpens = new AtomicInteger();

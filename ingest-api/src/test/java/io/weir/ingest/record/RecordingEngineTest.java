@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -100,7 +102,7 @@ final class RecordingEngineTest {
   }
 
   private static Journal inMemory() {
-    return new MemoryJournal(new JournalIdentity("n1", 1_000, 1));
+    return Journal.inMemory(new JournalIdentity("n1", 1_000, 1));
   }
 
   private RecordingEngine open() throws Exception {

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
@@ -61,13 +64,13 @@ final class RefusedBatchTest {
     return log;
   }
 
-  private Journal onDisk() {
-    return RocksJournal.open(
+  private Journal onDisk() throws JournalException {
+    return Journal.open(
         folder.resolve("journal"), false, () -> new JournalIdentity("n1", 1_000, PARTITIONS));
   }
 
   private static Journal inMemory() {
-    return new MemoryJournal(new JournalIdentity("n1", 1_000, PARTITIONS));
+    return Journal.inMemory(new JournalIdentity("n1", 1_000, PARTITIONS));
   }
 
   private void record(KafkaCallLog log, int partition, int calls) {

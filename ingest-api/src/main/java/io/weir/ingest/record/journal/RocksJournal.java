@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.ingest.record.journal;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -26,26 +26,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A journal in RocksDB's write-ahead log. What was appended survives a kill of the process, since
- * the log has been handed to the operating system; it survives a loss of power only with {@code
+ * A journal in RocksDB's write-ahead log. Appended lines survive a kill of the process, since the
+ * log has been handed to the operating system; they survive a loss of power only with {@code
  * fsync}. A folder belongs to one process at a time.
  */
 final class RocksJournal implements Journal {
-  /** Lines that Kafka acknowledges soon never leave this buffer for a table file. */
+  /** Lines that Kafka acknowledges soon are never flushed from this buffer to a table file. */
   private static final long WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 
-  /** One buffer is filled while others are written out: a slow disk stalls nobody at once. */
+  /**
+   * One buffer is filled while others are flushed, so that a slow disk stalls no writer at once.
+   */
   private static final int WRITE_BUFFERS = 4;
 
-  /** Bounds what a start has to replay, and what the folder holds beside the unsent lines. */
+  /** Bounds what a start replays, and what the folder holds besides the unsent lines. */
   private static final long WAL_BYTES = 128L * 1024 * 1024;
 
-  /** Table files kept open; a backlog is read from its beginning on, a few files at a time. */
+  /** Table files kept open; a backlog is read in order, a few files at a time. */
   private static final int OPEN_FILES = 64;
 
   private static final Logger LOG = LoggerFactory.getLogger(RocksJournal.class);
 
-  private static final String MACHINE_START = machineStart();
+  private static final String BOOT_ID = bootId();
 
   static {
     RocksDB.loadLibrary();
@@ -56,14 +58,14 @@ final class RocksJournal implements Journal {
   private final RocksDB db;
   private final boolean fsync;
   private final boolean isNew;
-  private final boolean mayLackItsEnd;
+  private final boolean mayLackTail;
   private volatile JournalIdentity identity;
 
-  /** Whether what was found when it was opened is told; else the next opening is to tell it. */
-  private boolean isTaken;
+  /** Whether {@link #mayLackTail} has been acted on; otherwise the next opening must report it. */
+  private boolean isTailHandled;
 
-  /** What was acknowledged, by partition; of the sealing thread. */
-  private final Map<Integer, Seal> ackedNotTrimmed = new HashMap<>();
+  /** Last acknowledged batch of each partition since the last trim; confined to one thread. */
+  private final Map<Integer, BatchManifest> ackedNotTrimmed = new HashMap<>();
 
   private RocksJournal(
       Options options,
@@ -72,25 +74,20 @@ final class RocksJournal implements Journal {
       JournalIdentity identity,
       boolean fsync,
       boolean isNew,
-      boolean mayLackItsEnd) {
+      boolean mayLackTail) {
     this.fsync = fsync;
     this.isNew = isNew;
-    this.isTaken = !mayLackItsEnd;
-    this.mayLackItsEnd = mayLackItsEnd;
+    this.isTailHandled = !mayLackTail;
+    this.mayLackTail = mayLackTail;
     this.options = options;
     this.writeOptions = writeOptions;
     this.db = db;
     this.identity = identity;
   }
 
-  /**
-   * Opens the journal in a folder, or makes one.
-   *
-   * @param fsync true when each append waits for the disk
-   * @param fresh identity of a new journal; asked only when there is none
-   * @throws CallLogStartException when the folder cannot be used; the message names it and says why
-   */
-  static RocksJournal open(Path folder, boolean fsync, Supplier<JournalIdentity> fresh) {
+  /** Implements {@link Journal#open}. */
+  static RocksJournal open(Path folder, boolean fsync, Supplier<JournalIdentity> fresh)
+      throws JournalException {
     Options options =
         new Options()
             .setCreateIfMissing(true)
@@ -109,64 +106,59 @@ final class RocksJournal implements Journal {
       db = RocksDB.open(options, folder.toString());
       byte[] stored = db.get(JournalKeys.IDENTITY);
       JournalIdentity identity = stored == null ? fresh.get() : JournalKeys.identity(stored);
-      boolean mayLackItsEnd = mayLackItsEnd(db);
+      boolean mayLackTail = mayLackTail(db);
       try (WriteOptions durably = new WriteOptions().setSync(true);
           WriteBatch batch = new WriteBatch()) {
         if (stored == null) {
           batch.put(JournalKeys.IDENTITY, JournalKeys.identity(identity));
         }
-        if (!mayLackItsEnd) { // else it is said by the next opening, when this one ends at once
-          batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, MACHINE_START));
+        if (!mayLackTail) { // otherwise the next opening still finds it if this one is refused
+          batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, BOOT_ID));
           batch.delete(JournalKeys.CLOSED);
         }
         db.write(durably, batch);
       }
       return new RocksJournal(
-          options, writeOptions, db, identity, fsync, stored == null, mayLackItsEnd);
+          options, writeOptions, db, identity, fsync, stored == null, mayLackTail);
     } catch (IOException | RocksDBException | JournalException | RuntimeException failure) {
       if (db != null) {
         db.close();
       }
       writeOptions.close();
       options.close();
-      throw startException(folder, failure);
+      throw new JournalException(openFailure(folder, failure), failure);
     }
   }
 
-  private static boolean mayLackItsEnd(RocksDB db) throws RocksDBException {
+  private static boolean mayLackTail(RocksDB db) throws RocksDBException {
     byte[] machine = db.get(JournalKeys.MACHINE);
     return machine != null
         && db.get(JournalKeys.CLOSED) == null
-        && !JournalKeys.waitedForTheDisk(machine)
-        && !JournalKeys.machineStart(machine).equals(MACHINE_START);
+        && !JournalKeys.isFsync(machine)
+        && !JournalKeys.bootId(machine).equals(BOOT_ID);
   }
 
-  /** Names this start of this machine where the system can tell; else empty. */
-  private static String machineStart() {
-    Path told = Path.of("/proc/sys/kernel/random/boot_id");
+  /** Returns the id of this boot of this machine, or the empty string where there is none. */
+  private static String bootId() {
+    Path source = Path.of("/proc/sys/kernel/random/boot_id");
     try {
-      return Files.isReadable(told) ? Files.readString(told).strip() : "";
-    } catch (IOException untold) {
+      return Files.isReadable(source) ? Files.readString(source).strip() : "";
+    } catch (IOException unreadable) {
       return "";
     }
   }
 
-  private static CallLogStartException startException(Path folder, Exception failure) {
-    if (failure instanceof CallLogStartException said) {
-      return said;
-    }
+  private static String openFailure(Path folder, Exception failure) {
     String detail = String.valueOf(failure.getMessage());
     // RocksDB has no code for it: "While lock file: …/LOCK: …" or "lock hold by current process"
     boolean locked = detail.toLowerCase(Locale.ROOT).contains("lock");
-    return new CallLogStartException(
-        locked
-            ? "the journal folder "
-                + folder
-                + " is in use by another process; each ingest node needs a folder of its own ("
-                + detail
-                + ")"
-            : "the journal in the folder " + folder + " cannot be opened: " + detail,
-        failure);
+    return locked
+        ? "the journal folder "
+            + folder
+            + " is in use by another process; each ingest node needs a folder of its own ("
+            + detail
+            + ")"
+        : "the journal in the folder " + folder + " cannot be opened: " + detail;
   }
 
   @Override
@@ -180,75 +172,68 @@ final class RocksJournal implements Journal {
   }
 
   @Override
-  public boolean mayLackItsEnd() {
-    return mayLackItsEnd;
+  public boolean mayLackTail() {
+    return mayLackTail;
   }
 
   @Override
-  public void begin(JournalIdentity next, List<Seal> seals) throws JournalException {
+  public void beginEpoch(JournalIdentity next, List<BatchManifest> manifests)
+      throws JournalException {
     try (WriteOptions durably = new WriteOptions().setSync(true);
         WriteBatch batch = new WriteBatch()) {
       for (int partition = 0; partition < next.partitions(); partition++) {
         batch.put(
-            JournalKeys.epochBegin(partition), JournalKeys.number(found(partition).sealedLines()));
+            JournalKeys.epochBegin(partition),
+            JournalKeys.number(recover(partition).sealedLines()));
       }
-      for (Seal seal : seals) {
-        batch.put(JournalKeys.seal(seal.partition(), seal.batchSequence()), JournalKeys.seal(seal));
+      for (BatchManifest manifest : manifests) {
+        put(batch, manifest);
         batch.put(
-            JournalKeys.epochBegin(seal.partition()), JournalKeys.number(seal.linesThrough()));
+            JournalKeys.epochBegin(manifest.partition()),
+            JournalKeys.number(manifest.linesThrough()));
       }
       batch.put(JournalKeys.IDENTITY, JournalKeys.identity(next));
-      batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, MACHINE_START));
+      batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, BOOT_ID));
       batch.delete(JournalKeys.CLOSED);
       db.write(durably, batch);
     } catch (RocksDBException failure) {
       throw unwritable(failure);
     }
     identity = next;
-    isTaken = true;
+    isTailHandled = true;
   }
 
   @Override
-  public Found found(int partition) throws JournalException {
+  public Recovered recover(int partition) throws JournalException {
     try {
       byte[] begin = db.get(JournalKeys.epochBegin(partition));
       long ackedBatches = 0;
       long ackedLines = 0;
-      long promise = 0;
+      long lowWatermarkEpochMillis = 0;
       byte[] acked = db.get(JournalKeys.acked(partition));
       if (acked != null) {
         ByteBuffer in = ByteBuffer.wrap(acked);
         ackedBatches = in.getLong();
         ackedLines = in.getLong();
-        promise = in.getLong();
+        lowWatermarkEpochMillis = in.getLong();
       }
-      List<Seal> seals = new ArrayList<>();
+      List<BatchManifest> sealed = new ArrayList<>();
       scan(
-          JournalKeys.seal(partition, ackedBatches + 1),
-          JournalKeys.seal(partition, Long.MAX_VALUE),
-          (key, value) -> seals.add(JournalKeys.seal(key, value, identity.epoch())));
-      long sealedLines = seals.isEmpty() ? ackedLines : seals.get(seals.size() - 1).linesThrough();
-      List<Chunk> unsealed = new ArrayList<>();
-      scan(
-          JournalKeys.line(partition, sealedLines + 1),
-          JournalKeys.line(partition, Long.MAX_VALUE),
-          (key, value) -> unsealed.add(chunk(partition, key, value)));
-      return new Found(
+          JournalKeys.manifest(partition, ackedBatches + 1),
+          JournalKeys.manifest(partition, Long.MAX_VALUE),
+          (key, value) -> sealed.add(JournalKeys.manifest(key, value, identity.epoch())));
+      long sealedLines =
+          sealed.isEmpty() ? ackedLines : sealed.get(sealed.size() - 1).linesThrough();
+      return new Recovered(
           ackedBatches,
           ackedLines,
-          promise,
+          lowWatermarkEpochMillis,
           begin == null ? 0 : ByteBuffer.wrap(begin).getLong(),
-          seals,
-          unsealed);
+          sealed,
+          chunks(partition, sealedLines + 1, Long.MAX_VALUE));
     } catch (RocksDBException failure) {
-      throw new JournalException("the journal cannot be read: " + failure.getMessage(), failure);
+      throw unreadable(failure);
     }
-  }
-
-  private static Chunk chunk(int partition, byte[] key, byte[] value) {
-    byte[] lines = new byte[value.length - JournalKeys.CHUNK_HEAD_BYTES];
-    System.arraycopy(value, JournalKeys.CHUNK_HEAD_BYTES, lines, 0, lines.length);
-    return new Chunk(partition, JournalKeys.lineOf(key), JournalKeys.countOf(value), lines);
   }
 
   @Override
@@ -275,10 +260,10 @@ final class RocksJournal implements Journal {
   }
 
   @Override
-  public void seal(List<Seal> seals) throws JournalException {
+  public void seal(List<BatchManifest> manifests) throws JournalException {
     try (WriteBatch batch = new WriteBatch()) {
-      for (Seal seal : seals) {
-        batch.put(JournalKeys.seal(seal.partition(), seal.batchSequence()), JournalKeys.seal(seal));
+      for (BatchManifest manifest : manifests) {
+        put(batch, manifest);
       }
       db.write(writeOptions, batch);
     } catch (RocksDBException failure) {
@@ -286,26 +271,34 @@ final class RocksJournal implements Journal {
     }
   }
 
-  @Override
-  public byte[] read(Seal seal) throws JournalException {
-    BatchBytes batch = new BatchBytes(seal);
-    try {
-      scan(
-          JournalKeys.line(seal.partition(), seal.linesBefore() + 1),
-          JournalKeys.line(seal.partition(), seal.linesThrough() + 1),
-          (key, value) ->
-              batch.add(
-                  JournalKeys.lineOf(key),
-                  JournalKeys.countOf(value),
-                  value,
-                  JournalKeys.CHUNK_HEAD_BYTES));
-    } catch (RocksDBException failure) {
-      throw new JournalException("the journal cannot be read: " + failure.getMessage(), failure);
-    }
-    return batch.whole();
+  private static void put(WriteBatch batch, BatchManifest manifest) throws RocksDBException {
+    batch.put(
+        JournalKeys.manifest(manifest.partition(), manifest.batchSequence()),
+        JournalKeys.manifest(manifest));
   }
 
-  /** Takes one entry of a scan. */
+  @Override
+  public byte[] read(BatchManifest manifest) throws JournalException {
+    try {
+      return manifest.join(
+          chunks(manifest.partition(), manifest.linesBefore() + 1, manifest.linesThrough() + 1));
+    } catch (RocksDBException failure) {
+      throw unreadable(failure);
+    }
+  }
+
+  /** Reads the chunks whose first line is in {@code [fromLine, toLine)}, in order. */
+  private List<Chunk> chunks(int partition, long fromLine, long toLine)
+      throws RocksDBException, JournalException {
+    List<Chunk> chunks = new ArrayList<>();
+    scan(
+        JournalKeys.line(partition, fromLine),
+        JournalKeys.line(partition, toLine),
+        (key, value) -> chunks.add(JournalKeys.chunk(key, value)));
+    return chunks;
+  }
+
+  /** Receives one entry of a scan. */
   private interface Entry {
     void take(byte[] key, byte[] value) throws JournalException;
   }
@@ -323,17 +316,17 @@ final class RocksJournal implements Journal {
   }
 
   @Override
-  public void acknowledge(List<Seal> seals) throws JournalException {
+  public void acknowledge(List<BatchManifest> manifests) throws JournalException {
     try (WriteBatch batch = new WriteBatch()) {
-      for (Seal seal : seals) {
-        batch.put(JournalKeys.acked(seal.partition()), JournalKeys.acked(seal));
+      for (BatchManifest manifest : manifests) {
+        batch.put(JournalKeys.acked(manifest.partition()), JournalKeys.acked(manifest));
       }
       db.write(writeOptions, batch);
     } catch (RocksDBException failure) {
       throw unwritable(failure);
     }
-    for (Seal seal : seals) {
-      ackedNotTrimmed.put(seal.partition(), seal);
+    for (BatchManifest manifest : manifests) {
+      ackedNotTrimmed.put(manifest.partition(), manifest);
     }
   }
 
@@ -344,13 +337,13 @@ final class RocksJournal implements Journal {
     }
     List<byte[]> ranges = new ArrayList<>();
     try (WriteBatch batch = new WriteBatch()) {
-      for (Seal seal : ackedNotTrimmed.values()) {
-        byte[] firstLine = JournalKeys.line(seal.partition(), 0);
-        byte[] endLine = JournalKeys.line(seal.partition(), seal.linesThrough() + 1);
+      for (BatchManifest acked : ackedNotTrimmed.values()) {
+        byte[] firstLine = JournalKeys.line(acked.partition(), 0);
+        byte[] endLine = JournalKeys.line(acked.partition(), acked.linesThrough() + 1);
         batch.deleteRange(firstLine, endLine);
         batch.deleteRange(
-            JournalKeys.seal(seal.partition(), 0),
-            JournalKeys.seal(seal.partition(), seal.batchSequence() + 1));
+            JournalKeys.manifest(acked.partition(), 0),
+            JournalKeys.manifest(acked.partition(), acked.batchSequence() + 1));
         ranges.add(firstLine);
         ranges.add(endLine);
       }
@@ -367,10 +360,14 @@ final class RocksJournal implements Journal {
     return new JournalException("the journal cannot be written: " + failure.getMessage(), failure);
   }
 
+  private static JournalException unreadable(RocksDBException failure) {
+    return new JournalException("the journal cannot be read: " + failure.getMessage(), failure);
+  }
+
   @Override
   public void close() {
     try (WriteOptions durably = new WriteOptions().setSync(true)) {
-      if (isTaken) {
+      if (isTailHandled) {
         db.put(durably, JournalKeys.CLOSED, new byte[0]);
       }
     } catch (RocksDBException failure) {

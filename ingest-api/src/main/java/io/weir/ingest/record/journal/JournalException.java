@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.ingest.record.journal;
 
 import java.io.Serial;
 
-/** The journal could not be written or read. Its writer turns this into a value. */
+/** Thrown when a journal cannot be opened, written or read. */
 public final class JournalException extends Exception {
   @Serial private static final long serialVersionUID = 1;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.ingest.record.journal;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -20,11 +20,11 @@ final class RocksJournalIT extends JournalContract {
   @TempDir Path temp;
 
   @Override
-  Journal create() {
+  Journal create() throws JournalException {
     return RocksJournal.open(temp.resolve("journal"), false, () -> IDENTITY);
   }
 
-  private void reopen() {
+  private void reopen() throws JournalException {
     journal.close();
     journal =
         RocksJournal.open(
@@ -36,68 +36,68 @@ final class RocksJournalIT extends JournalContract {
   }
 
   @Test
-  void found_afterReopening_isWhatWasKept() throws Exception {
+  void recover_afterReopening_isWhatWasKept() throws Exception {
     journal.append(
         List.of(chunk(2, 1, "a\n"), chunk(2, 2, "b\n"), chunk(2, 3, "c\nd\n"), chunk(2, 5, "e\n")));
-    Seal first = seal(2, 1, 0, "a\n");
-    Seal second = seal(2, 2, 1, "b\n");
+    BatchManifest first = manifest(2, 1, 0, "a\n");
+    BatchManifest second = manifest(2, 2, 1, "b\n");
     journal.seal(List.of(first, second));
     journal.acknowledge(List.of(first));
 
     reopen();
 
     assertEquals(IDENTITY, journal.identity());
-    Journal.Found found = journal.found(2);
-    assertEquals(1, found.ackedBatches());
-    assertEquals(1, found.ackedLines());
-    assertEquals(first.lowWatermarkEpochMillis(), found.promiseEpochMillis());
-    assertEquals(List.of(second), found.seals());
+    Journal.Recovered recovered = journal.recover(2);
+    assertEquals(1, recovered.ackedBatches());
+    assertEquals(1, recovered.ackedLines());
+    assertEquals(first.lowWatermarkEpochMillis(), recovered.ackedLowWatermarkEpochMillis());
+    assertEquals(List.of(second), recovered.sealed());
     assertArrayEquals(bytes("b\n"), journal.read(second));
-    assertEquals(List.of(3L, 5L), found.unsealed().stream().map(Chunk::firstLine).toList());
-    assertArrayEquals(bytes("c\nd\n"), found.unsealed().get(0).lines());
-    assertEquals(2, found.unsealed().get(0).count());
-    assertEquals(Journal.Found.NOTHING, journal.found(1));
+    assertEquals(List.of(3L, 5L), recovered.unsealed().stream().map(Chunk::firstLine).toList());
+    assertArrayEquals(bytes("c\nd\n"), recovered.unsealed().get(0).lines());
+    assertEquals(2, recovered.unsealed().get(0).count());
+    assertEquals(Journal.Recovered.NOTHING, journal.recover(1));
   }
 
   @Test
-  void found_everythingAcknowledgedAndTrimmed_keepsTheCounters() throws Exception {
+  void recover_everythingAcknowledgedAndTrimmed_keepsTheCounters() throws Exception {
     journal.append(List.of(chunk(0, 1, "a\nb\n")));
-    Seal seal = seal(0, 1, 0, "a\nb\n");
-    journal.seal(List.of(seal));
-    journal.acknowledge(List.of(seal));
+    BatchManifest sealed = manifest(0, 1, 0, "a\nb\n");
+    journal.seal(List.of(sealed));
+    journal.acknowledge(List.of(sealed));
     journal.trim();
 
     reopen();
 
     assertEquals(
-        new Journal.Found(1, 2, seal.lowWatermarkEpochMillis(), 0, List.of(), List.of()),
-        journal.found(0));
+        new Journal.Recovered(1, 2, sealed.lowWatermarkEpochMillis(), 0, List.of(), List.of()),
+        journal.recover(0));
   }
 
   @Test
   void startThatWasRefused_afterAPowerLoss_isNotTakenForACleanOne() throws Exception {
-    journal.begin(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
+    journal.beginEpoch(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
     losePower();
 
     journal = create();
-    assertTrue(journal.mayLackItsEnd());
+    assertTrue(journal.mayLackTail());
     reopen(); // the start was refused behind the opening: nobody was told what may be lacking
 
-    assertTrue(journal.mayLackItsEnd());
-    journal.begin(journal.identity().next(journal.identity().epoch() + 1, 0), List.of());
+    assertTrue(journal.mayLackTail());
+    journal.beginEpoch(journal.identity().next(journal.identity().epoch() + 1, 0), List.of());
     reopen();
-    assertFalse(journal.mayLackItsEnd(), "it was told, and closed in order");
+    assertFalse(journal.mayLackTail(), "it was told, and closed in order");
   }
 
   @Test
   void journalOfAKilledProcess_onTheSameStartOfTheMachine_lacksNothing() throws Exception {
-    journal.begin(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
+    journal.beginEpoch(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
     journal.close();
     write(db -> db.delete(JournalKeys.CLOSED));
 
     journal = create();
 
-    assertFalse(journal.mayLackItsEnd());
+    assertFalse(journal.mayLackTail());
   }
 
   /** As the folder is found when the machine went down with the journal open. */
@@ -123,7 +123,7 @@ final class RocksJournalIT extends JournalContract {
 
   @Test
   void open_folderInUse_isRefusedByItsName() {
-    CallLogStartException refused = assertThrows(CallLogStartException.class, this::create);
+    JournalException refused = assertThrows(JournalException.class, this::create);
 
     String message = String.valueOf(refused.getMessage());
     assertTrue(message.contains(temp.resolve("journal").toString()), message);
@@ -134,9 +134,8 @@ final class RocksJournalIT extends JournalContract {
   void open_folderIsAFile_isRefusedByItsName() throws Exception {
     Path file = Files.writeString(temp.resolve("file"), "not a folder");
 
-    CallLogStartException refused =
-        assertThrows(
-            CallLogStartException.class, () -> RocksJournal.open(file, false, () -> IDENTITY));
+    JournalException refused =
+        assertThrows(JournalException.class, () -> RocksJournal.open(file, false, () -> IDENTITY));
 
     String message = String.valueOf(refused.getMessage());
     assertTrue(message.contains(file.toString()), message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.ingest.record.journal;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -36,16 +36,16 @@ abstract class JournalContract {
   }
 
   @Test
-  void found_newJournal_isNothing() throws Exception {
-    assertEquals(Journal.Found.NOTHING, journal.found(0));
+  void recover_newJournal_isNothing() throws Exception {
+    assertEquals(Journal.Recovered.NOTHING, journal.recover(0));
   }
 
   @Test
   void read_sealedLines_areTheAppendedOnesInOrder() throws Exception {
     journal.append(List.of(chunk(0, 1, "a\n"), chunk(1, 1, "x\n")));
     journal.append(List.of(chunk(0, 2, "b\nc\n"), chunk(0, 4, "d\n")));
-    Seal first = seal(0, 1, 0, "a\nb\nc\n");
-    Seal second = seal(0, 2, 3, "d\n");
+    BatchManifest first = manifest(0, 1, 0, "a\nb\nc\n");
+    BatchManifest second = manifest(0, 2, 3, "d\n");
 
     journal.seal(List.of(first, second));
 
@@ -58,17 +58,17 @@ abstract class JournalContract {
   void read_linesThatWereNotSealed_isRefused() throws Exception {
     journal.append(List.of(chunk(0, 1, "a\n")));
 
-    assertThrows(JournalException.class, () -> journal.read(seal(0, 1, 0, "b\n")));
-    assertThrows(JournalException.class, () -> journal.read(seal(0, 1, 0, "a\nb\n")));
-    assertThrows(JournalException.class, () -> journal.read(seal(1, 1, 0, "a\n")));
+    assertThrows(JournalException.class, () -> journal.read(manifest(0, 1, 0, "b\n")));
+    assertThrows(JournalException.class, () -> journal.read(manifest(0, 1, 0, "a\nb\n")));
+    assertThrows(JournalException.class, () -> journal.read(manifest(1, 1, 0, "a\n")));
   }
 
   @Test
   void acknowledge_thenTrim_keepsWhatIsNotAcknowledged() throws Exception {
     journal.append(List.of(chunk(0, 1, "a\n"), chunk(0, 2, "b\n"), chunk(1, 1, "x\n")));
-    Seal first = seal(0, 1, 0, "a\n");
-    Seal second = seal(0, 2, 1, "b\n");
-    Seal other = seal(1, 1, 0, "x\n");
+    BatchManifest first = manifest(0, 1, 0, "a\n");
+    BatchManifest second = manifest(0, 2, 1, "b\n");
+    BatchManifest other = manifest(1, 1, 0, "x\n");
     journal.seal(List.of(first, second, other));
 
     journal.acknowledge(List.of(first));
@@ -83,27 +83,25 @@ abstract class JournalContract {
   void append_sameLinesAgain_replacesThem() throws Exception {
     journal.append(List.of(chunk(0, 1, "a\nb\n")));
     journal.append(List.of(chunk(0, 1, "c\n")));
-    Seal seal = seal(0, 1, 0, "c\n");
-    journal.seal(List.of(seal));
+    BatchManifest sealed = manifest(0, 1, 0, "c\n");
+    journal.seal(List.of(sealed));
 
-    assertArrayEquals(bytes("c\n"), journal.read(seal));
+    assertArrayEquals(bytes("c\n"), journal.read(sealed));
   }
 
   static Chunk chunk(int partition, long firstLine, String lines) {
-    return new Chunk(partition, firstLine, count(lines), bytes(lines));
+    return new Chunk(partition, firstLine, count(lines), 0, bytes(lines));
   }
 
-  static Seal seal(int partition, long sequence, long linesBefore, String lines) {
-    byte[] bytes = bytes(lines);
-    return new Seal(
+  static BatchManifest manifest(int partition, long sequence, long linesBefore, String lines) {
+    return BatchManifest.of(
         partition,
         IDENTITY.epoch(),
         0,
         sequence,
         linesBefore,
         count(lines),
-        bytes.length,
-        BatchBytes.checksum(bytes),
+        bytes(lines),
         1_000 + sequence);
   }
 

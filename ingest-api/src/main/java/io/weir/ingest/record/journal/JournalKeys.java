@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.ingest.record.journal;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Keys and values of {@link RocksJournal} on disk, format 1. Numbers are big-endian, so that keys
- * sort by partition, then by number.
+ * The keys and values of {@link RocksJournal} on disk, format 1. Numbers are big-endian, so that
+ * keys sort by partition, then by number; the sizes in parentheses are bytes.
  *
  * <pre>
  * 'I'                                → format (4), epoch (8), partitions (4), node (UTF-8)
  * 'L' partition (4) first line (8)   → count (4), the lines
- * 'S' partition (4) batch number (8) → lines before (8), count (4), bytes (4), checksum (4), promise (8),
- *                                      epoch (8), lines before the epoch (8)
+ * 'S' partition (4) batch number (8) → lines before (8), count (4), bytes (4), checksum (4),
+ *                                      low watermark (8), epoch (8), lines before the epoch (8)
  * 'B' partition (4)                  → lines before the epoch (8); absent means 0
- * 'M'                                → of the machine that has it open: fsync (1), its start (UTF-8)
- * 'C'                                → nothing; there when the journal was closed in order
- * 'A' partition (4)                  → last acknowledged batch (8), its last line (8), its promise (8)
+ * 'M'                                → boot of the machine that has it open: fsync (1), boot id (UTF-8)
+ * 'C'                                → empty; present when the journal was closed in order
+ * 'A' partition (4)                  → last acknowledged batch (8), its last line (8), its low
+ *                                      watermark (8)
  * </pre>
  */
 final class JournalKeys {
   static final int FORMAT = 1;
   static final byte[] IDENTITY = {'I'};
-  static final int CHUNK_HEAD_BYTES = Integer.BYTES;
-
   static final byte[] MACHINE = {'M'};
   static final byte[] CLOSED = {'C'};
 
-  private static final int SEAL_BYTES = 4 * Long.BYTES + 3 * Integer.BYTES;
+  private static final int CHUNK_HEAD_BYTES = Integer.BYTES;
+  private static final int MANIFEST_BYTES = 4 * Long.BYTES + 3 * Integer.BYTES;
   private static final int ACKED_BYTES = 3 * Long.BYTES;
 
   private JournalKeys() {}
@@ -58,10 +58,6 @@ final class JournalKeys {
     return numbered('L', partition, firstLine);
   }
 
-  static long lineOf(byte[] key) {
-    return ByteBuffer.wrap(key).getLong(1 + Integer.BYTES);
-  }
-
   static byte[] chunk(Chunk chunk) {
     return ByteBuffer.allocate(CHUNK_HEAD_BYTES + chunk.lines().length)
         .putInt(chunk.count())
@@ -69,41 +65,51 @@ final class JournalKeys {
         .array();
   }
 
-  static int countOf(byte[] chunk) {
-    return ByteBuffer.wrap(chunk).getInt();
+  /** Decodes a chunk; the times of its calls are not stored, and so unknown. */
+  static Chunk chunk(byte[] key, byte[] value) throws JournalException {
+    ByteBuffer name = ByteBuffer.wrap(key);
+    ByteBuffer in = ByteBuffer.wrap(value);
+    long firstLine = name.getLong(1 + Integer.BYTES);
+    int count = in.getInt();
+    if (count < 1) {
+      throw new JournalException("the chunk at line " + firstLine + " has " + count + " lines");
+    }
+    byte[] lines = new byte[in.remaining()];
+    in.get(lines);
+    return new Chunk(name.getInt(1), firstLine, count, 0, lines);
   }
 
-  static byte[] seal(int partition, long batchSequence) {
+  static byte[] manifest(int partition, long batchSequence) {
     return numbered('S', partition, batchSequence);
   }
 
-  static byte[] seal(Seal seal) {
-    return ByteBuffer.allocate(SEAL_BYTES)
-        .putLong(seal.linesBefore())
-        .putInt(seal.count())
-        .putInt(seal.bytes())
-        .putInt(seal.checksum())
-        .putLong(seal.lowWatermarkEpochMillis())
-        .putLong(seal.epoch())
-        .putLong(seal.linesBeforeEpoch())
+  static byte[] manifest(BatchManifest manifest) {
+    return ByteBuffer.allocate(MANIFEST_BYTES)
+        .putLong(manifest.linesBefore())
+        .putInt(manifest.count())
+        .putInt(manifest.bytes())
+        .putInt(manifest.checksum())
+        .putLong(manifest.lowWatermarkEpochMillis())
+        .putLong(manifest.epoch())
+        .putLong(manifest.linesBeforeEpoch())
         .array();
   }
 
   /**
-   * A seal.
+   * Decodes a manifest.
    *
-   * @param firstEpoch of seals that were written when a journal had one epoch only
+   * @param firstEpoch epoch of manifests that were written when a journal had one epoch only
    */
-  static Seal seal(byte[] key, byte[] value, long firstEpoch) {
+  static BatchManifest manifest(byte[] key, byte[] value, long firstEpoch) {
     ByteBuffer name = ByteBuffer.wrap(key);
     ByteBuffer in = ByteBuffer.wrap(value);
     long linesBefore = in.getLong();
     int count = in.getInt();
     int bytes = in.getInt();
     int checksum = in.getInt();
-    long promise = in.getLong();
+    long lowWatermarkEpochMillis = in.getLong();
     boolean hasEpoch = in.hasRemaining();
-    return new Seal(
+    return new BatchManifest(
         name.getInt(1),
         hasEpoch ? in.getLong() : firstEpoch,
         hasEpoch ? in.getLong() : 0,
@@ -112,42 +118,46 @@ final class JournalKeys {
         count,
         bytes,
         checksum,
-        promise);
+        lowWatermarkEpochMillis);
   }
 
   static byte[] epochBegin(int partition) {
-    return ByteBuffer.allocate(1 + Integer.BYTES).put((byte) 'B').putInt(partition).array();
+    return ofPartition('B', partition);
   }
 
   static byte[] number(long value) {
     return ByteBuffer.allocate(Long.BYTES).putLong(value).array();
   }
 
-  static byte[] machine(boolean fsync, String start) {
-    byte[] name = start.getBytes(StandardCharsets.UTF_8);
+  static byte[] machine(boolean fsync, String bootId) {
+    byte[] name = bootId.getBytes(StandardCharsets.UTF_8);
     return ByteBuffer.allocate(1 + name.length).put((byte) (fsync ? 1 : 0)).put(name).array();
   }
 
-  /** Whether writes waited for the disk. */
-  static boolean waitedForTheDisk(byte[] machine) {
+  /** Returns whether appends waited for the disk. */
+  static boolean isFsync(byte[] machine) {
     return machine[0] == 1;
   }
 
-  /** Which start of which machine it was. */
-  static String machineStart(byte[] machine) {
+  /** Returns the id of the boot during which the journal was open. */
+  static String bootId(byte[] machine) {
     return new String(machine, 1, machine.length - 1, StandardCharsets.UTF_8);
   }
 
   static byte[] acked(int partition) {
-    return ByteBuffer.allocate(1 + Integer.BYTES).put((byte) 'A').putInt(partition).array();
+    return ofPartition('A', partition);
   }
 
-  static byte[] acked(Seal seal) {
+  static byte[] acked(BatchManifest manifest) {
     return ByteBuffer.allocate(ACKED_BYTES)
-        .putLong(seal.batchSequence())
-        .putLong(seal.linesThrough())
-        .putLong(seal.lowWatermarkEpochMillis())
+        .putLong(manifest.batchSequence())
+        .putLong(manifest.linesThrough())
+        .putLong(manifest.lowWatermarkEpochMillis())
         .array();
+  }
+
+  private static byte[] ofPartition(char kind, int partition) {
+    return ByteBuffer.allocate(1 + Integer.BYTES).put((byte) kind).putInt(partition).array();
   }
 
   private static byte[] numbered(char kind, int partition, long number) {

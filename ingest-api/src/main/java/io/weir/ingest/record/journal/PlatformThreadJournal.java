@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.ingest.record.journal;
 
 import java.util.List;
 import java.util.concurrent.CancellationException;
@@ -10,11 +10,11 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A journal that writes lines on a platform thread of its own, while the caller parks.
+ * A journal that appends on a platform thread of its own while the caller parks.
  *
- * <p>For callers on virtual threads: a write holds the thread that carries them for as long as the
- * disk takes, and the same few carry the thread that asks the decision cache. With as many carriers
- * as processors, a disk that stalls would keep every call of the node from being decided.
+ * <p>For callers on virtual threads: a write occupies the carrier thread for as long as the disk
+ * takes, and the thread that asks the decision cache runs on the same few carriers. With as many
+ * carriers as processors, a stalled disk would keep every call of the node from being decided.
  */
 final class PlatformThreadJournal extends ForwardingJournal {
   private final ExecutorService writer =
@@ -38,8 +38,8 @@ final class PlatformThreadJournal extends ForwardingJournal {
               return chunks.size();
             });
     Throwable failure = failureOf(writing);
-    if (failure instanceof JournalException said) {
-      throw said;
+    if (failure instanceof JournalException expected) {
+      throw expected;
     }
     if (failure instanceof RuntimeException unexpected) {
       throw unexpected;
@@ -49,7 +49,7 @@ final class PlatformThreadJournal extends ForwardingJournal {
     }
   }
 
-  /** Waits for the end also when interrupted: the lines are being written all the same. */
+  /** Waits for the end of the write, also when interrupted: the lines are written all the same. */
   private static @Nullable Throwable failureOf(Future<?> writing) {
     boolean interrupted = false;
     try {
@@ -72,7 +72,7 @@ final class PlatformThreadJournal extends ForwardingJournal {
     }
   }
 
-  /** Ends the thread and closes the journal; nobody appends any more. */
+  /** Ends the thread and closes the journal; no append may be in progress or follow. */
   @Override
   public void close() {
     writer.shutdown();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.record;
+package io.weir.ingest.record.journal;
 
 import java.util.List;
 import java.util.Map;
@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
- * A journal without a disk: for callers that are answered only when Kafka has their call, so that
- * nothing answered is lost with the process. Each process has an epoch of its own.
+ * A journal in memory, for callers that are answered only after Kafka has acknowledged their calls:
+ * no answered call is lost with the process. Each process has an epoch of its own.
  */
 final class MemoryJournal implements Journal {
   private final JournalIdentity identity;
@@ -30,18 +30,18 @@ final class MemoryJournal implements Journal {
   }
 
   @Override
-  public boolean mayLackItsEnd() {
+  public boolean mayLackTail() {
     return false;
   }
 
   @Override
-  public void begin(JournalIdentity next, List<Seal> seals) {
+  public void beginEpoch(JournalIdentity next, List<BatchManifest> manifests) {
     throw new IllegalStateException("a journal in memory is always new");
   }
 
   @Override
-  public Found found(int partition) {
-    return Found.NOTHING;
+  public Recovered recover(int partition) {
+    return Recovered.NOTHING;
   }
 
   @Override
@@ -52,26 +52,23 @@ final class MemoryJournal implements Journal {
   }
 
   @Override
-  public void seal(List<Seal> seals) {
-    // the lines are all there is to keep, and they are kept
+  public void seal(List<BatchManifest> manifests) {
+    // nothing survives the process, so only the lines are needed, and they are here
   }
 
   @Override
-  public byte[] read(Seal seal) throws JournalException {
-    BatchBytes batch = new BatchBytes(seal);
-    for (Chunk chunk :
-        ofPartition(seal.partition())
-            .subMap(seal.linesBefore() + 1, true, seal.linesThrough(), true)
-            .values()) {
-      batch.add(chunk.firstLine(), chunk.count(), chunk.lines(), 0);
-    }
-    return batch.whole();
+  public byte[] read(BatchManifest manifest) throws JournalException {
+    return manifest.join(
+        List.copyOf(
+            ofPartition(manifest.partition())
+                .subMap(manifest.linesBefore() + 1, true, manifest.linesThrough(), true)
+                .values()));
   }
 
   @Override
-  public void acknowledge(List<Seal> seals) {
-    for (Seal seal : seals) {
-      ofPartition(seal.partition()).headMap(seal.linesThrough(), true).clear();
+  public void acknowledge(List<BatchManifest> manifests) {
+    for (BatchManifest manifest : manifests) {
+      ofPartition(manifest.partition()).headMap(manifest.linesThrough(), true).clear();
     }
   }
 
