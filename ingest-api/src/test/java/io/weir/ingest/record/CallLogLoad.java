@@ -38,7 +38,7 @@ final class CallLogLoad {
         Journal.open(
             folder, false, () -> new JournalIdentity("load", System.currentTimeMillis(), 6));
     KafkaCallLog log =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, DiscardingOutlet::new);
+        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, DiscardingProducer::new);
     run(log, callers, Math.max(1, seconds / 2), threads); // warms up
     System.out.println(args[2] + " " + run(log, callers, seconds, threads));
     log.close();

@@ -55,7 +55,7 @@ final class KafkaCallLogIT {
     kafka.close();
   }
 
-  private RecordConfigBuilder config() {
+  private RecordConfig.Builder config() {
     return RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
         .ackTimeout(Await.PATIENCE)
         .drainTimeout(Await.PATIENCE)
@@ -63,7 +63,7 @@ final class KafkaCallLogIT {
         .heartbeatInterval(Duration.ofMillis(100));
   }
 
-  private static KafkaCallLog open(RecordConfigBuilder config) {
+  private static KafkaCallLog open(RecordConfig.Builder config) {
     return KafkaCallLog.open(config.build(), DecisionClock.ofSystem());
   }
 
@@ -99,7 +99,7 @@ final class KafkaCallLogIT {
             config,
             DecisionClock.ofSystem(),
             journal,
-            () -> new ThrowingOutlet(KafkaOutlet.open(config, PARTITIONS), throwing))) {
+            () -> new ThrowingProducer(KafkaBatchProducer.open(config, PARTITIONS), throwing))) {
       record(log, "a", 20);
       throwing.set(3);
       journal.failsInSeal.set(2);
@@ -123,7 +123,7 @@ final class KafkaCallLogIT {
   /** Without a failure of the producer no batch is there twice, so the numbers just count up. */
   private static void assertNumbersCountUp(List<CallsTopicReader.Batch> batches) {
     Map<Integer, Long> last = new HashMap<>();
-    Map<List<Long>, Long> promises = new HashMap<>();
+    Map<List<Long>, Long> lowWatermarks = new HashMap<>();
     for (CallsTopicReader.Batch batch : batches) {
       BatchHeader header = batch.header();
       List<Long> epoch = List.of((long) batch.partition(), header.nodeEpoch());
@@ -132,13 +132,13 @@ final class KafkaCallLogIT {
       boolean isSame = header.batchSequence() == before && header.isHeartbeat();
       // the goodbye of an earlier opening has a number of its own, heartbeats have none
       assertTrue(isSame || (isNext && (!header.isHeartbeat() || header.departing())));
-      // the goodbye repeats the last promise of a batch; heartbeats have promised more
+      // the goodbye repeats the low watermark of the last batch; heartbeats may carry a later one
       boolean isGoodbye = isNext && header.departing();
       assertTrue(
-          isGoodbye || header.lowWatermarkEpochMillis() >= promises.getOrDefault(epoch, 0L),
-          () -> "the promise fell: " + batch);
+          isGoodbye || header.lowWatermarkEpochMillis() >= lowWatermarks.getOrDefault(epoch, 0L),
+          () -> "the low watermark fell: " + batch);
       last.put(batch.partition(), header.batchSequence());
-      promises.merge(epoch, header.lowWatermarkEpochMillis(), Math::max);
+      lowWatermarks.merge(epoch, header.lowWatermarkEpochMillis(), Math::max);
     }
   }
 
@@ -197,10 +197,10 @@ final class KafkaCallLogIT {
       BatchHeader goodbye = ofFirst.get(ofFirst.size() - 1);
       assertTrue(goodbye.departing());
       // the new epoch is heard of before the old one's goodbye, so that somebody is waited for
-      int hello = own.indexOf(ofSecond.get(0));
+      int announcement = own.indexOf(ofSecond.get(0));
       assertTrue(ofSecond.get(0).isHeartbeat());
-      assertEquals(own.lastIndexOf(goodbye), hello + 1);
-      assertTrue(own.subList(hello + 2, own.size()).stream().allMatch(ofSecond::contains));
+      assertEquals(own.lastIndexOf(goodbye), announcement + 1);
+      assertTrue(own.subList(announcement + 2, own.size()).stream().allMatch(ofSecond::contains));
       assertTrue(ofSecond.stream().allMatch(h -> h.linesBeforeEpoch() == goodbye.linesBefore()));
     }
   }
@@ -215,8 +215,8 @@ final class KafkaCallLogIT {
       record(log, "b", 2_000);
       assertTrue(log.statistics().heldLines() >= 2_000);
       assertTrue(log.check().ok());
-      long promise = log.statistics().promiseEpochMillis(0);
-      assertTrue(promise <= System.currentTimeMillis());
+      long lowWatermark = log.statistics().lowWatermarkEpochMillis(0);
+      assertTrue(lowWatermark <= System.currentTimeMillis());
 
       kafka.restart();
 
@@ -295,7 +295,7 @@ final class KafkaCallLogIT {
   }
 
   private void assertRefusedWithTheAddress(String bootstrapServers) {
-    RecordConfigBuilder config =
+    RecordConfig.Builder config =
         RecordConfig.builder("n1", bootstrapServers, temp.resolve("journal"))
             .startTimeout(Duration.ZERO);
 

@@ -50,7 +50,7 @@ final class StalledDiskChild {
             .durability(Durability.JOURNALED)
             .build();
     KafkaCallLog log =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), stalled, DiscardingOutlet::new);
+        new KafkaCallLog(config, DecisionClock.ofSystem(), stalled, DiscardingProducer::new);
     Executor virtual = virtualThreads();
     virtual.execute(
         () -> {

@@ -5,8 +5,8 @@ import io.weir.topics.model.BatchHeader;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** An outlet that confirms everything at once and keeps nothing. */
-final class DiscardingOutlet implements Outlet {
+/** A producer that acknowledges everything at once and keeps nothing. */
+final class DiscardingProducer implements BatchProducer {
   @Override
   public void send(
       int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {

@@ -9,26 +9,26 @@ import java.util.Queue;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** An outlet whose answers the test gives, when it wants. Safe for threads. */
-final class HeldOutlet implements Outlet {
+/** A producer whose results the test gives, when it wants. Thread-safe. */
+final class HeldProducer implements BatchProducer {
   private final List<Sent> sent = new ArrayList<>();
   private boolean answersAtOnce;
   private boolean closed;
 
-  /** One batch that was handed over. */
+  /** One batch or heartbeat that was sent. */
   record Sent(int partition, BatchHeader header, String lines, Consumer<@Nullable Failure> done) {}
 
-  /** An outlet that confirms everything at once. */
-  static HeldOutlet open() {
-    HeldOutlet outlet = new HeldOutlet();
-    outlet.answersAtOnce = true;
-    return outlet;
+  /** Returns a producer that acknowledges everything at once. */
+  static HeldProducer open() {
+    HeldProducer producer = new HeldProducer();
+    producer.answersAtOnce = true;
+    return producer;
   }
 
-  /** A factory that gives outlets in their order, and then none. */
-  static Outlet.Factory inOrder(Queue<Outlet> outlets) {
+  /** Returns a factory that creates the given producers in order, and then none. */
+  static BatchProducer.Factory inOrder(Queue<BatchProducer> producers) {
     return () -> {
-      Outlet next = outlets.poll();
+      BatchProducer next = producers.poll();
       if (next == null) {
         throw new UnavailableException("none", new IllegalStateException());
       }
@@ -62,7 +62,7 @@ final class HeldOutlet implements Outlet {
     return List.copyOf(sent);
   }
 
-  /** What was handed over and is not a heartbeat. */
+  /** Returns what was sent and is not a heartbeat. */
   List<Sent> batches() {
     return all().stream().filter(each -> !each.header().isHeartbeat()).toList();
   }

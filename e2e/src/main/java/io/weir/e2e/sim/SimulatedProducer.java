@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.ingest.record.Outlet;
+import io.weir.ingest.record.BatchProducer;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
 import java.util.HashMap;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * repetition. The batches of a partition are taken in the order in which they were handed over; one
  * that is refused is passed over.
  */
-final class SimulatedOutlet implements Outlet {
+final class SimulatedProducer implements BatchProducer {
   private static final long TYPICAL_MILLIS = 25;
 
   /** How long a request may wait in a broker after its sender gave it up. */
@@ -33,7 +33,7 @@ final class SimulatedOutlet implements Outlet {
 
   private boolean closed;
 
-  SimulatedOutlet(World world, String node) {
+  SimulatedProducer(World world, String node) {
     this.world = world;
     this.node = node;
   }

@@ -23,12 +23,12 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Threads that record outlive what nothing expected, tell all who wait, and say so. */
-final class RecordFaultTest {
+/** Recording threads survive unexpected exceptions, answer all who wait, and report the fault. */
+final class KafkaCallLogFaultTest {
   private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
 
   private final FailingJournal journal = new FailingJournal(Journal.inMemory(IDENTITY));
-  private final List<HeldOutlet> outlets = new ArrayList<>();
+  private final List<HeldProducer> producers = new ArrayList<>();
   private final AtomicInteger throwingSends = new AtomicInteger();
   private final AtomicInteger throwingOpens = new AtomicInteger();
   private @Nullable KafkaCallLog log;
@@ -41,16 +41,16 @@ final class RecordFaultTest {
   }
 
   @Test
-  void writing_throws_allCallersAreTold_noTicketIsLost_andTheNextCallIsKept() throws Exception {
+  void writing_throws_allCallersAreAnswered_noTicketIsLost_andTheNextCallIsKept() throws Exception {
     KafkaCallLog opened = open();
     int callers = 8;
     journal.failsInAppend.set(1_000);
 
-    List<CompletableFuture<Recorded>> told = new ArrayList<>();
+    List<CompletableFuture<Recorded>> answers = new ArrayList<>();
     for (int i = 0; i < callers; i++) {
-      told.add(CompletableFuture.supplyAsync(() -> record(opened, "refused")));
+      answers.add(CompletableFuture.supplyAsync(() -> record(opened, "refused")));
     }
-    for (CompletableFuture<Recorded> one : told) {
+    for (CompletableFuture<Recorded> one : answers) {
       Recorded.Refused refused =
           assertInstanceOf(
               Recorded.Refused.class, one.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
@@ -64,22 +64,22 @@ final class RecordFaultTest {
     assertInstanceOf(Recorded.Durable.class, record(opened, "kept"));
     Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
     long now = System.currentTimeMillis();
-    Await.until("no ticket holds the promise", () -> promised() >= now);
+    Await.until("no ticket holds the low watermark", () -> newestWatermark() >= now);
   }
 
   @Test
-  void sealing_throws_theLoopGoesOn() throws Exception {
+  void sealing_throws_thePassesGoOn() throws Exception {
     KafkaCallLog opened = open();
-    Await.until("introduced", () -> promised() > 0);
+    Await.until("introduced", () -> newestWatermark() > 0);
     assertInstanceOf(Recorded.Durable.class, recordAndFailToSeal(opened));
 
     Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
     assertEquals(2, opened.statistics().faults());
-    assertFalse(opened.check().ok(), "told for a while");
+    assertFalse(opened.check().ok(), "reported for a while");
   }
 
   @Test
-  void sending_throws_whatIsUnderWayIsSentAgain_byAnotherOutlet() throws Exception {
+  void sending_throws_whatIsInFlightIsSentAgain_byAnotherProducer() throws Exception {
     throwingSends.set(2);
     KafkaCallLog opened = open();
 
@@ -88,7 +88,7 @@ final class RecordFaultTest {
     Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
     assertEquals(2, opened.statistics().faults());
     assertTrue(opened.check().detail().contains("the client throws"), opened::toString);
-    assertTrue(outlet(0).isClosed());
+    assertTrue(producer(0).isClosed());
   }
 
   @Test
@@ -103,15 +103,16 @@ final class RecordFaultTest {
   }
 
   @Test
-  void fault_isToldForAWhile() {
+  void fault_isReportedForAWhile() {
     AtomicLong nanos = new AtomicLong();
-    RecordFaults faults = new RecordFaults(new LocalClock(nanos::get, () -> 0));
+    KafkaCallLog.RecentFault faults =
+        new KafkaCallLog.RecentFault(new LocalClock(nanos::get, () -> 0));
     assertEquals("", faults.recent());
 
-    faults.take("a part", new IllegalStateException("why"));
+    faults.handle("a part", new IllegalStateException("why"));
     assertTrue(faults.recent().contains("a part failed"), faults::recent);
 
-    nanos.addAndGet(RecordFaults.STANDS_NANOS);
+    nanos.addAndGet(KafkaCallLog.RecentFault.STANDS_NANOS);
     assertEquals("", faults.recent());
   }
 
@@ -124,27 +125,27 @@ final class RecordFaultTest {
             .drainTimeout(Duration.ofMillis(20))
             .build();
     KafkaCallLog opened =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, this::openOutlet);
+        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, this::openProducer);
     log = opened;
     return opened;
   }
 
-  private synchronized Outlet openOutlet() {
+  private synchronized BatchProducer openProducer() {
     if (throwingOpens.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       throw new IllegalStateException("the client throws");
     }
-    HeldOutlet outlet = HeldOutlet.open();
-    outlets.add(outlet);
-    return new ThrowingOutlet(outlet, throwingSends);
+    HeldProducer producer = HeldProducer.open();
+    producers.add(producer);
+    return new ThrowingProducer(producer, throwingSends);
   }
 
-  private synchronized HeldOutlet outlet(int number) {
-    return outlets.get(number);
+  private synchronized HeldProducer producer(int number) {
+    return producers.get(number);
   }
 
-  private synchronized long promised() {
-    return outlets.stream()
-        .flatMap(outlet -> outlet.heartbeats().stream())
+  private synchronized long newestWatermark() {
+    return producers.stream()
+        .flatMap(producer -> producer.heartbeats().stream())
         .mapToLong(sent -> sent.header().lowWatermarkEpochMillis())
         .max()
         .orElse(0);
@@ -154,7 +155,7 @@ final class RecordFaultTest {
     return log.record(log.begin(), TestCalls.call(id, "acme", System.currentTimeMillis()));
   }
 
-  /** The call is kept; then the next two writes, which are those of the loop, fail. */
+  /** The call is kept; then the next two writes, which are those of the recording thread, fail. */
   private Recorded recordAndFailToSeal(KafkaCallLog opened) {
     journal.failsInSeal.set(2);
     return record(opened, "a");

@@ -23,36 +23,38 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An outlet over one idempotent Kafka producer that retries for ever, and so keeps the order of a
- * partition's batches. One that is refused for good may be overtaken by those behind it; then the
- * count waits for it with their promises.
+ * A batch producer over one idempotent {@link KafkaProducer} that retries without end and so keeps
+ * the order of a partition's batches. Batches behind one that is refused for good may overtake it;
+ * the aggregator then ignores their low watermarks until the missing lines have arrived.
  */
-final class KafkaOutlet implements Outlet {
-  /** A broker that is silent for longer is asked again, over a new connection. */
+final class KafkaBatchProducer implements BatchProducer {
+  /** A request without a response for this long is retried over a new connection. */
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
-  /** Longest block of the record loop, when the topic's metadata have to be read again. */
+  /** Bound on blocking the recording thread while the topic's metadata are fetched again. */
   private static final int MAX_BLOCK_MILLIS = 1_000;
 
-  /** How often the metadata are waited for when an outlet is opened. */
+  /** Attempts to fetch the metadata when a producer is opened, each bounded by the above. */
   private static final int METADATA_ATTEMPTS = 10;
 
-  /** Longest pause between two attempts, and so how long Kafka's return may go unnoticed. */
+  /**
+   * Longest pause between two attempts, and so the delay after which a broker's return is noticed.
+   */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
-  /** Above the bound of what is under way, so that sending never waits for room. */
-  private static final long BUFFER_BYTES = 2 * RecordSender.MAX_UNDER_WAY_BYTES;
+  /** Above the bound on bytes in flight, so that {@code send} never blocks for buffer space. */
+  private static final long BUFFER_BYTES = 2 * Sender.MAX_IN_FLIGHT_BYTES;
 
   private final KafkaProducer<byte[], byte[]> producer;
   private final String topic;
 
-  private KafkaOutlet(KafkaProducer<byte[], byte[]> producer, String topic) {
+  private KafkaBatchProducer(KafkaProducer<byte[], byte[]> producer, String topic) {
     this.producer = producer;
     this.topic = topic;
   }
 
-  /** Checks the topic, then opens a producer for it. */
-  static Outlet open(RecordConfig config, int partitions) throws UnavailableException {
+  /** Checks the number of partitions of the topic, then opens a producer for it. */
+  static BatchProducer open(RecordConfig config, int partitions) throws UnavailableException {
     CallsTopic.Description found = CallsTopic.describe(config);
     if (found instanceof CallsTopic.Unknown unknown) {
       throw new UnavailableException(unknown.detail(), unknown.cause());
@@ -61,8 +63,8 @@ final class KafkaOutlet implements Outlet {
     try {
       KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings(config));
       try {
-        readMetadata(producer, config.topic());
-        return new KafkaOutlet(producer, config.topic());
+        fetchMetadata(producer, config.topic());
+        return new KafkaBatchProducer(producer, config.topic());
       } catch (KafkaException unreachable) {
         producer.close(Duration.ZERO);
         throw unreachable;
@@ -72,8 +74,10 @@ final class KafkaOutlet implements Outlet {
     }
   }
 
-  /** Reads the metadata here, where blocking is no harm; over a long line they take seconds. */
-  private static void readMetadata(KafkaProducer<byte[], byte[]> producer, String topic) {
+  /**
+   * Fetches the metadata here, where blocking does no harm: with a slow network it takes seconds.
+   */
+  private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer, String topic) {
     for (int attempt = 1; ; attempt++) {
       try {
         producer.partitionsFor(topic);
@@ -95,13 +99,14 @@ final class KafkaOutlet implements Outlet {
     settings.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
     settings.put(ProducerConfig.ACKS_CONFIG, "all");
     settings.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
-    settings.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, Lane.MAX_UNDER_WAY);
+    settings.put(
+        ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, PartitionBuffer.MAX_IN_FLIGHT);
     settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, Integer.MAX_VALUE);
     settings.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
     settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, MAX_BLOCK_MILLIS);
     settings.put(ProducerConfig.RETRY_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
     settings.put(ProducerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
-    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0); // the batches are made already
+    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0); // each record is a batch already
     settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, BUFFER_BYTES);
     settings.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topic.MAX_RECORD_BYTES);
     settings.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
@@ -110,25 +115,26 @@ final class KafkaOutlet implements Outlet {
 
   @Override
   public void send(
-      int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
+      int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> callback) {
     ProducerRecord<byte[], byte[]> batch = new ProducerRecord<>(topic, partition, null, lines);
     BatchHeaderCodec.encode(header).forEach((name, value) -> batch.headers().add(name, value));
     try {
       Future<RecordMetadata> unused =
           producer.send(
-              batch, (metadata, failure) -> done.accept(failure == null ? null : failed(failure)));
+              batch,
+              (metadata, failure) -> callback.accept(failure == null ? null : failed(failure)));
     } catch (KafkaException | IllegalStateException failure) {
-      done.accept(failed(failure));
+      callback.accept(failed(failure));
     }
   }
 
   private static Failure failed(Exception failure) {
-    boolean ofTheBatchOnly =
+    boolean concernsBatchOnly =
         failure instanceof RetriableException
             || failure instanceof RecordTooLargeException
             || failure instanceof TopicAuthorizationException
             || failure instanceof InvalidTopicException;
-    return new Failure(!ofTheBatchOnly, failure.toString());
+    return new Failure(!concernsBatchOnly, failure.toString());
   }
 
   @Override

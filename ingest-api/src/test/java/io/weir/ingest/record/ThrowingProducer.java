@@ -7,22 +7,22 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An outlet whose client throws what nothing expects.
+ * A producer whose client throws unexpected exceptions.
  *
- * @param throwing so many of the next sends do
+ * @param throwing number of next sends that throw
  */
-record ThrowingOutlet(Outlet outlet, AtomicInteger throwing) implements Outlet {
+record ThrowingProducer(BatchProducer producer, AtomicInteger throwing) implements BatchProducer {
   @Override
   public void send(
       int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
     if (throwing.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       throw new IllegalStateException("the client throws");
     }
-    outlet.send(partition, header, lines, done);
+    producer.send(partition, header, lines, done);
   }
 
   @Override
   public void close() {
-    outlet.close();
+    producer.close();
   }
 }

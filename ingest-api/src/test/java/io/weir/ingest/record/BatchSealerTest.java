@@ -8,27 +8,27 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-final class BatchCutterTest {
-  private final BatchCutter cutter = new BatchCutter(10, 1_000);
+final class BatchSealerTest {
+  private final BatchSealer.Limits limits = new BatchSealer.Limits(10, 1_000);
 
   @Test
   void cut_exactlyFull_isOneBatch() {
-    assertEquals(List.of(10), lines(cutter.cut(chunks(4, 6), false)));
+    assertEquals(List.of(10), lines(limits.cut(chunks(4, 6), false)));
   }
 
   @Test
   void cut_nextWouldNotFit_endsBeforeIt() {
-    assertEquals(List.of(7), lines(cutter.cut(chunks(7, 6), false)));
+    assertEquals(List.of(7), lines(limits.cut(chunks(7, 6), false)));
   }
 
   @Test
   void cut_restNotAsked_waits() {
-    assertEquals(List.of(10), lines(cutter.cut(chunks(10, 3), false)));
+    assertEquals(List.of(10), lines(limits.cut(chunks(10, 3), false)));
   }
 
   @Test
   void cut_restAsked_isTheLastBatch() {
-    assertEquals(List.of(10, 3), lines(cutter.cut(chunks(10, 3), true)));
+    assertEquals(List.of(10, 3), lines(limits.cut(chunks(10, 3), true)));
   }
 
   @Test
@@ -36,7 +36,7 @@ final class BatchCutterTest {
     List<Chunk> chunks =
         List.of(new Chunk(0, 1, 1, 0, new byte[10]), new Chunk(0, 2, 1, 0, new byte[1_500]));
 
-    assertEquals(List.of(1, 1), lines(cutter.cut(chunks, false)));
+    assertEquals(List.of(1, 1), lines(limits.cut(chunks, false)));
   }
 
   private static List<Chunk> chunks(int... counts) {
