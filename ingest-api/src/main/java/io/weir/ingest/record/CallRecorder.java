@@ -55,7 +55,7 @@ public final class CallRecorder {
   private final LocalClock clock;
   private final LowWatermark watermark;
   private final RecordStatistics statistics;
-  private final RecorderThreads.FaultHandler faults;
+  private final RecorderThreads threads;
   private final List<PartitionBuffer> buffers = new ArrayList<>();
   private final GroupCommit commit;
   private final BatchSealer sealer;
@@ -105,25 +105,21 @@ public final class CallRecorder {
     this.clock = clock;
     watermark = new LowWatermark(decisionClock::nowEpochMillis);
     statistics = new RecordStatistics(journal.identity().partitions());
-    faults =
-        (part, fault) -> {
-          statistics.fault();
-          threads.faults().handle(part, fault);
-        };
+    this.threads = threads.countingFaults(statistics::fault);
     BatchSealer.Limits limits =
         new BatchSealer.Limits(config.maxBatchLines(), config.maxBatchBytes());
     BatchSealer.beginEpoch(journal, limits, clock);
     for (int partition = 0; partition < statistics.partitions(); partition++) {
       buffers.add(recover(partition));
     }
-    connector = new ProducerConnector(producers, threads, faults, clock);
+    connector = new ProducerConnector(producers, this.threads, clock);
     sealer =
         new BatchSealer(
             journal, buffers, watermark, limits, config.linger().toNanos(), statistics, clock);
     sender = new Sender(journal, buffers, sealer, statistics, connector, threads.wakeUp(), clock);
     commit =
         new GroupCommit(
-            config, journal, buffers, limits, statistics, threads, faults, () -> isIdle, clock);
+            config, journal, buffers, limits, statistics, this.threads, () -> isIdle, clock);
     // two passes in a linger, so that lines wait at most half as long again
     tickNanos = Math.min(config.linger().toNanos(), config.heartbeatInterval().toNanos()) / 2;
     heartbeatNanos = config.heartbeatInterval().toNanos();
@@ -302,7 +298,7 @@ public final class CallRecorder {
     } catch (RuntimeException | Error fault) {
       // what is in flight may never be answered: it is abandoned, and sent again
       isProducerSuspect = true;
-      faults.handle("the record loop", fault);
+      threads.faults().handle("the record loop", fault);
       return FAILURE_NANOS;
     }
   }

@@ -51,7 +51,6 @@ final class GroupCommit {
   private final boolean waitForAcks;
   private final RecordStatistics statistics;
   private final RecorderThreads threads;
-  private final RecorderThreads.FaultHandler faults;
   private final BooleanSupplier isIdle;
   private final LocalClock clock;
 
@@ -72,8 +71,8 @@ final class GroupCommit {
    * Creates a group commit.
    *
    * @param buffers the buffers of all partitions, by partition
-   * @param threads woken when a buffer has a full batch, or when the recording thread is idle
-   * @param faults receives unexpected exceptions, after all callers have been answered
+   * @param threads woken when a buffer has a full batch, or when the recording thread is idle;
+   *     given unexpected exceptions after all callers have been answered
    * @param isIdle whether the recording thread may be in a long pause
    */
   GroupCommit(
@@ -83,7 +82,6 @@ final class GroupCommit {
       BatchSealer.Limits limits,
       RecordStatistics statistics,
       RecorderThreads threads,
-      RecorderThreads.FaultHandler faults,
       BooleanSupplier isIdle,
       LocalClock clock) {
     this.journal = journal;
@@ -94,7 +92,6 @@ final class GroupCommit {
     this.waitForAcks = config.durability() == Durability.ACKED;
     this.statistics = statistics;
     this.threads = threads;
-    this.faults = faults;
     this.isIdle = isIdle;
     this.clock = clock;
   }
@@ -159,7 +156,7 @@ final class GroupCommit {
       completeGroup(UNFINISHED);
       writeFailedNanos = clock.nowNanos();
       writeFailure = "writing to the journal failed: " + fault;
-      faults.handle("writing to the journal", fault);
+      threads.faults().handle("writing to the journal", fault);
     }
   }
 

@@ -87,12 +87,8 @@ final class PartitionBuffer {
     notBeforeNanos = nowNanos;
   }
 
-  /**
-   * A caller that is answered when Kafka has acknowledged its lines.
-   *
-   * @param lastLine number of its last line in this partition
-   */
-  record Waiter(long lastLine, Append append) {}
+  /** An append that waits until Kafka has acknowledged a line. */
+  record Waiter(long line, Append append) {}
 
   int partition() {
     return partition;
@@ -296,7 +292,7 @@ final class PartitionBuffer {
     lock.lock();
     try {
       for (Waiter first = waiters.peekFirst();
-          first != null && first.lastLine() <= manifest.linesThrough();
+          first != null && first.line() <= manifest.linesThrough();
           first = waiters.peekFirst()) {
         served.add(waiters.removeFirst());
       }

@@ -4,7 +4,6 @@ package io.weir.ingest.record;
 import io.weir.ingest.clock.LocalClock;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,9 +27,7 @@ final class ProducerConnector {
   private static final Logger LOG = LoggerFactory.getLogger(ProducerConnector.class);
 
   private final BatchProducer.Factory factory;
-  private final Executor opener;
-  private final Runnable wakeUp;
-  private final RecorderThreads.FaultHandler faults;
+  private final RecorderThreads threads;
   private final LocalClock clock;
   private final LogPace logPace;
   private @Nullable BatchProducer producer;
@@ -47,15 +44,9 @@ final class ProducerConnector {
   private volatile boolean refused;
 
   /** Creates a connector; the first attempt is made by {@link #producer}. */
-  ProducerConnector(
-      BatchProducer.Factory factory,
-      RecorderThreads threads,
-      RecorderThreads.FaultHandler faults,
-      LocalClock clock) {
+  ProducerConnector(BatchProducer.Factory factory, RecorderThreads threads, LocalClock clock) {
     this.factory = factory;
-    this.opener = threads.opener();
-    this.wakeUp = threads.wakeUp();
-    this.faults = faults;
+    this.threads = threads;
     this.clock = clock;
     this.notBeforeNanos = clock.nowNanos();
     this.logPace = new LogPace(clock, LOG_NANOS);
@@ -100,11 +91,11 @@ final class ProducerConnector {
                 throw new CompletionException(unavailable);
               }
             },
-            opener);
+            threads.opener());
     CompletableFuture<Void> unused =
         attempt.handle(
             (opened, failure) -> {
-              wakeUp.run();
+              threads.wakeUp().run();
               return null;
             });
     return attempt;
@@ -127,7 +118,7 @@ final class ProducerConnector {
       } else {
         reportFailure(String.valueOf(cause.getMessage()));
         if (!(cause instanceof BatchProducer.UnavailableException)) {
-          faults.handle("connecting to Kafka", cause);
+          threads.faults().handle("connecting to Kafka", cause);
         }
       }
     }

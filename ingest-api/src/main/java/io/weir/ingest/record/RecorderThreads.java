@@ -29,6 +29,18 @@ record RecorderThreads(Executor opener, Runnable wakeUp, Runnable yieldNow, Faul
     return new RecorderThreads(Runnable::run, () -> {}, () -> {}, RecorderThreads::rethrow);
   }
 
+  /** Returns the same threads, whose faults are also counted. */
+  RecorderThreads countingFaults(Runnable counter) {
+    return new RecorderThreads(
+        opener,
+        wakeUp,
+        yieldNow,
+        (part, fault) -> {
+          counter.run();
+          faults.handle(part, fault);
+        });
+  }
+
   private static void rethrow(String part, Throwable fault) {
     if (fault instanceof RuntimeException unchecked) {
       throw unchecked;
