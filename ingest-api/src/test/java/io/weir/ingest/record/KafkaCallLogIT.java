@@ -130,7 +130,7 @@ final class KafkaCallLogIT {
       long before = last.getOrDefault(batch.partition(), 0L);
       boolean isNext = header.batchSequence() == before + 1;
       boolean isSame = header.batchSequence() == before && header.isHeartbeat();
-      // the goodbye of an earlier opening has a number of its own, heartbeats have none
+      // the goodbye of an earlier epoch has a number of its own, heartbeats have none
       assertTrue(isSame || (isNext && (!header.isHeartbeat() || header.departing())));
       // the goodbye repeats the low watermark of the last batch; heartbeats may carry a later one
       boolean isGoodbye = isNext && header.departing();
@@ -196,7 +196,8 @@ final class KafkaCallLogIT {
       List<BatchHeader> ofSecond = own.stream().filter(h -> h.nodeEpoch() > first).toList();
       BatchHeader goodbye = ofFirst.get(ofFirst.size() - 1);
       assertTrue(goodbye.departing());
-      // the new epoch is heard of before the old one's goodbye, so that somebody is waited for
+      // the new epoch is announced before the old one's goodbye, so that its watermark is waited
+      // for
       int announcement = own.indexOf(ofSecond.get(0));
       assertTrue(ofSecond.get(0).isHeartbeat());
       assertEquals(own.lastIndexOf(goodbye), announcement + 1);

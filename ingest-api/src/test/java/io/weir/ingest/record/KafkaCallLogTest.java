@@ -18,6 +18,7 @@ import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,6 +33,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The call log over a journal in memory and a producer whose results the test gives. */
 final class KafkaCallLogTest {
@@ -65,6 +67,29 @@ final class KafkaCallLogTest {
         .heartbeatInterval(Duration.ofMillis(20))
         .ackTimeout(Await.PATIENCE)
         .drainTimeout(Duration.ofMillis(20));
+  }
+
+  @Test
+  void open_folderInUse_isRefusedByItsName(@TempDir Path folder) throws Exception {
+    try (Journal other = Journal.open(folder, false, () -> IDENTITY)) {
+      assertEquals(IDENTITY, other.identity());
+      assertRefused(folder, "in use by another process");
+    }
+  }
+
+  @Test
+  void open_folderIsAFile_isRefusedByItsName(@TempDir Path folder) throws Exception {
+    assertRefused(Files.writeString(folder.resolve("file"), "not a folder"), "cannot be opened");
+  }
+
+  private static void assertRefused(Path folder, String reason) {
+    RecordConfig config = RecordConfig.builder("n1", "unused:9092", folder).build();
+    CallLogStartException refused =
+        assertThrows(
+            CallLogStartException.class,
+            () -> KafkaCallLog.open(config, DecisionClock.ofSystem()).close());
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains(folder.toString()) && message.contains(reason), message);
   }
 
   private CallEvent call(String id) {

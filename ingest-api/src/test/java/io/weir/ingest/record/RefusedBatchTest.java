@@ -261,7 +261,7 @@ final class RefusedBatchTest {
     assertFalse(log.check().detail().contains("fenced"), () -> log.check().toString());
   }
 
-  /** Once, 75 producers a second were made and logged, while the node called itself well. */
+  /** Once, 75 producers a second were made and logged, while the node reported no trouble. */
   @Test
   void producerBreaksAgainAndAgain_pausesGrow_andItIsReported() throws Exception {
     List<Long> openedAtNanos = new ArrayList<>();

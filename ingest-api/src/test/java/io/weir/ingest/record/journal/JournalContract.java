@@ -17,7 +17,7 @@ abstract class JournalContract {
 
   Journal journal;
 
-  /** A new, empty journal of {@link #IDENTITY}. */
+  /** Creates an empty journal of {@link #IDENTITY}. */
   abstract Journal create() throws Exception;
 
   @BeforeEach

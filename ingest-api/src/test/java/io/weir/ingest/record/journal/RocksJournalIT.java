@@ -81,16 +81,16 @@ final class RocksJournalIT extends JournalContract {
 
     journal = create();
     assertTrue(journal.mayLackTail());
-    reopen(); // the start was refused behind the opening: nobody was told what may be lacking
+    reopen(); // the start was refused before the next epoch, so nothing has reported the loss
 
     assertTrue(journal.mayLackTail());
     journal.beginEpoch(journal.identity().next(journal.identity().epoch() + 1, 0), List.of());
     reopen();
-    assertFalse(journal.mayLackTail(), "it was told, and closed in order");
+    assertFalse(journal.mayLackTail(), "it was reported, and the journal closed in order");
   }
 
   @Test
-  void journalOfAKilledProcess_onTheSameStartOfTheMachine_lacksNothing() throws Exception {
+  void journalOfAKilledProcess_onTheSameBootOfTheMachine_lacksNothing() throws Exception {
     journal.beginEpoch(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
     journal.close();
     write(db -> db.delete(JournalKeys.CLOSED));
@@ -100,13 +100,13 @@ final class RocksJournalIT extends JournalContract {
     assertFalse(journal.mayLackTail());
   }
 
-  /** As the folder is found when the machine went down with the journal open. */
+  /** Leaves the folder as a machine does that went down with the journal open. */
   private void losePower() throws Exception {
     journal.close();
     write(
         db -> {
           db.delete(JournalKeys.CLOSED);
-          db.put(JournalKeys.MACHINE, JournalKeys.machine(false, "another start"));
+          db.put(JournalKeys.MACHINE, JournalKeys.machine(false, "another boot"));
         });
   }
 
