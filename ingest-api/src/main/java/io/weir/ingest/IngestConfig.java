@@ -7,7 +7,7 @@ import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.http.UnknownMembers;
-import io.weir.ingest.record.WhenFull;
+import io.weir.ingest.record.RecordConfig.WhenFull;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;

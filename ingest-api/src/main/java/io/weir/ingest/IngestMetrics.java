@@ -274,7 +274,7 @@ final class IngestMetrics {
         RecordStatistics::partitions);
     for (int partition = 0; partition < log.partitions(); partition++) {
       int each = partition;
-      Gauge.builder("weir.log.low.watermark.ms", log, s -> s.promiseEpochMillis(each))
+      Gauge.builder("weir.log.low.watermark.ms", log, s -> s.lowWatermarkEpochMillis(each))
           .description("newest promise made for a partition, in milliseconds since 1970")
           .tag("partition", Integer.toString(partition))
           .register(registry);

@@ -61,10 +61,10 @@ final class ArchitectureTest {
   }
 
   @Test
-  void rocks_isKnownTo_recordOnly() {
+  void rocks_isKnownTo_journalOnly() {
     noClasses()
         .that()
-        .resideOutsideOfPackage("io.weir.ingest.record")
+        .resideOutsideOfPackage("io.weir.ingest.record.journal")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("org.rocksdb..")

@@ -11,12 +11,11 @@ import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.BatchProducer;
+import io.weir.ingest.record.CallRecorder;
 import io.weir.ingest.record.DecisionClock;
-import io.weir.ingest.record.EngineThreads;
-import io.weir.ingest.record.JournalException;
-import io.weir.ingest.record.Outlet;
 import io.weir.ingest.record.RecordConfig;
-import io.weir.ingest.record.RecordingEngine;
+import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import io.weir.ingest.settle.Settler;
@@ -28,7 +27,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * One life of an ingest process: the real gate, recording engine, cache watch, applier and settler,
+ * One life of an ingest process: the real gate, call recorder, cache watch, applier and settler,
  * whose threads are events of the scheduler.
  */
 final class IngestProcess {
@@ -46,7 +45,7 @@ final class IngestProcess {
   private final Node node;
   private final int life;
   private final Chance chance;
-  private final RecordingEngine engine;
+  private final CallRecorder recorder;
   private final CheckGate gate;
   private final Settler settler;
 
@@ -78,19 +77,18 @@ final class IngestProcess {
     this.askTime = () -> cache.observeTime(decisionClock);
     askTime.run();
     try {
-      this.engine =
-          new RecordingEngine(
+      this.recorder =
+          new CallRecorder(
               config(node.name()),
               decisionClock,
               world.edges().journal(journal),
-              this::openOutlet,
-              localClock,
-              EngineThreads.none());
+              this::openProducer,
+              localClock);
     } catch (JournalException unreadable) {
       throw new InvariantBroken(
           InvariantBroken.Invariant.BILLED, "the journal cannot be read: " + unreadable);
     }
-    CallLog log = new EngineLog(engine);
+    CallLog log = new RecorderLog(recorder);
     LocalDecider local =
         new LocalDecider(
             world.plan().nodes(),
@@ -117,23 +115,23 @@ final class IngestProcess {
         .build();
   }
 
-  private Outlet openOutlet() throws Outlet.UnavailableException {
+  private BatchProducer openProducer() throws BatchProducer.UnavailableException {
     if (!world.kafka().isReachedBy(node.name())) {
-      throw new Outlet.UnavailableException("away", new IllegalStateException("away"));
+      throw new BatchProducer.UnavailableException("away", new IllegalStateException("away"));
     }
-    return new SimulatedOutlet(world, node.name());
+    return new SimulatedProducer(world, node.name());
   }
 
-  /** The engine as the port of the gate. */
-  private record EngineLog(RecordingEngine engine) implements CallLog {
+  /** The recorder as the port of the gate. */
+  private record RecorderLog(CallRecorder recorder) implements CallLog {
     @Override
     public Ticket begin() {
-      return engine.begin();
+      return recorder.begin();
     }
 
     @Override
     public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
-      return engine.record(ticket, calls);
+      return recorder.record(ticket, calls);
     }
 
     @Override
@@ -167,7 +165,7 @@ final class IngestProcess {
   /** Stops cleanly: what is held is sent, then the goodbye. */
   void stop() {
     stopping = true;
-    engine.beginClosing();
+    recorder.beginClosing();
   }
 
   /** Whether it decides by limits that are not in force any more. */
@@ -177,7 +175,7 @@ final class IngestProcess {
 
   boolean isReady() {
     return !stopping
-        && (engine.isIntroduced() || world.scheduler().nowMicros() >= awaitedUntilMicros);
+        && (recorder.isIntroduced() || world.scheduler().nowMicros() >= awaitedUntilMicros);
   }
 
   CheckOutcome check(Call call) {
@@ -211,7 +209,7 @@ final class IngestProcess {
     long pauseMicros = chance.millis(20, world.isHealed() ? 200 : 120);
     if (!node.isPaused()) {
       try {
-        if (engine.turn() / 1_000 > pauseMicros) {
+        if (recorder.runOnce() / 1_000 > pauseMicros) {
           pauseMicros = chance.millis(100, 200);
         }
         depart();
@@ -226,7 +224,7 @@ final class IngestProcess {
   }
 
   private void depart() {
-    if (!stopping || !engine.isDrained()) {
+    if (!stopping || !recorder.isDrained()) {
       return;
     }
     if (saidGoodbye) {
@@ -234,7 +232,7 @@ final class IngestProcess {
       node.stopped();
     } else {
       saidGoodbye = true;
-      engine.sayGoodbye();
+      recorder.sendGoodbye();
     }
   }
 

@@ -4,7 +4,7 @@ package io.weir.e2e.sim;
 import io.weir.aggregator.count.PartitionCounter.Stores;
 import io.weir.aggregator.count.SeenIds;
 import io.weir.aggregator.count.SourceRecord;
-import io.weir.ingest.record.Journal;
+import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;

@@ -3,7 +3,7 @@ package io.weir.e2e.sim;
 
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CheckOutcome;
-import io.weir.ingest.record.JournalIdentity;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import org.jspecify.annotations.Nullable;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.ingest.record.Chunk;
-import io.weir.ingest.record.Journal;
-import io.weir.ingest.record.JournalException;
-import io.weir.ingest.record.JournalIdentity;
-import io.weir.ingest.record.Seal;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.topics.model.UsagePosition;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
@@ -21,7 +21,7 @@ final class SimulatedJournal implements Journal {
   private JournalIdentity identity;
   private final Set<Chunk> refusedThoughWritten = new HashSet<>();
   private boolean isNew = true;
-  private boolean mayLackItsEnd;
+  private boolean mayLackTail;
   private Trouble trouble = Trouble.NONE;
 
   /** What the next writes come to. */
@@ -39,19 +39,19 @@ final class SimulatedJournal implements Journal {
 
   private static final class Lines {
     final TreeMap<Long, Chunk> chunks = new TreeMap<>();
-    final TreeMap<Long, Seal> seals = new TreeMap<>();
+    final TreeMap<Long, BatchManifest> manifests = new TreeMap<>();
     long ackedBatches;
     long ackedLines;
-    long promiseEpochMillis;
+    long lowWatermarkEpochMillis;
     long linesBeforeEpoch;
 
     Lines copy() {
       Lines copy = new Lines();
       copy.chunks.putAll(chunks);
-      copy.seals.putAll(seals);
+      copy.manifests.putAll(manifests);
       copy.ackedBatches = ackedBatches;
       copy.ackedLines = ackedLines;
-      copy.promiseEpochMillis = promiseEpochMillis;
+      copy.lowWatermarkEpochMillis = lowWatermarkEpochMillis;
       copy.linesBeforeEpoch = linesBeforeEpoch;
       return copy;
     }
@@ -84,7 +84,7 @@ final class SimulatedJournal implements Journal {
   /** A process is going to open it that did not make it. */
   void reopen(boolean powerWasLost) {
     isNew = false;
-    mayLackItsEnd = powerWasLost;
+    mayLackTail = powerWasLost;
     refusedThoughWritten.clear(); // what is found now is kept
   }
 
@@ -128,37 +128,38 @@ final class SimulatedJournal implements Journal {
   }
 
   @Override
-  public boolean mayLackItsEnd() {
-    return mayLackItsEnd;
+  public boolean mayLackTail() {
+    return mayLackTail;
   }
 
   @Override
-  public void begin(JournalIdentity next, List<Seal> seals) {
+  public void beginEpoch(JournalIdentity next, List<BatchManifest> manifests) {
     for (int partition = 0; partition < partitions.size(); partition++) {
-      partitions.get(partition).linesBeforeEpoch = found(partition).sealedLines();
+      partitions.get(partition).linesBeforeEpoch = recover(partition).sealedLines();
     }
-    for (Seal seal : seals) {
-      Lines lines = partitions.get(seal.partition());
-      lines.seals.put(seal.batchSequence(), seal);
-      lines.linesBeforeEpoch = seal.linesThrough();
+    for (BatchManifest manifest : manifests) {
+      Lines lines = partitions.get(manifest.partition());
+      lines.manifests.put(manifest.batchSequence(), manifest);
+      lines.linesBeforeEpoch = manifest.linesThrough();
     }
     identity = next;
-    mayLackItsEnd = false;
+    mayLackTail = false;
   }
 
   @Override
-  public Found found(int partition) {
+  public Recovered recover(int partition) {
     Lines lines = partitions.get(partition);
-    List<Seal> seals = List.copyOf(lines.seals.tailMap(lines.ackedBatches, false).values());
+    List<BatchManifest> manifests =
+        List.copyOf(lines.manifests.tailMap(lines.ackedBatches, false).values());
     long sealedLines =
-        seals.isEmpty() ? lines.ackedLines : seals.get(seals.size() - 1).linesThrough();
+        manifests.isEmpty() ? lines.ackedLines : manifests.get(manifests.size() - 1).linesThrough();
     List<Chunk> unsealed = List.copyOf(lines.chunks.tailMap(sealedLines, false).values());
-    return new Found(
+    return new Recovered(
         lines.ackedBatches,
         lines.ackedLines,
-        lines.promiseEpochMillis,
+        lines.lowWatermarkEpochMillis,
         lines.linesBeforeEpoch,
-        seals,
+        manifests,
         unsealed);
   }
 
@@ -177,39 +178,43 @@ final class SimulatedJournal implements Journal {
   }
 
   @Override
-  public void seal(List<Seal> seals) throws JournalException {
+  public void seal(List<BatchManifest> manifests) throws JournalException {
     write(
         () ->
-            seals.forEach(
-                seal -> partitions.get(seal.partition()).seals.put(seal.batchSequence(), seal)));
+            manifests.forEach(
+                manifest ->
+                    partitions
+                        .get(manifest.partition())
+                        .manifests
+                        .put(manifest.batchSequence(), manifest)));
   }
 
   @Override
-  public byte[] read(Seal seal) throws JournalException {
+  public byte[] read(BatchManifest manifest) throws JournalException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     for (Chunk chunk :
         partitions
-            .get(seal.partition())
+            .get(manifest.partition())
             .chunks
-            .subMap(seal.linesBefore(), false, seal.linesThrough(), true)
+            .subMap(manifest.linesBefore(), false, manifest.linesThrough(), true)
             .values()) {
       bytes.writeBytes(chunk.lines());
     }
-    if (bytes.size() != seal.bytes()) {
-      throw new JournalException("the journal's lines are not those of " + seal);
+    if (bytes.size() != manifest.bytes()) {
+      throw new JournalException("the journal's lines are not those of " + manifest);
     }
     return bytes.toByteArray();
   }
 
   @Override
-  public void acknowledge(List<Seal> seals) throws JournalException {
+  public void acknowledge(List<BatchManifest> manifests) throws JournalException {
     write(
         () -> {
-          for (Seal seal : seals) {
-            Lines lines = partitions.get(seal.partition());
-            lines.ackedBatches = seal.batchSequence();
-            lines.ackedLines = seal.linesThrough();
-            lines.promiseEpochMillis = seal.lowWatermarkEpochMillis();
+          for (BatchManifest manifest : manifests) {
+            Lines lines = partitions.get(manifest.partition());
+            lines.ackedBatches = manifest.batchSequence();
+            lines.ackedLines = manifest.linesThrough();
+            lines.lowWatermarkEpochMillis = manifest.lowWatermarkEpochMillis();
           }
         });
   }
@@ -218,7 +223,7 @@ final class SimulatedJournal implements Journal {
   public void trim() {
     for (Lines lines : partitions) {
       lines.chunks.headMap(lines.ackedLines, true).clear();
-      Map<Long, Seal> acked = lines.seals.headMap(lines.ackedBatches, true);
+      Map<Long, BatchManifest> acked = lines.manifests.headMap(lines.ackedBatches, true);
       acked.clear();
     }
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.sim;
 
-import io.weir.ingest.record.Chunk;
-import io.weir.ingest.record.ForwardingJournal;
-import io.weir.ingest.record.Journal;
-import io.weir.ingest.record.JournalException;
-import io.weir.ingest.record.Seal;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.ForwardingJournal;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import java.util.List;
 
 /** Journals with a planted bug, over a good disk. */
@@ -47,9 +47,9 @@ final class SpoiledJournal {
     }
 
     @Override
-    public void seal(List<Seal> seals) throws JournalException {
+    public void seal(List<BatchManifest> manifests) throws JournalException {
       writeTail();
-      super.seal(seals);
+      super.seal(manifests);
     }
 
     private void writeTail() throws JournalException {

@@ -6,25 +6,29 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** The lines of one caller on their way into the journal, and what came of them. */
+/**
+ * The lines of one caller that are appended to the journal together, and the outcome. Created by
+ * the caller's thread, which waits for the outcome and, if asked, for Kafka's acknowledgements.
+ */
 final class Append {
-  private final WatermarkTicket ticket;
+  private final LowWatermark.HeldTicket ticket;
   private final int[] partitions;
   private final byte[][] lines;
   private final long[] lineNumbers;
   private final int bytes;
   private final int longestLineBytes;
   private final Thread caller = Thread.currentThread();
-  private final AtomicInteger lanesToAck = new AtomicInteger();
+  private final AtomicInteger unackedLines = new AtomicInteger();
   private volatile @Nullable Outcome outcome;
 
   /**
-   * Lines to be kept together.
+   * Creates an append without an outcome.
    *
+   * @param ticket the ticket of the lines' calls; ended with the append
    * @param partitions partition of each line
-   * @param lines without line feeds
+   * @param lines the lines, without line feeds
    */
-  Append(WatermarkTicket ticket, int[] partitions, byte[][] lines) {
+  Append(LowWatermark.HeldTicket ticket, int[] partitions, byte[][] lines) {
     this.ticket = ticket;
     this.partitions = partitions;
     this.lines = lines;
@@ -39,31 +43,32 @@ final class Append {
     this.longestLineBytes = longest;
   }
 
-  /** What the journal did. */
+  /** What the journal did with the lines. */
   sealed interface Outcome {}
 
-  /** It keeps the lines. */
+  /** The journal has all of the lines. */
   record Kept() implements Outcome {
     static final Kept KEPT = new Kept();
   }
 
-  /** It keeps none of them. */
+  /** The journal has none of the lines. */
   record NotKept(Recorded.Reason reason, String detail) implements Outcome {}
 
   int count() {
     return lines.length;
   }
 
-  /** Size of the lines with their line feeds. */
+  /** Returns the size of the lines with their line feeds, in bytes. */
   int bytes() {
     return bytes;
   }
 
+  /** Returns the size of the longest line without its line feed, in bytes. */
   int longestLineBytes() {
     return longestLineBytes;
   }
 
-  /** When its calls began; none of them was decided before. */
+  /** Returns when the calls began, which is not after any of them was decided. */
   long begunAtEpochMillis() {
     return ticket.begunAtEpochMillis();
   }
@@ -84,35 +89,38 @@ final class Append {
     lineNumbers[index] = lineNumber;
   }
 
-  /** What came of it; null while it is not known. */
-  @Nullable Outcome outcome() {
-    return outcome;
-  }
-
-  boolean isAcked() {
-    return lanesToAck.get() == 0;
-  }
-
   Thread caller() {
     return caller;
   }
 
-  void awaitAcksOf(int lanes) {
-    lanesToAck.set(lanes);
+  /** Returns the outcome, or null while there is none. */
+  @Nullable Outcome outcome() {
+    return outcome;
   }
 
-  void ackedInOneLane() {
-    if (lanesToAck.decrementAndGet() == 0) {
-      LockSupport.unpark(caller);
-    }
-  }
-
-  /** Tells the caller, and ends what its ticket held open. */
+  /** Sets the outcome, ends the ticket and wakes the caller. */
   void complete(Outcome known) {
     ticket.end();
     outcome = known;
     if (caller != Thread.currentThread()) {
       LockSupport.unpark(caller);
     }
+  }
+
+  /** From now on {@link #isAcked} waits for an acknowledgement of each line. */
+  void awaitAcks() {
+    unackedLines.set(lines.length);
+  }
+
+  /** Counts the acknowledgement of one line; the last one wakes the caller. */
+  void lineAcked() {
+    if (unackedLines.decrementAndGet() == 0) {
+      LockSupport.unpark(caller);
+    }
+  }
+
+  /** Returns whether Kafka has acknowledged all lines, or nobody waits for that. */
+  boolean isAcked() {
+    return unackedLines.get() == 0;
   }
 }

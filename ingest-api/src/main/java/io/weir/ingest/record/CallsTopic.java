@@ -18,25 +18,25 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What Kafka says about the calls topic. Asking never creates it. */
+/** Describes the calls topic, as Kafka knows it. Never creates it. Stateless. */
 final class CallsTopic {
-  /** How long one question may take. */
+  /** Bound on one request. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
-
-  private CallsTopic() {}
 
   private static final Logger LOG = LoggerFactory.getLogger(CallsTopic.class);
 
-  /** The answer. */
+  private CallsTopic() {}
+
+  /** What is known of the topic. */
   sealed interface Description {}
 
-  /** It exists. */
+  /** The topic exists. */
   record Known(int partitions) implements Description {}
 
-  /** It does not exist, or Kafka did not answer. */
+  /** The topic does not exist, or Kafka did not answer. */
   record Unknown(String detail, Throwable cause) implements Description {}
 
-  /** Asks once; blocks for some seconds at most. */
+  /** Asks Kafka once; blocks for some seconds at most. */
   static Description describe(RecordConfig config) {
     Map<String, Object> settings = new HashMap<>(config.kafkaSettings());
     settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
@@ -65,14 +65,14 @@ final class CallsTopic {
   }
 
   /**
-   * Waits until Kafka tells the number of partitions.
+   * Waits until Kafka knows the topic, and returns its number of partitions.
    *
-   * @throws CallLogStartException when it does not in time
+   * @throws CallLogStartException when it does not within the start timeout
    */
   static int awaitPartitions(RecordConfig config) {
     LocalClock clock = LocalClock.ofSystem();
     long deadlineNanos = clock.nowNanos() + config.startTimeout().toNanos();
-    boolean isTold = false;
+    boolean isLogged = false;
     while (true) {
       Description description = describe(config);
       if (description instanceof Known known) {
@@ -99,8 +99,8 @@ final class CallsTopic {
                 + ")",
             unknown.cause());
       }
-      if (!isTold && description instanceof Unknown unknown) {
-        isTold = true;
+      if (!isLogged && description instanceof Unknown unknown) {
+        isLogged = true;
         LOG.warn(
             "kafka_awaited servers={} at_most_s={} detail=\"{}\"",
             config.bootstrapServers(),
@@ -112,9 +112,9 @@ final class CallsTopic {
   }
 
   /**
-   * Refuses a topic whose number of partitions is not the journal's.
+   * Requires that a known topic has as many partitions as the journal was created for.
    *
-   * @throws CallLogStartException when it is not
+   * @throws CallLogStartException when it has another number
    */
   static void requireSamePartitions(RecordConfig config, Description found, int partitions) {
     if (found instanceof Known known && known.partitions() != partitions) {

@@ -4,19 +4,19 @@ package io.weir.ingest.record;
 import io.weir.ingest.clock.LocalClock;
 
 /**
- * The decision cache's clock as this node knows it: the local clock plus the largest offset seen in
- * the last 10 to 20 seconds. Safe for threads.
+ * An estimate of the decision cache's clock: the local clock plus the largest offset observed in
+ * the last 10 to 20 seconds. Thread-safe.
  *
- * <p>An observation is the time the cache stamped on a decision, compared with the local time at
- * receipt. The decision was made before its receipt, so the difference is at most the true offset:
- * of such lower bounds the largest is the best, and the estimate never runs ahead of the cache. It
- * is forgotten after a while, so that a clock that was set back is followed. Before the first
+ * <p>An observation compares the time that the cache stamped on a decision with the local time at
+ * its receipt. The decision was made before its receipt, so the difference is at most the true
+ * offset. The largest of such lower bounds is the best, and the estimate never runs ahead of the
+ * cache. Observations expire, so that a cache clock that was set back is followed. Before the first
  * observation the two clocks are taken as equal, and again when the local clock has been set by
- * more than {@value #STEP_MILLIS} ms since the last: what is known of a clock that was wrong says
- * nothing of the one that was set.
+ * more than {@value #STEP_MILLIS} ms since the last one: an offset from the wrong local clock is no
+ * offset from the right one.
  */
 public final class DecisionClock {
-  /** How long an observation counts at least; it counts at most twice as long. */
+  /** Least time for which an observation counts; it counts for at most twice as long. */
   static final long WINDOW_MILLIS = 10_000;
 
   /** More than clocks drift from one observation to the next. */
@@ -26,32 +26,35 @@ public final class DecisionClock {
   private static final long NANOS_PER_MILLI = 1_000_000;
 
   private final LocalClock local;
-  // written without a guard: an observation lost to another thread's is no harm
+  // written without a guard: an observation that is lost to a concurrent one does no harm
   private volatile Offsets offsets = new Offsets(NONE, NONE, NONE);
 
-  /** The clock on the wall less the one that never steps, when the offsets were learned. */
+  /** Local wall clock minus the local monotonic clock, at the last observation. */
   private volatile long originMillis;
 
-  /** A clock over this machine's. */
+  /** Creates an estimate from a local clock. */
   public DecisionClock(LocalClock local) {
     this.local = local;
     this.originMillis = originMillis(local.nowEpochMillis());
   }
 
-  /** A clock over the system's. */
+  /** Creates an estimate from the system's clock. */
   public static DecisionClock ofSystem() {
     return new DecisionClock(LocalClock.ofSystem());
   }
 
-  /** Now, or a little before, by the decision cache's clock. */
+  /**
+   * Returns the current time or slightly less by the decision cache's clock, in milliseconds since
+   * the epoch.
+   */
   public long nowEpochMillis() {
     long localMillis = local.nowEpochMillis();
     return Math.max(0, localMillis + offsetMillis(localMillis));
   }
 
   /**
-   * How far the cache's clock is ahead of this machine's, at least; negative when it is behind, 0
-   * when it is not known.
+   * Returns by how many milliseconds, at least, the cache's clock is ahead of the local clock;
+   * negative when it is behind, 0 when unknown.
    */
   public long offsetMillis() {
     return offsetMillis(local.nowEpochMillis());
@@ -61,10 +64,10 @@ public final class DecisionClock {
     return isStepped(originMillis(localMillis)) ? 0 : offsets.bestMillis();
   }
 
-  /** Takes note of a time that the decision cache's clock has shown before now. */
+  /** Observes a time, in milliseconds since the epoch, that the cache's clock showed before now. */
   public void observe(long decidedAtEpochMillis) {
     long localMillis = local.nowEpochMillis();
-    // one less, since both clocks were cut to whole milliseconds
+    // one less, since both clocks are truncated to whole milliseconds
     long offsetMillis = decidedAtEpochMillis - localMillis - 1;
     long origin = originMillis(localMillis);
     if (isStepped(origin)) {
@@ -87,11 +90,11 @@ public final class DecisionClock {
   }
 
   /**
-   * The best offsets of this window and of the one before.
+   * The largest offsets of the current and of the previous window.
    *
-   * @param windowEndLocalMillis local time at which this window ends
-   * @param currentMillis best of this window
-   * @param previousMillis best of the one before
+   * @param windowEndLocalMillis local time at which the current window ends
+   * @param currentMillis largest offset of the current window
+   * @param previousMillis largest offset of the previous window
    */
   private record Offsets(long windowEndLocalMillis, long currentMillis, long previousMillis) {
     Offsets with(long offsetMillis, long local) {

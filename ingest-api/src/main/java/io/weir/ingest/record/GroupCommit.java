@@ -2,8 +2,13 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded.Reason;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -14,79 +19,80 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings the lines of all callers into the journal, as many as wait in one write. Safe for threads.
+ * Appends the lines of all callers to the journal, those that wait together in one write.
+ * Thread-safe.
  *
- * <p>There is no thread for it: a caller puts its lines into the queue and tries for the turn. Who
- * has the turn writes for all who wait; who has not, parks until it is done or its turn. (Flat
- * combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010.)
+ * <p>There is no thread for it. A caller puts its lines into a queue and tries to become the leader
+ * by taking a lock; the leader writes for all who wait, and the others park until their lines are
+ * written or the lock is free. (Flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010.)
  */
 final class GroupCommit {
   private static final Append.Outcome UNFINISHED =
       new Append.NotKept(Reason.WRITE_FAILED, "the write did not end");
 
-  /** Bounds one write, and with it how long the caller that makes it works for others. */
+  /** Bounds one write, and with it how long a leader works for other callers. */
   private static final int MAX_GROUP_LINES = 1_000;
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
   /**
-   * How long a failed write makes the node unready: without calls, no write can show it is over.
+   * How long a failed write keeps the node unready. An unready node gets no calls, so no later
+   * write would show that it works again.
    */
   static final long FAILURE_STANDS_NANOS = 10_000_000_000L;
 
-  /** Every caller looks after itself this often, should a wake-up ever be lost. */
+  /** Every parked caller looks again after this time, should a wake-up ever be lost. */
   private static final long LOOK_NANOS = 100_000_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(GroupCommit.class);
 
   private final Journal journal;
-  private final List<LaneGroup> lanes = new ArrayList<>();
   private final long maxHeldBytes;
   private final boolean waitForAcks;
   private final RecordStatistics statistics;
-  private final EngineThreads threads;
-  private final BooleanSupplier isResting;
-  private final EngineThreads.FaultHandler faults;
+  private final RecorderThreads threads;
+  private final BooleanSupplier isIdle;
   private final LocalClock clock;
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
-  private final ReentrantLock turn = new ReentrantLock();
+  private final ReentrantLock leadership = new ReentrantLock();
+
+  // guarded by leadership
+  private final List<PartitionGroup> partitions = new ArrayList<>();
   private final List<Append> group = new ArrayList<>();
-  private final List<LaneGroup> touched = new ArrayList<>();
+  private final List<PartitionGroup> touched = new ArrayList<>();
   private final List<Chunk> chunks = new ArrayList<>();
   private boolean closed;
+
   private volatile String writeFailure = "";
   private volatile long writeFailedNanos;
 
   /**
-   * A commit over lanes.
+   * Creates a group commit.
    *
-   * @param waitForAcks true when callers wait for Kafka
-   * @param threads woken when a lane has a full batch, or when the record loop rests
-   * @param isResting whether it rests
-   * @param faults told of exceptions that nothing expected, when all callers have been told
+   * @param buffers the buffers of all partitions, by partition
+   * @param threads woken when a buffer has a full batch, or when the recording thread is idle;
+   *     given unexpected exceptions after all callers have been answered
+   * @param isIdle whether the recording thread may be in a long pause
    */
   GroupCommit(
+      RecordConfig config,
       Journal journal,
-      List<Lane> lanes,
-      BatchCutter cutter,
-      long maxHeldBytes,
-      boolean waitForAcks,
+      List<PartitionBuffer> buffers,
+      BatchSealer.Limits limits,
       RecordStatistics statistics,
-      EngineThreads threads,
-      BooleanSupplier isResting,
-      EngineThreads.FaultHandler faults,
+      RecorderThreads threads,
+      BooleanSupplier isIdle,
       LocalClock clock) {
     this.journal = journal;
-    for (Lane lane : lanes) {
-      this.lanes.add(new LaneGroup(lane, cutter));
+    for (PartitionBuffer buffer : buffers) {
+      partitions.add(new PartitionGroup(buffer, limits));
     }
-    this.maxHeldBytes = maxHeldBytes;
-    this.waitForAcks = waitForAcks;
+    this.maxHeldBytes = config.maxHeldBytes();
+    this.waitForAcks = config.durability() == Durability.ACKED;
     this.statistics = statistics;
     this.threads = threads;
-    this.isResting = isResting;
-    this.faults = faults;
+    this.isIdle = isIdle;
     this.clock = clock;
   }
 
@@ -95,20 +101,20 @@ final class GroupCommit {
     queue.add(append);
     // lets callers that can run put their lines into the same write; often this returns when
     // another has written ours already, without a park and a wake-up (docs/decisions/0003)
-    threads.giveWay().run();
+    threads.yieldNow().run();
     for (Append.Outcome outcome = append.outcome(); ; outcome = append.outcome()) {
       if (outcome != null) {
         return outcome;
       }
-      if (turn.tryLock()) {
+      if (leadership.tryLock()) {
         try {
           while (append.outcome() == null) {
             commitGroup();
           }
         } finally {
-          turn.unlock();
+          leadership.unlock();
         }
-        handOn();
+        wakeNextLeader();
       } else {
         LockSupport.parkNanos(this, LOOK_NANOS);
       }
@@ -116,27 +122,27 @@ final class GroupCommit {
   }
 
   /**
-   * What the last write failed with; empty when it did not, or when that is so long ago that a node
-   * out of rotation should get calls again to try.
+   * Returns why the last write failed; empty when it succeeded, or when it failed so long ago that
+   * an unready node should get calls again to try.
    */
   String writeFailure() {
     boolean recent = clock.nowNanos() - writeFailedNanos < FAILURE_STANDS_NANOS;
     return recent ? writeFailure : "";
   }
 
-  /** Waits for the write under way; from now on all are refused. */
+  /** Waits for the write in progress; from now on all lines are refused. */
   void close() {
-    turn.lock();
+    leadership.lock();
     try {
       closed = true;
     } finally {
-      turn.unlock();
+      leadership.unlock();
     }
-    handOn();
+    wakeNextLeader();
   }
 
-  /** A caller that parked while the turn was taken finds it free. */
-  private void handOn() {
+  /** Wakes a caller that parked while the lock was taken. */
+  private void wakeNextLeader() {
     Append waiting = queue.peek();
     if (waiting != null) {
       LockSupport.unpark(waiting.caller());
@@ -147,10 +153,10 @@ final class GroupCommit {
     try {
       writeGroup();
     } catch (RuntimeException | Error fault) {
-      tell(UNFINISHED);
+      completeGroup(UNFINISHED);
       writeFailedNanos = clock.nowNanos();
       writeFailure = "writing to the journal failed: " + fault;
-      faults.take("writing to the journal", fault);
+      threads.faults().handle("writing to the journal", fault);
     }
   }
 
@@ -181,59 +187,37 @@ final class GroupCommit {
 
   private void place(Append append) {
     if (waitForAcks) {
-      append.awaitAcksOf(append.count());
+      append.awaitAcks();
     }
     for (int i = 0; i < append.count(); i++) {
-      LaneGroup lane = lanes.get(append.partition(i));
-      if (lane.isEmpty()) {
-        touched.add(lane);
+      PartitionGroup partition = partitions.get(append.partition(i));
+      if (partition.isEmpty()) {
+        touched.add(partition);
       }
-      append.number(i, lane.add(append.line(i), append.begunAtEpochMillis()));
+      append.number(i, partition.add(append.line(i), append.begunAtEpochMillis()));
       if (waitForAcks) {
-        lane.await(append.lineNumber(i), append);
+        partition.addWaiter(append.lineNumber(i), append);
       }
     }
   }
 
   private void write(int lines, long bytes) {
-    for (LaneGroup lane : touched) {
-      chunks.addAll(lane.chunks());
+    for (PartitionGroup partition : touched) {
+      chunks.addAll(partition.chunks());
     }
     try {
       journal.append(chunks);
     } catch (JournalException failure) {
-      tell(new Append.NotKept(Reason.WRITE_FAILED, logged(failure)));
+      completeGroup(new Append.NotKept(Reason.WRITE_FAILED, recordFailure(failure)));
       return;
     }
     writeFailure = "";
     statistics.appended(lines, bytes);
-    handOver();
-    tell(Append.Kept.KEPT);
+    moveToBuffers();
+    completeGroup(Append.Kept.KEPT);
   }
 
-  /** Tells all whose lines are in the group what came of it, and begins the next. */
-  private void tell(Append.Outcome outcome) {
-    chunks.clear();
-    touched.forEach(LaneGroup::clear);
-    touched.clear();
-    for (Append append : group) {
-      append.complete(outcome);
-    }
-    group.clear();
-  }
-
-  private void handOver() {
-    long nowNanos = clock.nowNanos();
-    boolean full = false;
-    for (LaneGroup lane : touched) {
-      full |= lane.handOver(nowNanos);
-    }
-    if (full || isResting.getAsBoolean()) {
-      threads.wake().run();
-    }
-  }
-
-  private String logged(JournalException failure) {
+  private String recordFailure(JournalException failure) {
     String detail = String.valueOf(failure.getMessage());
     if (writeFailure.isEmpty()) {
       LOG.error("journal_write_failed detail=\"{}\"; calls are refused", detail, failure);
@@ -241,5 +225,119 @@ final class GroupCommit {
     writeFailedNanos = clock.nowNanos();
     writeFailure = detail;
     return detail;
+  }
+
+  private void moveToBuffers() {
+    long nowNanos = clock.nowNanos();
+    boolean full = false;
+    for (PartitionGroup partition : touched) {
+      full |= partition.moveToBuffer(nowNanos);
+    }
+    if (full || isIdle.getAsBoolean()) {
+      threads.wakeUp().run();
+    }
+  }
+
+  /** Sets the outcome of all appends of the group, and begins an empty group. */
+  private void completeGroup(Append.Outcome outcome) {
+    chunks.clear();
+    touched.forEach(PartitionGroup::clear);
+    touched.clear();
+    for (Append append : group) {
+      append.complete(outcome);
+    }
+    group.clear();
+  }
+
+  /** The lines of one partition in the group. Reused for every group. */
+  private static final class PartitionGroup {
+    /** Room for some lines; the array grows to what a group needs and keeps that size. */
+    private static final int INITIAL_BYTES = 4 * 1024;
+
+    private final PartitionBuffer buffer;
+    private final BatchSealer.Limits limits;
+    private final List<Chunk> chunks = new ArrayList<>();
+    private final List<PartitionBuffer.Waiter> waiters = new ArrayList<>();
+    private byte[] lines = new byte[INITIAL_BYTES];
+    private int filledBytes;
+    private int count;
+    private long lastLine;
+    private long oldestEpochMillis = Long.MAX_VALUE;
+
+    PartitionGroup(PartitionBuffer buffer, BatchSealer.Limits limits) {
+      this.buffer = buffer;
+      this.limits = limits;
+    }
+
+    boolean isEmpty() {
+      return count == 0 && chunks.isEmpty();
+    }
+
+    /**
+     * Adds a line and returns its number.
+     *
+     * @param begunAtEpochMillis a time that is not after the call was decided
+     */
+    long add(byte[] line, long begunAtEpochMillis) {
+      if (isEmpty()) {
+        lastLine = buffer.appendedLines();
+      }
+      int neededBytes = filledBytes + line.length + 1;
+      if (neededBytes > lines.length) {
+        lines = Arrays.copyOf(lines, Math.max(neededBytes, 2 * lines.length));
+      }
+      System.arraycopy(line, 0, lines, filledBytes, line.length);
+      lines[neededBytes - 1] = '\n';
+      filledBytes = neededBytes;
+      count++;
+      oldestEpochMillis = Math.min(oldestEpochMillis, begunAtEpochMillis);
+      lastLine++;
+      if (limits.isFull(count, filledBytes)) {
+        endChunk();
+      }
+      return lastLine;
+    }
+
+    void addWaiter(long line, Append append) {
+      waiters.add(new PartitionBuffer.Waiter(line, append));
+    }
+
+    /** Returns all lines as chunks. */
+    List<Chunk> chunks() {
+      if (count > 0) {
+        endChunk();
+      }
+      return chunks;
+    }
+
+    private void endChunk() {
+      chunks.add(
+          new Chunk(
+              buffer.partition(),
+              lastLine - count + 1,
+              count,
+              oldestEpochMillis,
+              Arrays.copyOf(lines, filledBytes)));
+      clearLines();
+    }
+
+    /** Moves the lines, which the journal has, to the buffer; returns whether it is full then. */
+    boolean moveToBuffer(long nowNanos) {
+      buffer.append(chunks, waiters, nowNanos);
+      clear();
+      return buffer.isFull(limits);
+    }
+
+    void clear() {
+      chunks.clear();
+      waiters.clear();
+      clearLines();
+    }
+
+    private void clearLines() {
+      filledBytes = 0;
+      count = 0;
+      oldestEpochMillis = Long.MAX_VALUE;
+    }
   }
 }

@@ -6,24 +6,32 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.topics.model.CallEvent;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The call log whose calls end up in Kafka: a {@link RecordingEngine}, and the one thread that
- * takes its turns ({@link RecordLoop}).
+ * The call log whose calls end up in Kafka: a {@link CallRecorder} and its recording thread.
+ * Thread-safe.
  */
 public final class KafkaCallLog implements CallLog {
-  /** How long a stop waits for calls under way; longer than a request may take. */
+  /** How long a stop waits for calls in progress; longer than a request may take. */
   private static final Duration TICKET_PATIENCE = Duration.ofSeconds(5);
 
-  /** How long a start waits for Kafka to know the node. */
+  /** How long a start waits until Kafka has acknowledged the first heartbeats. */
   private static final Duration INTRODUCTION_PATIENCE = Duration.ofSeconds(5);
+
+  /** How long a stop waits for the last heartbeats; only how soon windows close depends on them. */
+  private static final long GOODBYE_NANOS = 3_000_000_000L;
 
   private static final long POLL_NANOS = 2_000_000;
 
@@ -35,32 +43,36 @@ public final class KafkaCallLog implements CallLog {
   private final RecordConfig config;
   private final LocalClock localClock = LocalClock.ofSystem();
   private final Journal journal;
-  private final RecordFaults faults = new RecordFaults(localClock);
-  private final RecordingEngine engine;
-  private final RecordLoop loop;
+  private final RecentFault fault = new RecentFault(localClock);
+  private final CallRecorder recorder;
+  private final Thread thread = new Thread(this::run, "weir-record");
+  private final CountDownLatch introduced = new CountDownLatch(1);
 
-  /** Puts the parts together over a journal and starts; the journal is closed with the log. */
-  KafkaCallLog(RecordConfig config, DecisionClock clock, Journal journal, Outlet.Factory outlets)
+  private volatile boolean draining;
+  private volatile long drainDeadlineNanos;
+
+  /** Why the recording thread ended prematurely; empty unless it has. */
+  private volatile String threadFailure = "";
+
+  /** Creates a log over a journal, which is closed with the log, and starts its thread. */
+  KafkaCallLog(
+      RecordConfig config, DecisionClock clock, Journal journal, BatchProducer.Factory producers)
       throws JournalException {
     this.config = config;
-    this.journal = withoutCarriers(journal);
-    engine = new RecordingEngine(config, clock, this.journal, outlets, localClock, threads());
-    loop = new RecordLoop(engine, localClock);
-    loop.start();
-  }
-
-  /** Callers are on virtual threads where there are such; the disk must not hold their carriers. */
-  private static Journal withoutCarriers(Journal journal) {
-    return Runtime.version().feature() >= VIRTUAL_THREADS_SINCE
-        ? new PlatformThreadJournal(journal)
-        : journal;
+    // where callers are on virtual threads, the disk must not occupy their carriers
+    this.journal =
+        Runtime.version().feature() >= VIRTUAL_THREADS_SINCE
+            ? Journal.onPlatformThread(journal)
+            : journal;
+    recorder = new CallRecorder(config, clock, this.journal, producers, localClock, threads());
+    thread.start();
   }
 
   /**
-   * Opens the call log; blocks until Kafka knows the node, or for some seconds. Needs Kafka only
-   * when there is no journal yet.
+   * Opens the call log; blocks until Kafka has acknowledged the first heartbeats, or for some
+   * seconds. Needs Kafka only when there is no journal yet.
    *
-   * @param clock told of every decision of the cache; may be told of more by others
+   * @param clock observes the time of every decision of the cache; others may use it, too
    * @throws CallLogStartException when the folder or the topic cannot be used
    */
   public static KafkaCallLog open(RecordConfig config, DecisionClock clock) {
@@ -68,20 +80,15 @@ public final class KafkaCallLog implements CallLog {
   }
 
   /**
-   * The same, unless something speaks against a journal that is made anew: a start that is refused
-   * then leaves none.
+   * Opens the call log, unless there is an objection to creating its journal: a refused start
+   * leaves no journal behind.
    *
-   * @param objection asked when Kafka has told of the topic; empty when nothing does
+   * @param objection returns why a new journal must not be created, or the empty string; called
+   *     after Kafka has described the topic
    */
   public static KafkaCallLog open(
       RecordConfig config, DecisionClock clock, Supplier<String> objection) {
-    Journal journal =
-        switch (config.durability()) {
-          case JOURNALED ->
-              RocksJournal.open(
-                  config.journalFolder(), config.fsync(), () -> identity(config, objection));
-          case ACKED -> new MemoryJournal(identity(config, objection));
-        };
+    Journal journal = openJournal(config, objection);
     try {
       JournalIdentity identity = journal.identity();
       if (!identity.node().equals(config.node())) {
@@ -98,9 +105,9 @@ public final class KafkaCallLog implements CallLog {
       CallsTopic.requireSamePartitions(config, topic, identity.partitions());
       KafkaCallLog log =
           new KafkaCallLog(
-              config, clock, journal, () -> KafkaOutlet.open(config, identity.partitions()));
+              config, clock, journal, () -> KafkaBatchProducer.open(config, identity.partitions()));
       if (topic instanceof CallsTopic.Known) {
-        log.loop.awaitIntroduction(INTRODUCTION_PATIENCE);
+        log.awaitIntroduction();
       }
       LOG.info(
           "call_log_open node={} epoch={} partitions={} durability={} found_lines={}",
@@ -123,7 +130,21 @@ public final class KafkaCallLog implements CallLog {
     }
   }
 
-  private static JournalIdentity identity(RecordConfig config, Supplier<String> objection) {
+  private static Journal openJournal(RecordConfig config, Supplier<String> objection) {
+    Supplier<JournalIdentity> fresh = () -> freshIdentity(config, objection);
+    if (config.durability() == Durability.ACKED) {
+      return Journal.inMemory(fresh.get());
+    }
+    try {
+      return Journal.open(config.journalFolder(), config.fsync(), fresh);
+    } catch (JournalException failure) {
+      throw failure.getCause() instanceof CallLogStartException refused
+          ? refused
+          : new CallLogStartException(String.valueOf(failure.getMessage()), failure);
+    }
+  }
+
+  private static JournalIdentity freshIdentity(RecordConfig config, Supplier<String> objection) {
     int partitions = CallsTopic.awaitPartitions(config);
     String refusal = objection.get();
     if (!refusal.isEmpty()) {
@@ -132,52 +153,60 @@ public final class KafkaCallLog implements CallLog {
     return new JournalIdentity(config.node(), LocalClock.ofSystem().nowEpochMillis(), partitions);
   }
 
-  @SuppressWarnings("ThreadPriorityCheck") // the yield is about speed only, docs/decisions/0003
-  private EngineThreads threads() {
-    return new EngineThreads(KafkaCallLog::openBeside, () -> loop.wake(), Thread::yield, faults);
+  @SuppressWarnings("ThreadPriorityCheck") // the yield affects speed only, docs/decisions/0003
+  private RecorderThreads threads() {
+    return new RecorderThreads(
+        KafkaCallLog::runInBackground, () -> LockSupport.unpark(thread), Thread::yield, fault);
   }
 
-  private static void openBeside(Runnable opening) {
-    Thread thread = new Thread(opening, "weir-kafka-connect");
-    thread.setDaemon(true);
-    thread.start();
+  private static void runInBackground(Runnable opening) {
+    Thread background = new Thread(opening, "weir-kafka-connect");
+    background.setDaemon(true);
+    background.start();
   }
 
-  /** What the log has done, and what it holds. */
+  /** Waits until Kafka has acknowledged a first heartbeat of every idle partition. */
+  private void awaitIntroduction() throws InterruptedException {
+    if (!introduced.await(INTRODUCTION_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
+      LOG.warn("first_heartbeats_pending waited_ms={}", INTRODUCTION_PATIENCE.toMillis());
+    }
+  }
+
+  /** Returns the counters of this log. */
   public RecordStatistics statistics() {
-    return engine.statistics();
+    return recorder.statistics();
   }
 
   @Override
   public Ticket begin() {
-    return engine.begin();
+    return recorder.begin();
   }
 
   @Override
   public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
-    return engine.record(ticket, calls);
+    return recorder.record(ticket, calls);
   }
 
   @Override
   public Health check() {
-    if (engine.isClosing()) {
+    if (recorder.isClosing()) {
       return new Health(false, "the node is stopping");
     }
-    if (!loop.failure().isEmpty()) {
-      return new Health(false, loop.failure());
+    if (!threadFailure.isEmpty()) {
+      return new Health(false, threadFailure);
     }
-    if (!faults.recent().isEmpty()) {
-      return new Health(false, faults.recent());
+    if (!fault.recent().isEmpty()) {
+      return new Health(false, fault.recent());
     }
-    String writeFailure = engine.commit().writeFailure();
+    String writeFailure = recorder.commit().writeFailure();
     if (!writeFailure.isEmpty()) {
       return new Health(false, writeFailure);
     }
-    OutletConnector connector = engine.connector();
+    ProducerConnector connector = recorder.connector();
     if (connector.isRefused()) {
       return new Health(false, connector.detail());
     }
-    RecordStatistics statistics = engine.statistics();
+    RecordStatistics statistics = statistics();
     String backlog =
         "held_lines="
             + statistics.heldLines()
@@ -196,27 +225,120 @@ public final class KafkaCallLog implements CallLog {
   @Override
   public void close() {
     synchronized (this) {
-      if (engine.isClosing()) {
+      if (recorder.isClosing()) {
         return;
       }
-      engine.beginClosing();
+      recorder.beginClosing();
     }
     try {
-      awaitTickets();
-      engine.commit().close();
-      loop.stop(config.drainTimeout());
+      awaitCallsInProgress();
+      recorder.commit().close();
+      drainDeadlineNanos = localClock.nowNanos() + config.drainTimeout().toNanos();
+      draining = true;
+      LockSupport.unpark(thread);
+      thread.join();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       LOG.warn("close_interrupted; what is held stays in the journal");
-      return; // the loop still runs and uses the journal
+      return; // the thread still runs and uses the journal
     }
     journal.close();
   }
 
-  private void awaitTickets() {
+  private void awaitCallsInProgress() {
     long deadlineNanos = localClock.nowNanos() + TICKET_PATIENCE.toNanos();
-    while (engine.countUnderWay() > 0 && localClock.nowNanos() - deadlineNanos < 0) {
+    while (recorder.countInProgress() > 0 && localClock.nowNanos() - deadlineNanos < 0) {
       LockSupport.parkNanos(this, POLL_NANOS);
+    }
+  }
+
+  // -- the recording thread
+
+  private void run() {
+    try {
+      while (!isOver()) {
+        long pauseNanos = recorder.runOnce(draining);
+        if (introduced.getCount() > 0 && recorder.isIntroduced()) {
+          introduced.countDown();
+        }
+        if (!isOver()) {
+          LockSupport.parkNanos(this, pauseNanos);
+        }
+      }
+      depart();
+    } catch (RuntimeException | Error broken) {
+      threadFailure = "the record loop stopped: " + broken;
+      LOG.error("record_loop_stopped; calls are kept, but not sent until a restart", broken);
+    } finally {
+      recorder.connector().close();
+    }
+  }
+
+  private boolean isOver() {
+    return draining && (recorder.isDrained() || localClock.nowNanos() - drainDeadlineNanos >= 0);
+  }
+
+  private void depart() {
+    long deadlineNanos = localClock.nowNanos() + GOODBYE_NANOS;
+    // those in flight first, since a partition has one heartbeat in flight at a time
+    awaitHeartbeats(deadlineNanos);
+    recorder.sendGoodbye();
+    awaitHeartbeats(deadlineNanos);
+    recorder.trim();
+    if (recorder.isDrained()) {
+      LOG.info("drained");
+    } else {
+      LOG.warn(
+          "not_drained held_lines={} held_bytes={}; a journal on disk is sent by the next process"
+              + " over it",
+          statistics().heldLines(),
+          statistics().journalBytes());
+    }
+  }
+
+  private void awaitHeartbeats(long deadlineNanos) {
+    try {
+      while (!recorder.areHeartbeatsAnswered() && localClock.nowNanos() - deadlineNanos < 0) {
+        LockSupport.parkNanos(this, recorder.tickNanos());
+      }
+    } catch (JournalException broken) {
+      LOG.warn("journal_failed detail=\"{}\"", broken.getMessage());
+    }
+  }
+
+  /**
+   * Logs unexpected exceptions, after which the failed part starts anew, and keeps the last one for
+   * the health check for a while. Thread-safe.
+   */
+  static final class RecentFault implements RecorderThreads.FaultHandler {
+    /** How long a fault makes the log unhealthy; as long as a failed write does. */
+    static final long STANDS_NANOS = GroupCommit.FAILURE_STANDS_NANOS;
+
+    private final LocalClock clock;
+    private volatile Fault last;
+
+    private record Fault(String text, long nanos) {}
+
+    RecentFault(LocalClock clock) {
+      this.clock = clock;
+      this.last = new Fault("", clock.nowNanos());
+    }
+
+    @Override
+    public void handle(String part, Throwable fault) {
+      boolean repeated = !recent().isEmpty();
+      last = new Fault(part + " failed: " + fault, clock.nowNanos());
+      if (repeated) {
+        LOG.debug("record_fault part={}", part, fault);
+      } else {
+        LOG.error("record_fault part={}; it begins anew", part, fault);
+      }
+    }
+
+    /** Returns the last fault, or the empty string when there was none for a while. */
+    String recent() {
+      Fault fault = last;
+      return clock.nowNanos() - fault.nanos < STANDS_NANOS ? fault.text : "";
     }
   }
 }

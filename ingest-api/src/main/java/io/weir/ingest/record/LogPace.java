@@ -3,16 +3,16 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
 
-/** Says when something that lasts is logged again: the first time at once. Not safe for threads. */
+/** Limits how often a lasting condition is logged; the first time is at once. Not thread-safe. */
 final class LogPace {
   private final LocalClock clock;
   private final long pauseNanos;
   private long loggedNanos;
 
   /**
-   * A pace.
+   * Creates a pace.
    *
-   * @param pauseNanos least time between two lines
+   * @param pauseNanos least time between two log lines, in nanoseconds
    */
   LogPace(LocalClock clock, long pauseNanos) {
     this.clock = clock;
@@ -20,7 +20,7 @@ final class LogPace {
     this.loggedNanos = clock.nowNanos() - pauseNanos;
   }
 
-  /** Whether a line is to be written now; if so, the next one is due after the pause. */
+  /** Returns whether a line is due now; if so, the next one is due after the pause. */
   boolean isDue() {
     long nowNanos = clock.nowNanos();
     boolean due = nowNanos - loggedNanos >= pauseNanos;

@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.weir.ingest.gate.Ticket;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * Finds the time before which no call is under way any more. Safe for threads, without a lock.
+ * The low watermark: a time before which no call is in progress any more. Thread-safe, lock-free.
  *
- * <p>Calls are counted in a ring of {@value #BUCKETS} buckets of {@value #BUCKET_MILLIS} ms, by the
- * time at which they began. The promise is the start of the oldest bucket that holds a call, else
- * of the bucket of now. Example: it is 12:00:05.250 and a call of 12:00:03.480 is still under way;
- * the promise is 12:00:03.400. When that call ends, it is 12:00:05.200.
+ * <p>Calls in progress are counted in a ring of {@value #BUCKETS} buckets of {@value
+ * #BUCKET_MILLIS} ms, by the time at which they began. The watermark is the start of the oldest
+ * bucket that holds a call, or else of the current bucket. Example: it is 12:00:05.250 and a call
+ * that began at 12:00:03.480 is in progress; the watermark is 12:00:03.400. When that call ends, it
+ * is 12:00:05.200.
  *
- * <p>A call under way for longer than the ring spans (102 s) does not hold the promise back any
+ * <p>A call in progress for longer than the ring spans (102 s) does not hold the watermark back any
  * more: should it be recorded after all, it is late, and counted by an adjustment.
  */
 final class LowWatermark {
   /*
-   * Why no call slips through: begin() first counts itself, then reads the candidate; promise()
+   * Why no call slips through: begin() first counts itself, then reads the candidate; advance()
    * first writes the candidate, then reads the counters. All four are volatile, so they have one
    * order. Either begin() sees the candidate and moves to a bucket that is not below it, or the
    * count came before the scan, which sees it. (The store-load argument of Dekker's mutual
-   * exclusion, as told in Dijkstra, EWD 123, 1965.)
+   * exclusion, as described in Dijkstra, EWD 123, 1965.)
    */
 
   static final int BUCKET_MILLIS = 100;
   static final int BUCKETS = 1024;
 
   private final LongSupplier clockEpochMillis;
-  private final AtomicIntegerArray underWay = new AtomicIntegerArray(BUCKETS);
+  private final AtomicIntegerArray inProgress = new AtomicIntegerArray(BUCKETS);
   private final AtomicLong candidate = new AtomicLong();
-  private final AtomicLong promised = new AtomicLong();
+  private final AtomicLong advanced = new AtomicLong();
 
   /**
-   * A watermark without calls.
+   * Creates a watermark without calls.
    *
    * @param clockEpochMillis the decision clock; may step back, which only makes calls late
    */
@@ -43,53 +45,54 @@ final class LowWatermark {
   }
 
   /**
-   * Counts a call as under way.
+   * Counts a call as in progress.
    *
-   * @return where it is counted: at the clock's time, or at the promise where that is ahead of the
-   *     clock; to be handed to {@link #end}. It is no date of the call: a promise stays ahead for
-   *     as long as the clock was ahead once
+   * @return the time at which it is counted, to be passed to {@link #end}: the clock's, or the
+   *     watermark where that is ahead of the clock. It does not date the call: after the clock was
+   *     ahead once, the watermark stays ahead for as long
    */
   long begin() {
     while (true) {
       long begun = Math.max(clockEpochMillis.getAsLong(), candidate.get());
       int bucket = bucket(begun);
-      underWay.incrementAndGet(bucket);
+      inProgress.incrementAndGet(bucket);
       if (candidate.get() <= start(begun)) {
         return begun;
       }
-      underWay.decrementAndGet(bucket);
+      inProgress.decrementAndGet(bucket);
     }
   }
 
-  /** Ends what {@link #begin} began. */
+  /** Ends the call that {@link #begin} began. */
   void end(long begun) {
-    underWay.decrementAndGet(bucket(begun));
+    inProgress.decrementAndGet(bucket(begun));
   }
 
   /**
-   * A time such that every call that began before it has ended, and none that begins from now on
-   * will have begun before it. Never falls.
+   * Advances the watermark as far as the calls in progress allow, and returns it: every call that
+   * began before it has ended, and none that begins from now on will have begun before it. It never
+   * decreases.
    */
-  long promise() {
+  long advance() {
     long now =
         candidate.accumulateAndGet(start(clockEpochMillis.getAsLong()), (a, b) -> Math.max(a, b));
     long oldest = now;
     for (long start = Math.max(0, now - (BUCKETS - 1L) * BUCKET_MILLIS);
         start < now;
         start += BUCKET_MILLIS) {
-      if (underWay.get(bucket(start)) > 0) {
+      if (inProgress.get(bucket(start)) > 0) {
         oldest = start;
         break;
       }
     }
-    return promised.accumulateAndGet(oldest, (a, b) -> Math.max(a, b));
+    return advanced.accumulateAndGet(oldest, (a, b) -> Math.max(a, b));
   }
 
-  /** Calls under way now; a little off while calls begin and end. */
-  int countUnderWay() {
+  /** Returns the number of calls in progress; approximate while calls begin and end. */
+  int countInProgress() {
     int sum = 0;
     for (int i = 0; i < BUCKETS; i++) {
-      sum += underWay.get(i);
+      sum += inProgress.get(i);
     }
     return sum;
   }
@@ -100,5 +103,62 @@ final class LowWatermark {
 
   private static long start(long epochMillis) {
     return epochMillis - epochMillis % BUCKET_MILLIS;
+  }
+
+  /** A ticket that holds the watermark back until it is used. */
+  static final class HeldTicket implements Ticket {
+    private final LowWatermark watermark;
+    private final long heldAtEpochMillis;
+    private final long begunAtEpochMillis;
+    private final boolean admitted;
+    private boolean used;
+
+    /**
+     * Creates a ticket.
+     *
+     * @param heldAtEpochMillis what {@link LowWatermark#begin} returned
+     * @param begunAtEpochMillis when the call began by the decision clock; not after {@code
+     *     heldAtEpochMillis}, and before it when the clock was ahead once and has been set right
+     * @param admitted false when the node is stopping: such a ticket does not hold the watermark
+     */
+    HeldTicket(
+        LowWatermark watermark, long heldAtEpochMillis, long begunAtEpochMillis, boolean admitted) {
+      this.watermark = watermark;
+      this.heldAtEpochMillis = heldAtEpochMillis;
+      this.begunAtEpochMillis = begunAtEpochMillis;
+      this.admitted = admitted;
+    }
+
+    @Override
+    public long begunAtEpochMillis() {
+      return begunAtEpochMillis;
+    }
+
+    @Override
+    public void abandon() {
+      use();
+      end();
+    }
+
+    boolean isOf(LowWatermark other) {
+      return watermark == other;
+    }
+
+    boolean isAdmitted() {
+      return admitted;
+    }
+
+    void use() {
+      if (used) {
+        throw new IllegalStateException("a ticket is used once only");
+      }
+      used = true;
+    }
+
+    void end() {
+      if (admitted) {
+        watermark.end(heldAtEpochMillis);
+      }
+    }
   }
 }

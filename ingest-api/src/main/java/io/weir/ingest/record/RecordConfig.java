@@ -3,33 +3,35 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Durability;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
 /**
- * How calls are recorded. Made with {@link #builder}.
+ * The configuration of a {@link KafkaCallLog}. Immutable; created with {@link #builder}.
  *
  * @param node name of this ingest node, unique among the nodes of the topic and the same after a
  *     restart
- * @param bootstrapServers Kafka's addresses
- * @param kafkaSettings further settings of the Kafka clients (security), which do not override
- *     those that order and durability rest on
- * @param topic the calls topic
- * @param journalFolder where the journal lies; of this process alone; unused with {@link
+ * @param bootstrapServers Kafka's addresses, {@code host:port} separated by commas
+ * @param kafkaSettings further settings of the Kafka clients (security); those that order and
+ *     durability depend on take precedence
+ * @param topic name of the calls topic
+ * @param journalFolder folder of the journal, used by this process only; unused with {@link
  *     Durability#ACKED}
- * @param durability when a call is answered
- * @param fsync true when an append waits for the disk, so that a loss of power loses nothing either
- * @param maxJournalBytes bound on lines that Kafka does not have yet
- * @param whenFull what happens at that bound
+ * @param durability what a call waits for before it is answered
+ * @param fsync whether an append waits for the disk, so that a loss of power loses nothing
+ * @param maxJournalBytes bound on the bytes of lines that Kafka has not acknowledged
+ * @param whenFull what becomes of a call at that bound
  * @param linger how long a line waits for others before its batch is sealed
- * @param maxBatchLines lines at which a batch is sealed without waiting
- * @param maxBatchBytes bytes at which a batch is sealed without waiting
- * @param heartbeatInterval time between the promises of an idle partition
+ * @param maxBatchLines number of lines at which a batch is sealed at once
+ * @param maxBatchBytes number of bytes at which a batch is sealed at once
+ * @param heartbeatInterval time between two heartbeats, which carry the low watermark of an idle
+ *     partition
  * @param ackTimeout how long a caller waits for Kafka with {@link Durability#ACKED}
  * @param startTimeout how long a start waits for Kafka
- * @param drainTimeout how long a stop waits for Kafka to take what is held
+ * @param drainTimeout how long a stop waits until Kafka has acknowledged what is held
  */
 public record RecordConfig(
     String node,
@@ -49,10 +51,10 @@ public record RecordConfig(
     Duration startTimeout,
     Duration drainTimeout) {
 
-  /** Least bound of the journal: room for some batches of every partition. */
+  /** Least {@code maxJournalBytes}: room for some batches of every partition. */
   public static final long MIN_JOURNAL_BYTES = 1024 * 1024;
 
-  /** Most bytes held with {@link Durability#ACKED}, where there is only memory. */
+  /** Bound on the bytes held with {@link Durability#ACKED}, where there is only memory. */
   public static final long MAX_MEMORY_JOURNAL_BYTES = 64L * 1024 * 1024;
 
   public RecordConfig {
@@ -88,7 +90,7 @@ public record RecordConfig(
     }
   }
 
-  /** Most bytes of calls that Kafka does not have yet, by the kind of journal. */
+  /** Returns the bound on the bytes of lines that Kafka has not acknowledged. */
   public long maxHeldBytes() {
     return switch (durability) {
       case JOURNALED -> maxJournalBytes;
@@ -97,11 +99,130 @@ public record RecordConfig(
   }
 
   /**
-   * Begins a config with the defaults: journaled, 4 GiB, reject when full, sealed after 20 ms,
-   * 1,000 lines or 512 KiB, a heartbeat a second.
+   * Returns a builder with the defaults: journaled, 4 GiB, reject when full, sealed after 20 ms,
+   * 1,000 lines or 512 KiB, a heartbeat per second.
    */
-  public static RecordConfigBuilder builder(
-      String node, String bootstrapServers, Path journalFolder) {
-    return new RecordConfigBuilder(node, bootstrapServers, journalFolder);
+  public static Builder builder(String node, String bootstrapServers, Path journalFolder) {
+    return new Builder(node, bootstrapServers, journalFolder);
+  }
+
+  /** What becomes of a call when the journal has reached its bound. */
+  public enum WhenFull {
+    /** The call is refused; nothing is lost. */
+    REJECT,
+    /** The call is answered but not recorded; the loss is counted. */
+    DROP
+  }
+
+  /** Builds a {@link RecordConfig}; the methods are named after its components. */
+  @SuppressWarnings("CanIgnoreReturnValueSuggester") // its annotation is not on the class path
+  public static final class Builder {
+    private final String node;
+    private final String bootstrapServers;
+    private final Path journalFolder;
+    private Map<String, String> kafkaSettings = Map.of();
+    private String topic = Topics.CALLS.name();
+    private Durability durability = Durability.JOURNALED;
+    private boolean fsync;
+    private long maxJournalBytes = 4L * 1024 * 1024 * 1024;
+    private WhenFull whenFull = WhenFull.REJECT;
+    private Duration linger = Duration.ofMillis(20);
+    private int maxBatchLines = 1_000;
+    private int maxBatchBytes = 512 * 1024;
+    private Duration heartbeatInterval = Duration.ofSeconds(1);
+    private Duration ackTimeout = Duration.ofSeconds(5);
+    private Duration startTimeout = Duration.ofSeconds(15);
+    private Duration drainTimeout = Duration.ofSeconds(30);
+
+    Builder(String node, String bootstrapServers, Path journalFolder) {
+      this.node = node;
+      this.bootstrapServers = bootstrapServers;
+      this.journalFolder = journalFolder;
+    }
+
+    public Builder kafkaSettings(Map<String, String> settings) {
+      kafkaSettings = settings;
+      return this;
+    }
+
+    public Builder topic(String name) {
+      topic = name;
+      return this;
+    }
+
+    public Builder durability(Durability value) {
+      durability = value;
+      return this;
+    }
+
+    public Builder fsync(boolean value) {
+      fsync = value;
+      return this;
+    }
+
+    public Builder maxJournalBytes(long bytes) {
+      maxJournalBytes = bytes;
+      return this;
+    }
+
+    public Builder whenFull(WhenFull value) {
+      whenFull = value;
+      return this;
+    }
+
+    public Builder linger(Duration length) {
+      linger = length;
+      return this;
+    }
+
+    public Builder maxBatchLines(int lines) {
+      maxBatchLines = lines;
+      return this;
+    }
+
+    public Builder maxBatchBytes(int bytes) {
+      maxBatchBytes = bytes;
+      return this;
+    }
+
+    public Builder heartbeatInterval(Duration length) {
+      heartbeatInterval = length;
+      return this;
+    }
+
+    public Builder ackTimeout(Duration length) {
+      ackTimeout = length;
+      return this;
+    }
+
+    public Builder startTimeout(Duration length) {
+      startTimeout = length;
+      return this;
+    }
+
+    public Builder drainTimeout(Duration length) {
+      drainTimeout = length;
+      return this;
+    }
+
+    public RecordConfig build() {
+      return new RecordConfig(
+          node,
+          bootstrapServers,
+          kafkaSettings,
+          topic,
+          journalFolder,
+          durability,
+          fsync,
+          maxJournalBytes,
+          whenFull,
+          linger,
+          maxBatchLines,
+          maxBatchBytes,
+          heartbeatInterval,
+          ackTimeout,
+          startTimeout,
+          drainTimeout);
+    }
   }
 }

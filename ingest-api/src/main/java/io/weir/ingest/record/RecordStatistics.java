@@ -2,6 +2,7 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.record.journal.BatchManifest;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
@@ -9,11 +10,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What the record path has done since it was opened, and what it holds. Safe for threads.
+ * The counters and gauges of a call log since it was opened. Thread-safe.
  *
- * <p>Equations: <b>calls handed over = appended + refused + dropped</b>, where a call that timed
- * out was appended before it was refused and stands in both; <b>found at the start + appended =
- * acked + held</b>.
+ * <p>Equations: <b>calls given to the log = appended + refused + dropped</b>, where a call that
+ * timed out was appended before it was refused and counts as both; <b>found at the start + appended
+ * = acked + held</b>.
  */
 public final class RecordStatistics {
   private final LongAdder appendedLines = new LongAdder();
@@ -28,113 +29,112 @@ public final class RecordStatistics {
   private final LongAdder faults = new LongAdder();
   private final AtomicLong heldLines = new AtomicLong();
   private final AtomicLong heldBytes = new AtomicLong();
-  private final AtomicLongArray promises;
+  private final AtomicLongArray lowWatermarks;
   private final AtomicLong foundLines = new AtomicLong();
   private volatile long oldestUnackedMillis;
   private volatile SealListener sealListener = (calls, bytes) -> {};
 
-  /** Exceptions that nothing expected; the parts concerned began anew. */
-  public long faults() {
-    return faults.sum();
-  }
-
-  void fault() {
-    faults.increment();
-  }
-
-  /** Told of each batch. */
+  /** Receives the size of each sealed batch. */
   public interface SealListener {
-    /** A batch of calls was sealed; called on the thread that seals, which it must not hold. */
+    /** Receives a batch's size; called on the recording thread, which it must not block. */
     void sealed(long calls, long bytes);
   }
 
   RecordStatistics(int partitions) {
-    promises = new AtomicLongArray(partitions);
+    lowWatermarks = new AtomicLongArray(partitions);
     for (Recorded.Reason reason : Recorded.Reason.values()) {
       refusedCalls.put(reason, new LongAdder());
     }
   }
 
-  /** Calls written to the journal. */
+  /** Returns the number of calls appended to the journal. */
   public long appendedLines() {
     return appendedLines.sum();
   }
 
-  /** Writes that brought them there; fewer than calls when callers share a write. */
+  /** Returns the number of writes that appended them; smaller when callers share a write. */
   public long groupCommits() {
     return groupCommits.sum();
   }
 
-  /** Batches sealed. */
+  /** Returns the number of sealed batches. */
   public long sealedBatches() {
     return sealedBatches.sum();
   }
 
-  /** Batches that Kafka confirmed. */
+  /** Returns the number of batches that Kafka acknowledged. */
   public long ackedBatches() {
     return ackedBatches.sum();
   }
 
-  /** Calls in them. */
+  /** Returns the number of calls that Kafka acknowledged. */
   public long ackedLines() {
     return ackedLines.sum();
   }
 
-  /** Batches that had to be handed to the Kafka client again. */
+  /** Returns how often a batch had to be sent again. */
   public long retriedBatches() {
     return retriedBatches.sum();
   }
 
-  /** Heartbeats that Kafka confirmed. */
+  /** Returns the number of heartbeats that Kafka acknowledged. */
   public long heartbeats() {
     return heartbeats.sum();
   }
 
-  /** Calls refused for a reason. */
+  /** Returns the number of calls that were refused for a reason. */
   public long refusedCalls(Recorded.Reason reason) {
     LongAdder refused = refusedCalls.get(reason);
     return refused == null ? 0 : refused.sum();
   }
 
-  /** Calls answered, but not kept, since there was no room. */
+  /** Returns the number of calls that were answered but not recorded, since there was no room. */
   public long droppedCalls() {
     return droppedCalls.sum();
   }
 
-  /** Calls that earlier processes left in the journal. */
+  /** Returns the number of unexpected exceptions, after which the failed parts started anew. */
+  public long faults() {
+    return faults.sum();
+  }
+
+  /** Returns the number of calls that earlier processes left in the journal. */
   public long foundLines() {
     return foundLines.get();
   }
 
-  /** Calls that Kafka does not have yet. */
+  /** Returns the number of calls that Kafka has not acknowledged. */
   public long heldLines() {
     return heldLines.get();
   }
 
-  /** Bytes of those calls: what the journal's bound is compared with. */
+  /** Returns the bytes of those calls, which the journal's bound limits. */
   public long journalBytes() {
     return heldBytes.get();
   }
 
   /**
-   * For how long the oldest of those calls has waited in this process, or a heartbeat of a
-   * partition that has none, in ms; 0 when Kafka has everything.
+   * Returns how long the oldest of those calls, or the heartbeat of a partition without calls, has
+   * waited in this process, in milliseconds; 0 when Kafka has acknowledged everything.
    */
   public long oldestUnackedMillis() {
     return oldestUnackedMillis;
   }
 
-  /** Partitions of the calls topic. */
+  /** Returns the number of partitions of the calls topic. */
   public int partitions() {
-    return promises.length();
+    return lowWatermarks.length();
   }
 
-  /** Newest promise made for a partition, epoch ms; 0 before the first. */
-  public long promiseEpochMillis(int partition) {
-    return promises.get(partition);
+  /**
+   * Returns the newest low watermark of a partition, in milliseconds since the epoch; 0 before the
+   * first.
+   */
+  public long lowWatermarkEpochMillis(int partition) {
+    return lowWatermarks.get(partition);
   }
 
-  /** Tells of each batch that is sealed from now on. */
+  /** Sets the listener for all batches that are sealed from now on. */
   public void onSeal(SealListener listener) {
     sealListener = listener;
   }
@@ -163,29 +163,33 @@ public final class RecordStatistics {
     droppedCalls.add(calls);
   }
 
-  void sealed(Seal seal) {
+  void sealed(BatchManifest manifest) {
     sealedBatches.increment();
-    sealListener.sealed(seal.count(), seal.bytes());
-    promised(seal.partition(), seal.lowWatermarkEpochMillis());
+    sealListener.sealed(manifest.count(), manifest.bytes());
+    lowWatermark(manifest.partition(), manifest.lowWatermarkEpochMillis());
   }
 
-  void promised(int partition, long promiseEpochMillis) {
-    promises.set(partition, promiseEpochMillis);
+  void lowWatermark(int partition, long epochMillis) {
+    lowWatermarks.set(partition, epochMillis);
   }
 
-  void acked(Seal seal) {
+  void acked(BatchManifest manifest) {
     ackedBatches.increment();
-    ackedLines.add(seal.count());
-    heldLines.addAndGet(-seal.count());
-    heldBytes.addAndGet(-seal.bytes());
+    ackedLines.add(manifest.count());
+    heldLines.addAndGet(-manifest.count());
+    heldBytes.addAndGet(-manifest.bytes());
   }
 
   void heartbeat() {
     heartbeats.increment();
   }
 
-  void retried() {
-    retriedBatches.increment();
+  void fault() {
+    faults.increment();
+  }
+
+  void retried(int batches) {
+    retriedBatches.add(batches);
   }
 
   void oldestUnacked(long millis) {

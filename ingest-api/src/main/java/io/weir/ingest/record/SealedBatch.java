@@ -2,14 +2,21 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.journal.BatchManifest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A sealed batch that Kafka does not have yet.
+ * A sealed batch that Kafka has not acknowledged.
  *
- * @param seal what it is made of
- * @param lines its bytes, null when they are to be read from the journal
- * @param sinceNanos since when its oldest line has waited, by {@link LocalClock#nowNanos}
+ * @param manifest its description, as journaled
+ * @param lines its bytes; null when they are to be read from the journal
+ * @param sinceNanos time since which its oldest line has waited, by {@link LocalClock#nowNanos}
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
-record SealedBatch(Seal seal, byte @Nullable [] lines, long sinceNanos) {}
+record SealedBatch(BatchManifest manifest, byte @Nullable [] lines, long sinceNanos) {
+
+  /** Returns the number of bytes that the batch occupies in memory. */
+  int retainedBytes() {
+    return lines == null ? 0 : lines.length;
+  }
+}

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The record path: a journal that loses no call, sealed batches cut from it, and the sender that
- * brings them to Kafka in order. Depends on the gate's port, the topics, the Kafka clients, RocksDB
- * and a logger.
+ * Records calls: appends them to a journal, seals batches of them, and sends these to Kafka in
+ * order. The path of a call is {@link io.weir.ingest.record.CallRecorder}, {@link
+ * io.weir.ingest.record.GroupCommit}, {@link io.weir.ingest.record.PartitionBuffer}, {@link
+ * io.weir.ingest.record.BatchSealer}, {@link io.weir.ingest.record.Sender}. Depends on its journal,
+ * the gate's port, the topics, the Kafka clients and a logger.
  */
 @NullMarked
 package io.weir.ingest.record;

@@ -69,7 +69,8 @@ final class CorrectArchitectureTest {
   void gateHttpAndRecord_knowNothing_ofCorrections() {
     noClasses()
         .that()
-        .resideInAnyPackage("io.weir.ingest.gate", "io.weir.ingest.policy", "io.weir.ingest.record")
+        .resideInAnyPackage(
+            "io.weir.ingest.gate", "io.weir.ingest.policy", "io.weir.ingest.record..")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("io.weir.ingest.correct")

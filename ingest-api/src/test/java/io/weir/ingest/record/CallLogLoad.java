@@ -3,6 +3,8 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -33,10 +35,10 @@ final class CallLogLoad {
     Path folder = Files.createTempDirectory("weir-load");
     RecordConfig config = RecordConfig.builder("load", "unused:9092", folder).build();
     Journal journal =
-        RocksJournal.open(
+        Journal.open(
             folder, false, () -> new JournalIdentity("load", System.currentTimeMillis(), 6));
     KafkaCallLog log =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, DiscardingOutlet::new);
+        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, DiscardingProducer::new);
     run(log, callers, Math.max(1, seconds / 2), threads); // warms up
     System.out.println(args[2] + " " + run(log, callers, seconds, threads));
     log.close();

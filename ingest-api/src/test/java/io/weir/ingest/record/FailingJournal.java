@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.ForwardingJournal;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A journal over memory that cannot be written while the test says so. */
+/** A journal that cannot be written or read while the test says so. */
 final class FailingJournal extends ForwardingJournal {
   volatile boolean failsToAppend;
   volatile boolean failsToSeal;
@@ -12,10 +17,10 @@ final class FailingJournal extends ForwardingJournal {
   /** The partition whose batches cannot be read; −1 for none. */
   volatile int unreadablePartition = -1;
 
-  /** So many of the next writes of lines end in an exception that nothing expects. */
+  /** Number of next writes of lines that throw an unexpected exception. */
   final AtomicInteger failsInAppend = new AtomicInteger();
 
-  /** The same of the writes of seals. */
+  /** Number of next writes of manifests that throw an unexpected exception. */
   final AtomicInteger failsInSeal = new AtomicInteger();
 
   private final AtomicInteger refusedSeals = new AtomicInteger();
@@ -35,25 +40,25 @@ final class FailingJournal extends ForwardingJournal {
   }
 
   @Override
-  public void seal(List<Seal> seals) throws JournalException {
+  public void seal(List<BatchManifest> manifests) throws JournalException {
     if (failsToSeal) {
       refusedSeals.incrementAndGet();
       throw new JournalException("the journal cannot be written: no space left on device");
     }
     mayFail(failsInSeal);
-    super.seal(seals);
+    super.seal(manifests);
   }
 
   @Override
-  public byte[] read(Seal seal) throws JournalException {
-    if (seal.partition() == unreadablePartition) {
+  public byte[] read(BatchManifest manifest) throws JournalException {
+    if (manifest.partition() == unreadablePartition) {
       unreadable.incrementAndGet();
       throw new JournalException("the journal cannot be read: block checksum mismatch");
     }
-    return super.read(seal);
+    return super.read(manifest);
   }
 
-  /** How often it could not read. */
+  /** Returns the number of reads that failed. */
   int unreadable() {
     return unreadable.get();
   }
@@ -64,7 +69,7 @@ final class FailingJournal extends ForwardingJournal {
     }
   }
 
-  /** How often it could not seal. */
+  /** Returns the number of seals that failed. */
   int refusedSeals() {
     return refusedSeals.get();
   }

@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
@@ -53,7 +55,7 @@ final class KafkaCallLogIT {
     kafka.close();
   }
 
-  private RecordConfigBuilder config() {
+  private RecordConfig.Builder config() {
     return RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
         .ackTimeout(Await.PATIENCE)
         .drainTimeout(Await.PATIENCE)
@@ -61,7 +63,7 @@ final class KafkaCallLogIT {
         .heartbeatInterval(Duration.ofMillis(100));
   }
 
-  private static KafkaCallLog open(RecordConfigBuilder config) {
+  private static KafkaCallLog open(RecordConfig.Builder config) {
     return KafkaCallLog.open(config.build(), DecisionClock.ofSystem());
   }
 
@@ -89,7 +91,7 @@ final class KafkaCallLogIT {
     RecordConfig config = config().build();
     FailingJournal journal =
         new FailingJournal(
-            RocksJournal.open(
+            Journal.open(
                 config.journalFolder(), false, () -> new JournalIdentity("n1", 1, PARTITIONS)));
     AtomicInteger throwing = new AtomicInteger();
     try (KafkaCallLog log =
@@ -97,7 +99,7 @@ final class KafkaCallLogIT {
             config,
             DecisionClock.ofSystem(),
             journal,
-            () -> new ThrowingOutlet(KafkaOutlet.open(config, PARTITIONS), throwing))) {
+            () -> new ThrowingProducer(KafkaBatchProducer.open(config, PARTITIONS), throwing))) {
       record(log, "a", 20);
       throwing.set(3);
       journal.failsInSeal.set(2);
@@ -121,22 +123,22 @@ final class KafkaCallLogIT {
   /** Without a failure of the producer no batch is there twice, so the numbers just count up. */
   private static void assertNumbersCountUp(List<CallsTopicReader.Batch> batches) {
     Map<Integer, Long> last = new HashMap<>();
-    Map<List<Long>, Long> promises = new HashMap<>();
+    Map<List<Long>, Long> lowWatermarks = new HashMap<>();
     for (CallsTopicReader.Batch batch : batches) {
       BatchHeader header = batch.header();
       List<Long> epoch = List.of((long) batch.partition(), header.nodeEpoch());
       long before = last.getOrDefault(batch.partition(), 0L);
       boolean isNext = header.batchSequence() == before + 1;
       boolean isSame = header.batchSequence() == before && header.isHeartbeat();
-      // the goodbye of an earlier opening has a number of its own, heartbeats have none
+      // the goodbye of an earlier epoch has a number of its own, heartbeats have none
       assertTrue(isSame || (isNext && (!header.isHeartbeat() || header.departing())));
-      // the goodbye repeats the last promise of a batch; heartbeats have promised more
+      // the goodbye repeats the low watermark of the last batch; heartbeats may carry a later one
       boolean isGoodbye = isNext && header.departing();
       assertTrue(
-          isGoodbye || header.lowWatermarkEpochMillis() >= promises.getOrDefault(epoch, 0L),
-          () -> "the promise fell: " + batch);
+          isGoodbye || header.lowWatermarkEpochMillis() >= lowWatermarks.getOrDefault(epoch, 0L),
+          () -> "the low watermark fell: " + batch);
       last.put(batch.partition(), header.batchSequence());
-      promises.merge(epoch, header.lowWatermarkEpochMillis(), Math::max);
+      lowWatermarks.merge(epoch, header.lowWatermarkEpochMillis(), Math::max);
     }
   }
 
@@ -194,11 +196,12 @@ final class KafkaCallLogIT {
       List<BatchHeader> ofSecond = own.stream().filter(h -> h.nodeEpoch() > first).toList();
       BatchHeader goodbye = ofFirst.get(ofFirst.size() - 1);
       assertTrue(goodbye.departing());
-      // the new epoch is heard of before the old one's goodbye, so that somebody is waited for
-      int hello = own.indexOf(ofSecond.get(0));
+      // the new epoch is announced before the old one's goodbye, so that its watermark is waited
+      // for
+      int announcement = own.indexOf(ofSecond.get(0));
       assertTrue(ofSecond.get(0).isHeartbeat());
-      assertEquals(own.lastIndexOf(goodbye), hello + 1);
-      assertTrue(own.subList(hello + 2, own.size()).stream().allMatch(ofSecond::contains));
+      assertEquals(own.lastIndexOf(goodbye), announcement + 1);
+      assertTrue(own.subList(announcement + 2, own.size()).stream().allMatch(ofSecond::contains));
       assertTrue(ofSecond.stream().allMatch(h -> h.linesBeforeEpoch() == goodbye.linesBefore()));
     }
   }
@@ -213,8 +216,8 @@ final class KafkaCallLogIT {
       record(log, "b", 2_000);
       assertTrue(log.statistics().heldLines() >= 2_000);
       assertTrue(log.check().ok());
-      long promise = log.statistics().promiseEpochMillis(0);
-      assertTrue(promise <= System.currentTimeMillis());
+      long lowWatermark = log.statistics().lowWatermarkEpochMillis(0);
+      assertTrue(lowWatermark <= System.currentTimeMillis());
 
       kafka.restart();
 
@@ -293,7 +296,7 @@ final class KafkaCallLogIT {
   }
 
   private void assertRefusedWithTheAddress(String bootstrapServers) {
-    RecordConfigBuilder config =
+    RecordConfig.Builder config =
         RecordConfig.builder("n1", bootstrapServers, temp.resolve("journal"))
             .startTimeout(Duration.ZERO);
 

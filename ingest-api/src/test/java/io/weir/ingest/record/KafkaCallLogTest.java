@@ -12,10 +12,13 @@ import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,15 +33,16 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** The call log over a journal in memory and an outlet whose answers the test gives. */
+/** The call log over a journal in memory and a producer whose results the test gives. */
 final class KafkaCallLogTest {
   private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
 
   private final AtomicLong now = new AtomicLong(1_000_050);
-  private final FailingJournal journal = new FailingJournal(new MemoryJournal(IDENTITY));
-  private final HeldOutlet outlet = new HeldOutlet();
-  private final Queue<Outlet> outlets = new ConcurrentLinkedQueue<>(List.of(outlet));
+  private final FailingJournal journal = new FailingJournal(Journal.inMemory(IDENTITY));
+  private final HeldProducer producer = new HeldProducer();
+  private final Queue<BatchProducer> producers = new ConcurrentLinkedQueue<>(List.of(producer));
   private final List<KafkaCallLog> opened = new ArrayList<>();
 
   @AfterEach
@@ -46,23 +50,46 @@ final class KafkaCallLogTest {
     opened.forEach(KafkaCallLog::close);
   }
 
-  private KafkaCallLog open(RecordConfigBuilder config) throws Exception {
+  private KafkaCallLog open(RecordConfig.Builder config) throws Exception {
     KafkaCallLog log =
         new KafkaCallLog(
             config.build(),
             new DecisionClock(new LocalClock(() -> now.get() * 1_000_000, now::get)),
             journal,
-            HeldOutlet.inOrder(outlets));
+            HeldProducer.inOrder(producers));
     opened.add(log);
     return log;
   }
 
-  private static RecordConfigBuilder config() {
+  private static RecordConfig.Builder config() {
     return RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(20))
         .ackTimeout(Await.PATIENCE)
         .drainTimeout(Duration.ofMillis(20));
+  }
+
+  @Test
+  void open_folderInUse_isRefusedByItsName(@TempDir Path folder) throws Exception {
+    try (Journal other = Journal.open(folder, false, () -> IDENTITY)) {
+      assertEquals(IDENTITY, other.identity());
+      assertRefused(folder, "in use by another process");
+    }
+  }
+
+  @Test
+  void open_folderIsAFile_isRefusedByItsName(@TempDir Path folder) throws Exception {
+    assertRefused(Files.writeString(folder.resolve("file"), "not a folder"), "cannot be opened");
+  }
+
+  private static void assertRefused(Path folder, String reason) {
+    RecordConfig config = RecordConfig.builder("n1", "unused:9092", folder).build();
+    CallLogStartException refused =
+        assertThrows(
+            CallLogStartException.class,
+            () -> KafkaCallLog.open(config, DecisionClock.ofSystem()).close());
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains(folder.toString()) && message.contains(reason), message);
   }
 
   private CallEvent call(String id) {
@@ -86,22 +113,22 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void batches_kafkaSlow_oneIsUnderWayAndTheNextGathersTheRest() throws Exception {
+  void batches_kafkaSlow_oneIsInFlightAndTheNextGathersTheRest() throws Exception {
     KafkaCallLog log = open(config());
     log.record(log.begin(), call("a"));
-    Await.until("the first batch is sent", () -> outlet.batches().size() == 1);
+    Await.until("the first batch is sent", () -> producer.batches().size() == 1);
     for (int i = 0; i < 50; i++) {
       log.record(log.begin(), call("b" + i));
     }
-    long beats = outlet.all().size();
-    // some turns of the loop later there is still one batch only, and no heartbeat
+    int before = producer.all().size();
+    // some passes later there is still one batch only, and no heartbeat
     TimeUnit.MILLISECONDS.sleep(60); // nothing can be waited for where nothing happens
-    assertEquals(beats, outlet.all().size());
+    assertEquals(before, producer.all().size());
 
-    outlet.batches().get(0).done().accept(null);
+    producer.batches().get(0).done().accept(null);
 
-    Await.until("the second batch is sent", () -> outlet.batches().size() == 2);
-    HeldOutlet.Sent second = outlet.batches().get(1);
+    Await.until("the second batch is sent", () -> producer.batches().size() == 2);
+    HeldProducer.Sent second = producer.batches().get(1);
     assertEquals(2, second.header().batchSequence());
     assertEquals(50, second.header().count());
     assertEquals(1, second.header().linesBefore());
@@ -112,19 +139,19 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void fullBatches_kafkaSlow_fiveAreUnderWay_inOrder() throws Exception {
+  void fullBatches_kafkaSlow_fiveAreInFlight_inOrder() throws Exception {
     KafkaCallLog log = open(config().maxBatchLines(1));
     for (int i = 1; i <= 7; i++) {
       log.record(log.begin(), call("c" + i));
     }
-    Await.until("five are under way", () -> sequences().equals(List.of(1L, 2L, 3L, 4L, 5L)));
-    outlet.batches().get(0).done().accept(null);
+    Await.until("five are in flight", () -> sequences().equals(List.of(1L, 2L, 3L, 4L, 5L)));
+    producer.batches().get(0).done().accept(null);
 
     Await.until("the next follows", () -> sequences().size() == 6);
-    outlet.batches().get(1).done().accept(null);
+    producer.batches().get(1).done().accept(null);
     Await.until("the last follows", () -> sequences().size() == 7);
     assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 6L, 7L), sequences());
-    outlet.batches().subList(2, 7).forEach(each -> each.done().accept(null));
+    producer.batches().subList(2, 7).forEach(each -> each.done().accept(null));
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
     assertEquals(7, log.statistics().ackedLines());
   }
@@ -135,20 +162,20 @@ final class KafkaCallLogTest {
     for (int i = 1; i <= 6; i++) {
       log.record(log.begin(), call("c" + i));
     }
-    Await.until("five are under way", () -> sequences().size() == 5);
-    List<HeldOutlet.Sent> first = outlet.batches();
-    first.get(0).done().accept(new Outlet.Failure(false, "not authorised"));
+    Await.until("five are in flight", () -> sequences().size() == 5);
+    List<HeldProducer.Sent> first = producer.batches();
+    first.get(0).done().accept(new BatchProducer.Failure(false, "not authorised"));
     first.subList(1, 5).forEach(each -> each.done().accept(null));
     Await.until("all are to be sent again", () -> log.statistics().retriedBatches() == 5);
     assertEquals(0, log.statistics().ackedLines());
 
     Await.until("the first alone", () -> sequences().size() == 6);
-    HeldOutlet.Sent again = outlet.batches().get(5);
+    HeldProducer.Sent again = producer.batches().get(5);
     assertEquals(first.get(0).lines(), again.lines(), "the same, however often it is sent");
     again.done().accept(null);
     Await.until("the others follow", () -> sequences().size() == 11);
     assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 6L), sequences().subList(5, 11));
-    outlet.batches().subList(6, 11).forEach(each -> each.done().accept(null));
+    producer.batches().subList(6, 11).forEach(each -> each.done().accept(null));
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
     assertEquals(6, log.statistics().ackedLines());
   }
@@ -157,16 +184,16 @@ final class KafkaCallLogTest {
   @Test
   void fullBatches_oneFailsAtOnce_noneOvertakesIt() throws Exception {
     AtomicBoolean isKnown = new AtomicBoolean();
-    outlets.clear();
-    outlets.add(
-        new Outlet() {
+    producers.clear();
+    producers.add(
+        new BatchProducer() {
           @Override
           public void send(
               int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
             if (!header.isHeartbeat() && !isKnown.getAndSet(true)) {
               done.accept(new Failure(false, "the topic is not known"));
             } else {
-              outlet.send(partition, header, lines, done);
+              producer.send(partition, header, lines, done);
             }
           }
 
@@ -178,99 +205,102 @@ final class KafkaCallLogTest {
 
     Await.until("it has failed", () -> log.statistics().retriedBatches() == 1);
     Await.until("it is sent again, alone", () -> sequences().equals(List.of(1L)));
-    outlet.batches().get(0).done().accept(null);
+    producer.batches().get(0).done().accept(null);
     Await.until("the others follow", () -> sequences().equals(List.of(1L, 2L, 3L)));
-    outlet.batches().subList(1, 3).forEach(each -> each.done().accept(null));
+    producer.batches().subList(1, 3).forEach(each -> each.done().accept(null));
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
   }
 
   private List<Long> sequences() {
-    return outlet.batches().stream().map(each -> each.header().batchSequence()).toList();
+    return producer.batches().stream().map(each -> each.header().batchSequence()).toList();
   }
 
   @Test
-  void promise_callUnderWay_isNotAheadOfIt() throws Exception {
+  void lowWatermark_callInProgress_isNotAheadOfIt() throws Exception {
     KafkaCallLog log = open(config());
     Ticket ticket = log.begin();
     now.set(1_005_050);
     Ticket other = log.begin();
     log.record(other, call("later"));
-    Await.until("the batch is sent", () -> !outlet.batches().isEmpty());
-    assertEquals(1_000_000, outlet.batches().get(0).header().lowWatermarkEpochMillis());
-    outlet.batches().get(0).done().accept(null);
-    int before = outlet.heartbeats().size();
-    Await.until("it beats", () -> outlet.heartbeats().size() > before + 2);
-    assertEquals(1_000_000, log.statistics().promiseEpochMillis(0));
+    Await.until("the batch is sent", () -> !producer.batches().isEmpty());
+    assertEquals(1_000_000, producer.batches().get(0).header().lowWatermarkEpochMillis());
+    producer.batches().get(0).done().accept(null);
+    int before = producer.heartbeats().size();
+    Await.until("a heartbeat is sent", () -> producer.heartbeats().size() > before + 2);
+    assertEquals(1_000_000, log.statistics().lowWatermarkEpochMillis(0));
 
     ticket.abandon();
 
-    Await.until("the promise goes on", () -> log.statistics().promiseEpochMillis(0) == 1_005_000);
+    Await.until(
+        "the low watermark advances",
+        () -> log.statistics().lowWatermarkEpochMillis(0) == 1_005_000);
   }
 
   @Test
-  void promise_batchThatLeavesLinesBehind_isTheTimeOfTheOldestOfThem() throws Exception {
-    // one heartbeat only: another one after the clock has moved would promise more
+  void lowWatermark_batchThatLeavesLinesBehind_isTheTimeOfTheOldestOfThem() throws Exception {
+    // one heartbeat only: another one after the clock has moved would carry a later low watermark
     KafkaCallLog log =
         open(
             config()
                 .maxBatchLines(2)
                 .linger(Duration.ofSeconds(5))
                 .heartbeatInterval(Duration.ofHours(1)));
-    Await.until("it beats", () -> log.statistics().promiseEpochMillis(0) == 1_000_000);
+    Await.until(
+        "a heartbeat is sent", () -> log.statistics().lowWatermarkEpochMillis(0) == 1_000_000);
     now.addAndGet(10_000);
     Ticket slow = log.begin();
     now.addAndGet(10_000);
     log.record(log.begin(), List.of(call("a"), call("b"), call("c")));
-    Await.until("a full batch is sent", () -> outlet.batches().size() == 1);
-    assertEquals(2, outlet.batches().get(0).header().count());
-    assertEquals(1_010_000, outlet.batches().get(0).header().lowWatermarkEpochMillis());
+    Await.until("a full batch is sent", () -> producer.batches().size() == 1);
+    assertEquals(2, producer.batches().get(0).header().count());
+    assertEquals(1_010_000, producer.batches().get(0).header().lowWatermarkEpochMillis());
 
     slow.abandon();
     now.addAndGet(10_000);
-    outlet.batches().get(0).done().accept(null);
+    producer.batches().get(0).done().accept(null);
     log.record(log.begin(), List.of(call("d"), call("e"), call("f")));
-    Await.until("the next full ones are sent", () -> outlet.batches().size() >= 2);
+    Await.until("the next full ones are sent", () -> producer.batches().size() >= 2);
 
     // "c" of 1,020,000 is in the second batch, "f" of 1,030,000 is left
-    assertTrue(outlet.batches().get(1).header().lowWatermarkEpochMillis() >= 1_010_000);
-    outlet.batches().get(1).done().accept(null);
+    assertTrue(producer.batches().get(1).header().lowWatermarkEpochMillis() >= 1_010_000);
+    producer.batches().get(1).done().accept(null);
     Await.until(
-        "no line lingers, the promise advances all the same",
-        () -> log.statistics().promiseEpochMillis(0) == 1_030_000);
+        "no line lingers, the low watermark advances all the same",
+        () -> log.statistics().lowWatermarkEpochMillis(0) == 1_030_000);
   }
 
   @Test
   void heartbeats_idleNode_carryTheLastNumberAndTheLines() throws Exception {
     KafkaCallLog log = open(config());
-    Await.until("it beats", () -> !outlet.heartbeats().isEmpty());
-    assertEquals(0, outlet.heartbeats().get(0).header().batchSequence());
+    Await.until("a heartbeat is sent", () -> !producer.heartbeats().isEmpty());
+    assertEquals(0, producer.heartbeats().get(0).header().batchSequence());
 
     log.record(log.begin(), List.of(call("a"), call("b")));
-    Await.until("the batch is sent", () -> !outlet.batches().isEmpty());
-    int before = outlet.heartbeats().size();
-    outlet.batches().get(0).done().accept(null);
+    Await.until("the batch is sent", () -> !producer.batches().isEmpty());
+    int before = producer.heartbeats().size();
+    producer.batches().get(0).done().accept(null);
 
-    Await.until("it beats again", () -> outlet.heartbeats().size() > before);
-    HeldOutlet.Sent last = outlet.heartbeats().get(before);
+    Await.until("another heartbeat is sent", () -> producer.heartbeats().size() > before);
+    HeldProducer.Sent last = producer.heartbeats().get(before);
     assertEquals(1, last.header().batchSequence());
     assertEquals(2, last.header().linesBefore());
     assertEquals("", last.lines());
   }
 
   @Test
-  void outletBroken_newOne_getsTheSameBatchesInOrder() throws Exception {
+  void producerBroken_newOne_getsTheSameBatchesInOrder() throws Exception {
     KafkaCallLog log = open(config());
-    HeldOutlet second = HeldOutlet.open();
+    HeldProducer second = HeldProducer.open();
     log.record(log.begin(), call("a"));
-    Await.until("the first batch is sent", () -> outlet.batches().size() == 1);
+    Await.until("the first batch is sent", () -> producer.batches().size() == 1);
     log.record(log.begin(), call("b"));
-    HeldOutlet.Sent lost = outlet.batches().get(0);
-    outlets.add(second);
+    HeldProducer.Sent lost = producer.batches().get(0);
+    producers.add(second);
 
-    lost.done().accept(new Outlet.Failure(true, "fenced"));
+    lost.done().accept(new BatchProducer.Failure(true, "fenced"));
 
     Await.until("all is sent anew", () -> log.statistics().heldLines() == 0);
-    assertTrue(outlet.isClosed());
+    assertTrue(producer.isClosed());
     assertEquals(lost.header(), second.batches().get(0).header());
     assertEquals(lost.lines(), second.batches().get(0).lines());
     assertEquals(
@@ -279,17 +309,21 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void batchFailed_outletWorks_isSentAgainBeforeTheNext() throws Exception {
+  void batchFailed_producerWorks_isSentAgainBeforeTheNext() throws Exception {
     KafkaCallLog log = open(config());
     log.record(log.begin(), call("a"));
-    Await.until("the first batch is sent", () -> outlet.batches().size() == 1);
+    Await.until("the first batch is sent", () -> producer.batches().size() == 1);
     log.record(log.begin(), call("b"));
 
-    outlet.batches().get(0).done().accept(new Outlet.Failure(false, "too large for the broker"));
+    producer
+        .batches()
+        .get(0)
+        .done()
+        .accept(new BatchProducer.Failure(false, "too large for the broker"));
 
-    Await.until("it is sent again", () -> outlet.batches().size() == 2);
-    assertEquals(outlet.batches().get(0).header(), outlet.batches().get(1).header());
-    assertFalse(outlet.isClosed());
+    Await.until("it is sent again", () -> producer.batches().size() == 2);
+    assertEquals(producer.batches().get(0).header(), producer.batches().get(1).header());
+    assertFalse(producer.isClosed());
   }
 
   @Test
@@ -306,7 +340,10 @@ final class KafkaCallLogTest {
   @Test
   void record_journalFullAndDropAsked_isDroppedAndCounted() throws Exception {
     KafkaCallLog log =
-        open(config().maxJournalBytes(RecordConfig.MIN_JOURNAL_BYTES).whenFull(WhenFull.DROP));
+        open(
+            config()
+                .maxJournalBytes(RecordConfig.MIN_JOURNAL_BYTES)
+                .whenFull(RecordConfig.WhenFull.DROP));
 
     assertInstanceOf(Recorded.Dropped.class, fill(log));
 
@@ -318,10 +355,10 @@ final class KafkaCallLogTest {
   void record_journalFullThenDrained_isKeptAgain() throws Exception {
     KafkaCallLog log = open(config().maxJournalBytes(RecordConfig.MIN_JOURNAL_BYTES));
     fill(log);
-    HeldOutlet second = HeldOutlet.open();
-    outlets.add(second);
-    Await.until("a batch is sent", () -> !outlet.batches().isEmpty());
-    outlet.batches().get(0).done().accept(new Outlet.Failure(true, "fenced"));
+    HeldProducer second = HeldProducer.open();
+    producers.add(second);
+    Await.until("a batch is sent", () -> !producer.batches().isEmpty());
+    producer.batches().get(0).done().accept(new BatchProducer.Failure(true, "fenced"));
     Await.until("it is drained", () -> log.statistics().heldLines() == 0);
 
     assertInstanceOf(Recorded.Durable.class, log.record(log.begin(), call("again")));
@@ -359,12 +396,12 @@ final class KafkaCallLogTest {
     journal.failsToSeal = true;
     log.record(log.begin(), call("a"));
     Await.until("it has tried", () -> journal.refusedSeals() > 2);
-    assertEquals(0, outlet.batches().size());
+    assertEquals(0, producer.batches().size());
 
     journal.failsToSeal = false;
 
-    Await.until("the batch is sent", () -> outlet.batches().size() == 1);
-    assertEquals(1, outlet.batches().get(0).header().batchSequence());
+    Await.until("the batch is sent", () -> producer.batches().size() == 1);
+    assertEquals(1, producer.batches().get(0).header().batchSequence());
   }
 
   @Test
@@ -372,11 +409,11 @@ final class KafkaCallLogTest {
     KafkaCallLog log = open(config().durability(Durability.ACKED));
     CompletableFuture<Recorded> answer =
         CompletableFuture.supplyAsync(() -> log.record(log.begin(), call("a")));
-    Await.until("the batch is sent", () -> outlet.batches().size() == 1);
+    Await.until("the batch is sent", () -> producer.batches().size() == 1);
     TimeUnit.MILLISECONDS.sleep(30);
     assertFalse(answer.isDone());
 
-    outlet.batches().get(0).done().accept(null);
+    producer.batches().get(0).done().accept(null);
 
     Await.until("the answer", answer::isDone);
     Recorded.Durable durable = assertInstanceOf(Recorded.Durable.class, answer.join());
@@ -397,15 +434,15 @@ final class KafkaCallLogTest {
 
   @Test
   void close_everythingSent_departs() throws Exception {
-    outlets.clear();
-    HeldOutlet open = HeldOutlet.open();
-    outlets.add(open);
+    producers.clear();
+    HeldProducer open = HeldProducer.open();
+    producers.add(open);
     KafkaCallLog log = open(config().linger(Duration.ofSeconds(5)).drainTimeout(Await.PATIENCE));
     log.record(log.begin(), call("a"));
 
     log.close();
 
-    List<HeldOutlet.Sent> all = open.all();
+    List<HeldProducer.Sent> all = open.all();
     assertEquals(1, open.batches().size());
     assertTrue(all.get(all.size() - 1).header().departing());
     assertEquals(1, all.get(all.size() - 1).header().batchSequence());
@@ -421,12 +458,12 @@ final class KafkaCallLogTest {
 
     log.close();
 
-    assertTrue(outlet.all().stream().noneMatch(each -> each.header().departing()));
+    assertTrue(producer.all().stream().noneMatch(each -> each.header().departing()));
     assertEquals(1, log.statistics().heldLines());
   }
 
   @Test
-  void close_callUnderWay_isWaitedForAndKept() throws Exception {
+  void close_callInProgress_isWaitedForAndKept() throws Exception {
     KafkaCallLog log = open(config());
     Ticket ticket = log.begin();
     CompletableFuture<Void> closed = CompletableFuture.runAsync(log::close);

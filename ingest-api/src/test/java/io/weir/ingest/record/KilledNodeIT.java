@@ -118,7 +118,7 @@ final class KilledNodeIT {
         log.statistics().ackedLines());
   }
 
-  /** Checks every partition, and tells which id stands at which position. */
+  /** Checks every partition, and returns the id at each position. */
   private static Map<String, String> assertInOrderAndIdentical(List<CallsTopicReader.Batch> batches)
       throws Exception {
     Map<Integer, Long> lastNumber = new HashMap<>();

@@ -19,73 +19,73 @@ final class LowWatermarkTest {
   private final LowWatermark watermark = new LowWatermark(now::get);
 
   @Test
-  void promise_nothingUnderWay_isStartOfThisBucket() {
-    assertEquals(1_000_000, watermark.promise());
+  void advance_nothingInProgress_isStartOfThisBucket() {
+    assertEquals(1_000_000, watermark.advance());
   }
 
   @Test
-  void promise_callUnderWay_staysAtItsBucket() {
+  void advance_callInProgress_staysAtItsBucket() {
     long begun = watermark.begin();
     now.set(1_003_480);
 
-    assertEquals(1_000_000, watermark.promise());
+    assertEquals(1_000_000, watermark.advance());
 
     watermark.end(begun);
-    assertEquals(1_003_400, watermark.promise());
+    assertEquals(1_003_400, watermark.advance());
   }
 
   @Test
-  void promise_severalUnderWay_isTheOldest() {
+  void advance_severalInProgress_isTheOldest() {
     long first = watermark.begin();
     now.set(1_000_250);
     long second = watermark.begin();
     now.set(1_000_350);
 
     watermark.end(first);
-    assertEquals(1_000_200, watermark.promise());
+    assertEquals(1_000_200, watermark.advance());
 
     watermark.end(second);
-    assertEquals(1_000_300, watermark.promise());
+    assertEquals(1_000_300, watermark.advance());
   }
 
   @Test
-  void begin_clockBehindThePromise_beginsAtThePromise() {
-    assertEquals(1_000_000, watermark.promise());
+  void begin_clockBehindTheWatermark_beginsAtTheWatermark() {
+    assertEquals(1_000_000, watermark.advance());
     now.set(990_000);
 
     long begun = watermark.begin();
 
     assertEquals(1_000_000, begun);
     now.set(1_000_900);
-    assertEquals(1_000_000, watermark.promise());
+    assertEquals(1_000_000, watermark.advance());
     watermark.end(begun);
   }
 
   @Test
-  void promise_clockSetBack_doesNotFall() {
-    assertEquals(1_000_000, watermark.promise());
+  void advance_clockSetBack_doesNotFall() {
+    assertEquals(1_000_000, watermark.advance());
     now.set(5_000);
 
-    assertEquals(1_000_000, watermark.promise());
+    assertEquals(1_000_000, watermark.advance());
   }
 
   @Test
-  void promise_callOlderThanTheRing_isNotHeldForEver() {
+  void advance_callOlderThanTheRing_isNotHeldForEver() {
     long forgotten = watermark.begin();
     now.addAndGet(2L * LowWatermark.BUCKETS * LowWatermark.BUCKET_MILLIS + 150);
 
-    assertTrue(watermark.promise() > forgotten);
-    assertEquals(1, watermark.countUnderWay());
+    assertTrue(watermark.advance() > forgotten);
+    assertEquals(1, watermark.countInProgress());
   }
 
   @Test
-  void promise_manyThreads_neverPassesACallUnderWay() throws Exception {
-    // the clock runs a bucket each few steps, so that begin and promise meet at bucket ends often;
+  void advance_manyThreads_neverPassesACallInProgress() throws Exception {
+    // the clock runs a bucket each few steps, so that begin and advance meet at bucket ends often;
     // a thread that sleeps while the clock runs through the whole ring is late by design
     long ringMillis = (LowWatermark.BUCKETS - 1L) * LowWatermark.BUCKET_MILLIS;
     AtomicLong clock = new AtomicLong(10_000_000);
     LowWatermark shared = new LowWatermark(() -> clock.addAndGet(7));
-    AtomicLong newestPromise = new AtomicLong();
+    AtomicLong newestWatermark = new AtomicLong();
     ConcurrentSkipListSet<Long> broken = new ConcurrentSkipListSet<>();
     AtomicInteger working = new AtomicInteger(6);
     ExecutorService threads = Executors.newFixedThreadPool(8);
@@ -95,12 +95,12 @@ final class LowWatermarkTest {
         done.add(
             threads.submit(
                 () -> {
-                  // on, until the promise has been seen to move
-                  for (int i = 0; i < 100_000 || newestPromise.get() <= 10_000_000; i++) {
+                  // until the watermark has been seen to move
+                  for (int i = 0; i < 100_000 || newestWatermark.get() <= 10_000_000; i++) {
                     long begun = shared.begin();
                     // a call is decided between begin and end, and so at or after its beginning
                     long decided = Math.max(begun, clock.get() - 50);
-                    if (newestPromise.get() > decided && clock.get() - begun < ringMillis) {
+                    if (newestWatermark.get() > decided && clock.get() - begun < ringMillis) {
                       broken.add(decided);
                     }
                     shared.end(begun);
@@ -113,7 +113,7 @@ final class LowWatermarkTest {
             threads.submit(
                 () -> {
                   while (working.get() > 0) {
-                    newestPromise.accumulateAndGet(shared.promise(), (a, b) -> Math.max(a, b));
+                    newestWatermark.accumulateAndGet(shared.advance(), (a, b) -> Math.max(a, b));
                   }
                 }));
       }
@@ -123,8 +123,9 @@ final class LowWatermarkTest {
     } finally {
       threads.shutdownNow();
     }
-    assertTrue(broken.isEmpty(), () -> "promises passed calls under way, decided at " + broken);
-    assertEquals(0, shared.countUnderWay());
-    assertTrue(newestPromise.get() > 10_000_000);
+    assertTrue(
+        broken.isEmpty(), () -> "the watermark passed calls in progress, decided at " + broken);
+    assertEquals(0, shared.countInProgress());
+    assertTrue(newestWatermark.get() > 10_000_000);
   }
 }

@@ -39,6 +39,23 @@ final class RecordArchitectureTest {
   }
 
   @Test
+  void journal_dependsOn_modelAndRocksDbOnly() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.ingest.record.journal")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(
+            "io.weir.ingest.record.journal",
+            "io.weir.topics.model",
+            "org.rocksdb..",
+            "org.slf4j..",
+            "org.jspecify.annotations..",
+            "java..")
+        .check(CLASSES);
+  }
+
+  @Test
   void clocks_areRead_elsewhere() {
     noClasses()
         .that()

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
@@ -30,11 +33,12 @@ import org.junit.jupiter.api.io.TempDir;
 /** What one batch that is refused, or cannot be read, does to those beside and behind it. */
 final class RefusedBatchTest {
   private static final int PARTITIONS = 2;
-  private static final Outlet.Failure TOO_LARGE = new Outlet.Failure(false, "too large");
+  private static final BatchProducer.Failure TOO_LARGE =
+      new BatchProducer.Failure(false, "too large");
 
   @TempDir private Path folder;
   private final AtomicLong now = new AtomicLong(1_000_050);
-  private final Queue<Outlet> outlets = new ConcurrentLinkedQueue<>();
+  private final Queue<BatchProducer> producers = new ConcurrentLinkedQueue<>();
   private final List<KafkaCallLog> opened = new ArrayList<>();
 
   @AfterEach
@@ -43,10 +47,10 @@ final class RefusedBatchTest {
   }
 
   private KafkaCallLog open(Journal journal) throws Exception {
-    return open(journal, HeldOutlet.inOrder(outlets));
+    return open(journal, HeldProducer.inOrder(producers));
   }
 
-  private KafkaCallLog open(Journal journal, Outlet.Factory factory) throws Exception {
+  private KafkaCallLog open(Journal journal, BatchProducer.Factory factory) throws Exception {
     RecordConfig config =
         RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
             .linger(Duration.ofMillis(5))
@@ -61,13 +65,13 @@ final class RefusedBatchTest {
     return log;
   }
 
-  private Journal onDisk() {
-    return RocksJournal.open(
+  private Journal onDisk() throws JournalException {
+    return Journal.open(
         folder.resolve("journal"), false, () -> new JournalIdentity("n1", 1_000, PARTITIONS));
   }
 
   private static Journal inMemory() {
-    return new MemoryJournal(new JournalIdentity("n1", 1_000, PARTITIONS));
+    return Journal.inMemory(new JournalIdentity("n1", 1_000, PARTITIONS));
   }
 
   private void record(KafkaCallLog log, int partition, int calls) {
@@ -86,70 +90,71 @@ final class RefusedBatchTest {
     }
   }
 
-  private static List<Long> sequences(HeldOutlet outlet) {
-    return outlet.batches().stream().map(each -> each.header().batchSequence()).toList();
+  private static List<Long> sequences(HeldProducer producer) {
+    return producer.batches().stream().map(each -> each.header().batchSequence()).toList();
   }
 
-  private static void answer(HeldOutlet outlet, int index, Outlet.@Nullable Failure failure) {
-    outlet.batches().get(index).done().accept(failure);
+  private static void answer(
+      HeldProducer producer, int index, BatchProducer.@Nullable Failure failure) {
+    producer.batches().get(index).done().accept(failure);
   }
 
-  private HeldOutlet held() {
-    HeldOutlet outlet = new HeldOutlet();
-    outlets.add(outlet);
-    return outlet;
+  private HeldProducer held() {
+    HeldProducer producer = new HeldProducer();
+    producers.add(producer);
+    return producer;
   }
 
   /** Once, the four behind it were written anew five times a second, for as long as it lasted. */
   @Test
   void refusedForGood_isAloneUntilKafkaHasIt_thenTheOthersFollow() throws Exception {
-    HeldOutlet outlet = held();
+    HeldProducer producer = held();
     KafkaCallLog log = open(inMemory());
     record(log, 0, 6);
-    Await.until("five are under way", () -> outlet.batches().size() == 5);
-    answer(outlet, 0, TOO_LARGE);
+    Await.until("five are in flight", () -> producer.batches().size() == 5);
+    answer(producer, 0, TOO_LARGE);
     for (int i = 1; i < 5; i++) {
-      answer(outlet, i, null);
+      answer(producer, i, null);
     }
 
     for (int again = 5; again < 8; again++) {
       int batches = again + 1;
-      Await.until("it is handed over again", () -> outlet.batches().size() == batches);
+      Await.until("it is handed over again", () -> producer.batches().size() == batches);
       assertTrue(log.check().detail().contains("too large"), () -> log.check().toString());
-      answer(outlet, again, TOO_LARGE);
+      answer(producer, again, TOO_LARGE);
     }
-    Await.until("and again", () -> outlet.batches().size() == 9);
-    assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 1L, 1L, 1L, 1L), sequences(outlet));
-    answer(outlet, 8, null);
+    Await.until("and again", () -> producer.batches().size() == 9);
+    assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 1L, 1L, 1L, 1L), sequences(producer));
+    answer(producer, 8, null);
 
-    Await.until("those behind it", () -> outlet.batches().size() == 14);
-    assertEquals(List.of(2L, 3L, 4L, 5L, 6L), sequences(outlet).subList(9, 14));
+    Await.until("those behind it", () -> producer.batches().size() == 14);
+    assertEquals(List.of(2L, 3L, 4L, 5L, 6L), sequences(producer).subList(9, 14));
     assertFalse(log.check().detail().contains("too large"), () -> log.check().toString());
   }
 
-  /** Once, the node was told to be well by every batch of another partition. */
+  /** Once, every batch of another partition made the node look healthy. */
   @Test
-  void refusedForGood_isToldWhileOtherPartitionsAreWell() throws Exception {
-    HeldOutlet outlet = held();
+  void refusedForGood_isReportedWhileOtherPartitionsAreWell() throws Exception {
+    HeldProducer producer = held();
     KafkaCallLog log = open(inMemory());
     record(log, 0, 1);
-    Await.until("the batch is sent", () -> outlet.batches().size() == 1);
-    answer(outlet, 0, TOO_LARGE);
-    Await.until("it is told", () -> log.check().detail().contains("too large"));
-    long beats = log.statistics().heartbeats();
+    Await.until("the batch is sent", () -> producer.batches().size() == 1);
+    answer(producer, 0, TOO_LARGE);
+    Await.until("it is reported", () -> log.check().detail().contains("too large"));
+    long heartbeats = log.statistics().heartbeats();
 
     record(log, 1, 1);
-    Await.until("the other is sent", () -> outlet.batches().size() == 2);
-    answer(outlet, 1, null);
+    Await.until("the other is sent", () -> producer.batches().size() == 2);
+    answer(producer, 1, null);
     Await.until("Kafka has it", () -> log.statistics().ackedLines() == 1);
-    Await.until("the other beats", () -> log.statistics().heartbeats() > beats);
+    Await.until("the other sends a heartbeat", () -> log.statistics().heartbeats() > heartbeats);
 
     assertTrue(log.check().detail().contains("too large"), () -> log.check().toString());
   }
 
   /**
-   * Once, the goodbye and the new epoch's promise went past a batch of the old epoch, and a window
-   * was closed without its calls.
+   * Once, the goodbye and the new epoch's low watermark went past a batch of the old epoch, and a
+   * window was closed without its calls.
    */
   @Test
   void refusedBatchOfTheOldEpoch_neitherGoodbyeNorNewEpochOvertakeIt() throws Exception {
@@ -157,30 +162,30 @@ final class RefusedBatchTest {
     record(old, 0, 2);
     old.close();
     now.addAndGet(60_000);
-    HeldOutlet outlet = held();
+    HeldProducer producer = held();
     KafkaCallLog log = open(onDisk());
     record(log, 0, 2);
-    Await.until("both of the old epoch", () -> sequences(outlet).equals(List.of(1L, 2L)));
-    answer(outlet, 0, TOO_LARGE);
-    answer(outlet, 1, null);
+    Await.until("both of the old epoch", () -> sequences(producer).equals(List.of(1L, 2L)));
+    answer(producer, 0, TOO_LARGE);
+    answer(producer, 1, null);
 
-    Await.until("the first again", () -> sequences(outlet).equals(List.of(1L, 2L, 1L)));
-    assertEquals(List.of(), ofPartition0(outlet, true), "neither a hello nor a goodbye");
-    answer(outlet, 2, null);
-    Await.until("the second again", () -> outlet.batches().size() == 4);
-    answer(outlet, 3, null);
-    Await.until("the new epoch", () -> outlet.batches().size() == 6);
-    answer(outlet, 4, null);
-    answer(outlet, 5, null);
+    Await.until("the first again", () -> sequences(producer).equals(List.of(1L, 2L, 1L)));
+    assertEquals(List.of(), ofPartition0(producer, true), "neither an announcement nor a goodbye");
+    answer(producer, 2, null);
+    Await.until("the second again", () -> producer.batches().size() == 4);
+    answer(producer, 3, null);
+    Await.until("the new epoch", () -> producer.batches().size() == 6);
+    answer(producer, 4, null);
+    answer(producer, 5, null);
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
 
-    List<BatchHeader> all = ofPartition0(outlet, false);
+    List<BatchHeader> all = ofPartition0(producer, false);
     List<Long> epochs = all.stream().map(BatchHeader::nodeEpoch).distinct().toList();
     assertEquals(2, epochs.size());
     assertEquals(1_000, epochs.get(0));
-    int hello = firstOf(all, header -> header.nodeEpoch() != 1_000);
+    int announcement = firstOf(all, header -> header.nodeEpoch() != 1_000);
     int goodbye = firstOf(all, BatchHeader::departing);
-    assertEquals(4, hello, all::toString);
+    assertEquals(4, announcement, all::toString);
     assertEquals(5, goodbye, all::toString);
     assertEquals(1_000, all.get(goodbye).nodeEpoch());
   }
@@ -194,23 +199,26 @@ final class RefusedBatchTest {
     return -1;
   }
 
-  private static List<BatchHeader> ofPartition0(HeldOutlet outlet, boolean onlyWithoutLines) {
-    return outlet.all().stream()
+  private static List<BatchHeader> ofPartition0(HeldProducer producer, boolean onlyWithoutLines) {
+    return producer.all().stream()
         .filter(each -> each.partition() == 0)
-        .map(HeldOutlet.Sent::header)
+        .map(HeldProducer.Sent::header)
         .filter(header -> !onlyWithoutLines || header.count() == 0)
         .toList();
   }
 
-  /** Once, the goodbye followed a hello that had failed: for a moment nobody was waited for. */
+  /**
+   * Once, the goodbye followed an announcement that had failed: for a moment no epoch was waited
+   * for.
+   */
   @Test
-  void helloFails_goodbyeWaitsForTheNext() throws Exception {
+  void announcementFails_goodbyeWaitsForTheNext() throws Exception {
     open(onDisk()).close();
     now.addAndGet(60_000);
     AtomicInteger refused = new AtomicInteger();
     Queue<BatchHeader> inKafka = new ConcurrentLinkedQueue<>();
-    outlets.add(
-        new Outlet() {
+    producers.add(
+        new BatchProducer() {
           @Override
           public void send(
               int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
@@ -239,26 +247,26 @@ final class RefusedBatchTest {
   }
 
   @Test
-  void outletBreaks_eachBatchUnderWayIsCounted() throws Exception {
-    HeldOutlet outlet = held();
+  void producerBreaks_eachBatchInFlightIsCounted() throws Exception {
+    HeldProducer producer = held();
     KafkaCallLog log = open(inMemory());
     record(log, 0, 5);
-    Await.until("five are under way", () -> outlet.batches().size() == 5);
-    outlets.add(HeldOutlet.open());
+    Await.until("five are in flight", () -> producer.batches().size() == 5);
+    producers.add(HeldProducer.open());
 
-    answer(outlet, 0, new Outlet.Failure(true, "fenced"));
+    answer(producer, 0, new BatchProducer.Failure(true, "fenced"));
 
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
     assertEquals(5, log.statistics().retriedBatches());
     assertFalse(log.check().detail().contains("fenced"), () -> log.check().toString());
   }
 
-  /** Once, 75 producers a second were made and logged, while the node called itself well. */
+  /** Once, 75 producers a second were made and logged, while the node reported no trouble. */
   @Test
-  void outletBreaksAgainAndAgain_pausesGrow_andItIsTold() throws Exception {
+  void producerBreaksAgainAndAgain_pausesGrow_andItIsReported() throws Exception {
     List<Long> openedAtNanos = new ArrayList<>();
-    Outlet broken =
-        new Outlet() {
+    BatchProducer broken =
+        new BatchProducer() {
           @Override
           public void send(
               int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
@@ -295,14 +303,14 @@ final class RefusedBatchTest {
     }
   }
 
-  /** Once, no partition was sent and none beat until it could be read. */
+  /** Once, no batch and no heartbeat of any partition was sent until it could be read. */
   @Test
   void batchThatCannotBeRead_holdsItsOwnPartitionOnly() throws Exception {
     KafkaCallLog old = open(onDisk());
     record(old, 0, 1);
     old.close();
-    HeldOutlet outlet = HeldOutlet.open();
-    outlets.add(outlet);
+    HeldProducer producer = HeldProducer.open();
+    producers.add(producer);
     FailingJournal journal = new FailingJournal(onDisk());
     journal.unreadablePartition = 0;
     KafkaCallLog log = open(journal);
@@ -312,7 +320,9 @@ final class RefusedBatchTest {
 
     Await.until("the others are in Kafka", () -> log.statistics().ackedLines() == 30);
     now.addAndGet(5_000);
-    Await.until("they promise", () -> log.statistics().promiseEpochMillis(1) >= 1_005_000);
+    Await.until(
+        "their low watermark advances",
+        () -> log.statistics().lowWatermarkEpochMillis(1) >= 1_005_000);
     assertTrue(
         log.check().detail().contains("partition 0: the journal cannot be read"),
         () -> log.check().toString());
@@ -332,19 +342,21 @@ final class RefusedBatchTest {
     record(log, 0, 1);
     Await.until("no more can be", () -> journal.refusedSeals() > 0);
 
-    outlets.add(HeldOutlet.open());
+    producers.add(HeldProducer.open());
 
     Await.until("both are in Kafka", () -> log.statistics().ackedLines() == 2);
     assertEquals(1, log.statistics().heldLines());
-    long beats = log.statistics().heartbeats();
-    Await.until("the other partition beats", () -> log.statistics().heartbeats() > beats + 2);
+    long heartbeats = log.statistics().heartbeats();
+    Await.until(
+        "the other partition sends heartbeats",
+        () -> log.statistics().heartbeats() > heartbeats + 2);
     journal.failsToSeal = false;
     Await.until("so is the third", () -> log.statistics().heldLines() == 0);
   }
 
   /** Once, each fault put the next attempt to connect off, and none was made while they lasted. */
   @Test
-  void sealerMeetsFaults_outletIsOpenedMeanwhile() throws Exception {
+  void sealerMeetsFaults_producerIsOpenedMeanwhile() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
     journal.failsInSeal.set(Integer.MAX_VALUE);
     AtomicInteger openings = new AtomicInteger();
@@ -353,21 +365,21 @@ final class RefusedBatchTest {
             journal,
             () -> {
               openings.incrementAndGet();
-              return HeldOutlet.open();
+              return HeldProducer.open();
             });
     record(log, 0, 1);
 
     Await.until("faults", () -> log.statistics().faults() > 3);
-    Await.until("an outlet", () -> openings.get() > 0);
+    Await.until("a producer", () -> openings.get() > 0);
     journal.failsInSeal.set(0);
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
   }
 
   /** Once, a node without calls was well for hours after its topic had gone. */
   @Test
-  void heartbeatsAreNeverConfirmed_theirAgeIsTold() throws Exception {
-    outlets.add(
-        new Outlet() {
+  void heartbeatsAreNeverConfirmed_theirAgeIsReported() throws Exception {
+    producers.add(
+        new BatchProducer() {
           @Override
           public void send(
               int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {

@@ -2,6 +2,11 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Durability;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.ForwardingJournal;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -23,7 +28,7 @@ final class StalledDiskChild {
     private final CountDownLatch appending = new CountDownLatch(1);
 
     StalledJournal(String pipe) {
-      super(new MemoryJournal(new JournalIdentity("n1", 1, 1)));
+      super(Journal.inMemory(new JournalIdentity("n1", 1, 1)));
       this.pipe = pipe;
     }
 
@@ -45,7 +50,7 @@ final class StalledDiskChild {
             .durability(Durability.JOURNALED)
             .build();
     KafkaCallLog log =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), stalled, DiscardingOutlet::new);
+        new KafkaCallLog(config, DecisionClock.ofSystem(), stalled, DiscardingProducer::new);
     Executor virtual = virtualThreads();
     virtual.execute(
         () -> {

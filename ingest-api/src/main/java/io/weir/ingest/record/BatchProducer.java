@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.topics.model.BatchHeader;
+import java.io.Serial;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends batches to Kafka. A producer that has failed for good is replaced by another one. {@link
+ * KafkaBatchProducer} is the real one; tests and the simulation have their own.
+ */
+public interface BatchProducer extends AutoCloseable {
+  /**
+   * Sends a batch or a heartbeat.
+   *
+   * @param lines the bytes of the batch; empty for a heartbeat
+   * @param callback called exactly once, on any thread, possibly before this method returns: with
+   *     null when Kafka has acknowledged the batch, otherwise with the reason why that is unknown
+   */
+  void send(int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> callback);
+
+  /** Abandons what is in flight and returns at once. */
+  @Override
+  void close();
+
+  /**
+   * The reason why a batch was not acknowledged. Kafka may have it all the same.
+   *
+   * @param isFatal whether the producer can send nothing any more and must be replaced
+   * @param detail what the client reported
+   */
+  record Failure(boolean isFatal, String detail) {}
+
+  /** Creates producers. */
+  interface Factory {
+    /**
+     * Creates a producer; may block for some seconds.
+     *
+     * @throws UnavailableException when creation should be retried later
+     * @throws CallLogStartException when a retry is useless until an operator intervenes
+     */
+    BatchProducer open() throws UnavailableException;
+  }
+
+  /** Thrown when Kafka cannot be reached for the moment. */
+  final class UnavailableException extends Exception {
+    @Serial private static final long serialVersionUID = 1;
+
+    public UnavailableException(String message, Throwable cause) {
+      super(message, cause);
+    }
+  }
+}

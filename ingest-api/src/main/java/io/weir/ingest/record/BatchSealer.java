@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Seals batches: cuts pending lines into batches, assigns their numbers and low watermarks, and
+ * journals their manifests before any of them is sent. Confined to the recording thread.
+ *
+ * <p>A partition is sealed when it has a full batch, or when its lines have lingered and Kafka has
+ * acknowledged all its earlier batches. So at most one batch that is not full waits for Kafka: the
+ * longer Kafka takes, the fuller the batches (Nagle, RFC 896), and after an outage few large ones
+ * are sent.
+ *
+ * <p>The low watermark advances with every batch, also where lines are always left behind a full
+ * one: these bound it by the time of their oldest call.
+ */
+final class BatchSealer {
+  /** Bound on sealed bytes kept in memory; batches beyond it are read from the journal again. */
+  private static final long MAX_RETAINED_BYTES = 32L * 1024 * 1024;
+
+  private static final long NANOS_PER_MICRO = 1_000;
+
+  private final Journal journal;
+  private final List<PartitionBuffer> buffers;
+  private final LowWatermark watermark;
+  private final Limits limits;
+  private final long lingerNanos;
+  private final RecordStatistics statistics;
+  private final LocalClock clock;
+  private long retainedBytes;
+
+  BatchSealer(
+      Journal journal,
+      List<PartitionBuffer> buffers,
+      LowWatermark watermark,
+      Limits limits,
+      long lingerNanos,
+      RecordStatistics statistics,
+      LocalClock clock) {
+    this.journal = journal;
+    this.buffers = buffers;
+    this.watermark = watermark;
+    this.limits = limits;
+    this.lingerNanos = lingerNanos;
+    this.statistics = statistics;
+    this.clock = clock;
+  }
+
+  /**
+   * Begins the next epoch of a journal that existed before: its unsealed lines are sealed as lines
+   * of the old epoch, followed by a goodbye. Does nothing to a new journal.
+   *
+   * <p>The lines keep their epoch and their positions. So the aggregator drops those that it has,
+   * whatever the journal knows of that: it may be a copy, or have lost its tail.
+   *
+   * @throws JournalException when the journal cannot be read or written
+   */
+  static void beginEpoch(Journal journal, Limits limits, LocalClock clock) throws JournalException {
+    if (journal.isNew()) {
+      return;
+    }
+    JournalIdentity identity = journal.identity();
+    List<BatchManifest> manifests = new ArrayList<>();
+    for (int partition = 0; partition < identity.partitions(); partition++) {
+      sealRecovered(journal, partition, limits, manifests);
+    }
+    journal.beginEpoch(
+        identity.next(clock.nowEpochMillis(), clock.nowNanos() / NANOS_PER_MICRO), manifests);
+  }
+
+  private static void sealRecovered(
+      Journal journal, int partition, Limits limits, List<BatchManifest> manifests)
+      throws JournalException {
+    Journal.Recovered recovered = journal.recover(partition);
+    List<List<Chunk>> batches = limits.cut(recovered.unsealed(), true);
+    if (!journal.mayLackTail()) { // otherwise it cannot claim that its batches are all lines
+      batches.add(List.of()); // the goodbye
+    }
+    long batchSequence = recovered.sealedBatches();
+    long linesBefore = recovered.sealedLines();
+    for (List<Chunk> chunks : batches) {
+      BatchManifest manifest =
+          BatchManifest.of(
+              partition,
+              journal.identity().epoch(),
+              recovered.linesBeforeEpoch(),
+              ++batchSequence,
+              linesBefore,
+              count(chunks),
+              Chunk.join(chunks),
+              recovered.sealedLowWatermarkEpochMillis());
+      manifests.add(manifest);
+      linesBefore = manifest.linesThrough();
+    }
+  }
+
+  /**
+   * Seals what is due.
+   *
+   * @param everything whether all pending lines are due
+   */
+  void seal(boolean everything) throws JournalException {
+    long nowNanos = clock.nowNanos();
+    // before the lines are read, so that every line that the watermark covers is among them
+    long advancedEpochMillis = watermark.advance();
+    List<SealedBatch> batches = new ArrayList<>();
+    for (PartitionBuffer buffer : buffers) {
+      boolean withRest = everything || hasLingered(buffer, nowNanos);
+      if (withRest || buffer.isFull(limits)) {
+        cut(buffer, withRest, advancedEpochMillis, batches);
+      }
+    }
+    if (batches.isEmpty()) {
+      return;
+    }
+    journal.seal(batches.stream().map(SealedBatch::manifest).toList());
+    for (SealedBatch batch : batches) {
+      buffers.get(batch.manifest().partition()).seal(batch, nowNanos);
+      statistics.sealed(batch.manifest());
+      retainedBytes += batch.retainedBytes();
+    }
+  }
+
+  /** Records that a batch is not in memory any more, since Kafka has acknowledged it. */
+  void release(SealedBatch batch) {
+    retainedBytes -= batch.retainedBytes();
+  }
+
+  private boolean hasLingered(PartitionBuffer buffer, long nowNanos) {
+    return !buffer.hasSealed()
+        && buffer.hasPending()
+        && nowNanos - buffer.pendingSinceNanos() >= lingerNanos;
+  }
+
+  private void cut(
+      PartitionBuffer buffer,
+      boolean withRest,
+      long advancedEpochMillis,
+      List<SealedBatch> sealed) {
+    List<Chunk> pending = buffer.pending();
+    List<List<Chunk>> batches = limits.cut(pending, withRest);
+    long lastWatermark =
+        Math.max(
+            Math.min(advancedEpochMillis, oldestBehind(batches, pending)),
+            buffer.lowWatermarkEpochMillis());
+    long batchSequence = buffer.sealedBatches();
+    long linesBefore = buffer.sealedLines();
+    long retained = retainedBytes;
+    for (int i = 0; i < batches.size(); i++) {
+      List<Chunk> chunks = batches.get(i);
+      byte[] lines = Chunk.join(chunks);
+      // only the last batch may advance the watermark, no further than to the lines behind it
+      boolean last = i == batches.size() - 1;
+      BatchManifest manifest =
+          BatchManifest.of(
+              buffer.partition(),
+              buffer.epoch(),
+              buffer.linesBeforeEpoch(),
+              ++batchSequence,
+              linesBefore,
+              count(chunks),
+              lines,
+              last ? lastWatermark : buffer.lowWatermarkEpochMillis());
+      retained += lines.length;
+      sealed.add(
+          new SealedBatch(
+              manifest, retained <= MAX_RETAINED_BYTES ? lines : null, buffer.pendingSinceNanos()));
+      linesBefore = manifest.linesThrough();
+    }
+  }
+
+  /** Returns a lower bound of the times of the calls that the batches leave pending. */
+  private static long oldestBehind(List<List<Chunk>> batches, List<Chunk> pending) {
+    int cut = batches.stream().mapToInt(List::size).sum();
+    return pending.stream()
+        .skip(cut)
+        .mapToLong(Chunk::oldestEpochMillis)
+        .min()
+        .orElse(Long.MAX_VALUE);
+  }
+
+  private static int count(List<Chunk> chunks) {
+    return chunks.stream().mapToInt(Chunk::count).sum();
+  }
+
+  /**
+   * The size at which a batch is full.
+   *
+   * @param maxLines most lines of a batch, ≥ 1; no chunk has more
+   * @param maxBytes most bytes of a batch; a chunk that alone exceeds it is a batch of its own
+   */
+  record Limits(int maxLines, int maxBytes) {
+
+    boolean isFull(int lines, long bytes) {
+      return lines >= maxLines || bytes >= maxBytes;
+    }
+
+    /**
+     * Cuts chunks into batches of whole chunks.
+     *
+     * @param chunks the chunks, in order
+     * @param withRest whether chunks that do not fill a batch become one all the same, instead of
+     *     being left out
+     */
+    List<List<Chunk>> cut(List<Chunk> chunks, boolean withRest) {
+      List<List<Chunk>> batches = new ArrayList<>();
+      List<Chunk> batch = new ArrayList<>();
+      int lines = 0;
+      long bytes = 0;
+      for (Chunk chunk : chunks) {
+        boolean fits =
+            lines + chunk.count() <= maxLines && bytes + chunk.lines().length <= maxBytes;
+        if (!fits && !batch.isEmpty()) {
+          batches.add(batch);
+          batch = new ArrayList<>();
+          lines = 0;
+          bytes = 0;
+        }
+        batch.add(chunk);
+        lines += chunk.count();
+        bytes += chunk.lines().length;
+        if (isFull(lines, bytes)) {
+          batches.add(batch);
+          batch = new ArrayList<>();
+          lines = 0;
+          bytes = 0;
+        }
+      }
+      if (withRest && !batch.isEmpty()) {
+        batches.add(batch);
+      }
+      return batches;
+    }
+  }
+}

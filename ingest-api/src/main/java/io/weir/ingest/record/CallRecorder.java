@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.gate.Durability;
+import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.UsagePosition;
+import io.weir.topics.wire.CallLineCodec;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Records calls without a thread or a clock of its own. Callers append their calls to the journal
+ * ({@link #begin}, {@link #record}); one other thread, the recording thread, makes passes that
+ * bring them to Kafka ({@link #runOnce()}). {@link KafkaCallLog} has such a thread; the simulation
+ * makes the passes itself. Thread-safe for any number of callers; all other methods are confined to
+ * the recording thread unless stated otherwise.
+ */
+public final class CallRecorder {
+  /** Bound on a line, many times a call with the longest names and the most buckets. */
+  static final int MAX_LINE_BYTES = 64 * 1024;
+
+  /** Pause after the journal or a pass failed. */
+  private static final long FAILURE_NANOS = 200_000_000;
+
+  /** A lasting failure, backlog or drain is logged once per interval. */
+  private static final long LOG_NANOS = 10_000_000_000L;
+
+  /** A backlog whose oldest line is older than this is logged. */
+  private static final long BACKLOG_NANOS = 10_000_000_000L;
+
+  private static final long TRIM_NANOS = 1_000_000_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(CallRecorder.class);
+
+  private final RecordConfig config;
+  private final DecisionClock decisionClock;
+  private final Journal journal;
+  private final LocalClock clock;
+  private final LowWatermark watermark;
+  private final RecordStatistics statistics;
+  private final RecorderThreads threads;
+  private final List<PartitionBuffer> buffers = new ArrayList<>();
+  private final GroupCommit commit;
+  private final BatchSealer sealer;
+  private final Sender sender;
+  private final ProducerConnector connector;
+  private volatile boolean closing;
+
+  private final long tickNanos;
+  private final long heartbeatNanos;
+  private final LogPace logPace;
+  private long nextHeartbeatNanos;
+  private long nextTrimNanos;
+  private boolean isProducerSuspect;
+  private boolean isIntroducing;
+  private boolean isIntroduced;
+  private volatile boolean isIdle;
+
+  /**
+   * Creates a recorder for a single thread, which calls and makes the passes; unexpected exceptions
+   * are rethrown. The journal remains the caller's to close.
+   *
+   * @param decisionClock observes the time of every decision of the cache
+   * @throws JournalException when the journal's content cannot be read
+   */
+  public CallRecorder(
+      RecordConfig config,
+      DecisionClock decisionClock,
+      Journal journal,
+      BatchProducer.Factory producers,
+      LocalClock clock)
+      throws JournalException {
+    this(config, decisionClock, journal, producers, clock, RecorderThreads.none());
+  }
+
+  /** Creates a recorder within the given threads. */
+  CallRecorder(
+      RecordConfig config,
+      DecisionClock decisionClock,
+      Journal journal,
+      BatchProducer.Factory producers,
+      LocalClock clock,
+      RecorderThreads threads)
+      throws JournalException {
+    this.config = config;
+    this.decisionClock = decisionClock;
+    this.journal = journal;
+    this.clock = clock;
+    watermark = new LowWatermark(decisionClock::nowEpochMillis);
+    statistics = new RecordStatistics(journal.identity().partitions());
+    this.threads = threads.countingFaults(statistics::fault);
+    BatchSealer.Limits limits =
+        new BatchSealer.Limits(config.maxBatchLines(), config.maxBatchBytes());
+    BatchSealer.beginEpoch(journal, limits, clock);
+    for (int partition = 0; partition < statistics.partitions(); partition++) {
+      buffers.add(recover(partition));
+    }
+    connector = new ProducerConnector(producers, this.threads, clock);
+    sealer =
+        new BatchSealer(
+            journal, buffers, watermark, limits, config.linger().toNanos(), statistics, clock);
+    sender = new Sender(journal, buffers, sealer, statistics, connector, threads.wakeUp(), clock);
+    commit =
+        new GroupCommit(
+            config, journal, buffers, limits, statistics, this.threads, () -> isIdle, clock);
+    // two passes in a linger, so that lines wait at most half as long again
+    tickNanos = Math.min(config.linger().toNanos(), config.heartbeatInterval().toNanos()) / 2;
+    heartbeatNanos = config.heartbeatInterval().toNanos();
+    nextHeartbeatNanos = clock.nowNanos();
+    nextTrimNanos = nextHeartbeatNanos + TRIM_NANOS;
+    logPace = new LogPace(clock, LOG_NANOS);
+  }
+
+  private PartitionBuffer recover(int partition) throws JournalException {
+    Journal.Recovered recovered = journal.recover(partition);
+    for (BatchManifest manifest : recovered.sealed()) {
+      statistics.found(manifest.count(), manifest.bytes());
+    }
+    for (Chunk chunk : recovered.unsealed()) {
+      statistics.found(chunk.count(), chunk.lines().length);
+    }
+    return new PartitionBuffer(partition, journal.identity().epoch(), recovered, clock.nowNanos());
+  }
+
+  // -- callers
+
+  /** See {@link CallLog#begin}. */
+  public Ticket begin() {
+    long held = watermark.begin();
+    // a clock that was ahead once must not date calls: a watermark of that time stands, and calls
+    // before it are late, but a call of the future would not be counted at all
+    long begun = Math.min(held, decisionClock.nowEpochMillis());
+    // read after the call is counted: either close() counts it, or it sees that the log closes
+    if (closing) {
+      watermark.end(held);
+      return new LowWatermark.HeldTicket(watermark, held, begun, false);
+    }
+    return new LowWatermark.HeldTicket(watermark, held, begun, true);
+  }
+
+  /** See {@link CallLog#record(Ticket, List)}. */
+  public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+    if (!(ticket instanceof LowWatermark.HeldTicket held) || !held.isOf(watermark)) {
+      throw new IllegalArgumentException("the ticket was drawn from another log: " + ticket);
+    }
+    held.use();
+    if (calls.isEmpty() || calls.size() > CallLog.MAX_CALLS || !held.isAdmitted()) {
+      held.end();
+      if (calls.size() > CallLog.MAX_CALLS) {
+        throw new IllegalArgumentException(
+            "at most " + CallLog.MAX_CALLS + " calls a ticket, not " + calls.size());
+      }
+      return refuse(Recorded.Reason.CLOSING, "the node is stopping", calls.size());
+    }
+    Append append = null;
+    try {
+      append = encode(held, calls);
+    } finally {
+      if (append == null) {
+        held.end();
+      }
+    }
+    if (append.longestLineBytes() > MAX_LINE_BYTES) {
+      held.end();
+      return refuse(
+          Recorded.Reason.WRITE_FAILED,
+          "a line has " + append.longestLineBytes() + " bytes, more than " + MAX_LINE_BYTES,
+          calls.size());
+    }
+    if (commit.commit(append) instanceof Append.NotKept failure) {
+      return notKept(failure, calls.size());
+    }
+    return config.durability() == Durability.ACKED
+        ? awaitAcks(append)
+        : durable(append, Durability.JOURNALED);
+  }
+
+  private Append encode(LowWatermark.HeldTicket ticket, List<CallEvent> calls) {
+    int[] partitions = new int[calls.size()];
+    byte[][] lines = new byte[calls.size()][];
+    for (int i = 0; i < lines.length; i++) {
+      CallEvent call = calls.get(i);
+      lines[i] = CallLineCodec.encode(call);
+      partitions[i] = ClientPartitioner.partition(call.client(), buffers.size());
+      if (call.decidedBy() == DecidedBy.CACHE && call.settlement() == null) {
+        decisionClock.observe(call.decidedAtEpochMillis());
+      }
+    }
+    return new Append(ticket, partitions, lines);
+  }
+
+  private List<Recorded> notKept(Append.NotKept failure, int calls) {
+    if (failure.reason() == Recorded.Reason.FULL
+        && config.whenFull() == RecordConfig.WhenFull.DROP) {
+      statistics.dropped(calls);
+      return Collections.nCopies(calls, new Recorded.Dropped());
+    }
+    return refuse(failure.reason(), failure.detail(), calls);
+  }
+
+  private List<Recorded> refuse(Recorded.Reason reason, String detail, int calls) {
+    statistics.refused(reason, calls);
+    return Collections.nCopies(calls, new Recorded.Refused(reason, detail));
+  }
+
+  private List<Recorded> awaitAcks(Append append) {
+    long deadlineNanos = clock.nowNanos() + config.ackTimeout().toNanos();
+    while (!append.isAcked()) {
+      long leftNanos = deadlineNanos - clock.nowNanos();
+      // an interrupted thread cannot park; it waits no longer
+      if (leftNanos <= 0 || Thread.currentThread().isInterrupted()) {
+        return refuse(
+            Recorded.Reason.TIMEOUT,
+            "Kafka did not confirm within " + config.ackTimeout(),
+            append.count());
+      }
+      LockSupport.parkNanos(this, leftNanos);
+    }
+    return durable(append, Durability.ACKED);
+  }
+
+  private List<Recorded> durable(Append append, Durability durability) {
+    JournalIdentity identity = journal.identity();
+    Recorded[] recorded = new Recorded[append.count()];
+    for (int i = 0; i < recorded.length; i++) {
+      recorded[i] =
+          new Recorded.Durable(
+              durability,
+              new UsagePosition(
+                  append.partition(i), identity.node(), identity.epoch(), append.lineNumber(i)));
+    }
+    return List.of(recorded);
+  }
+
+  // -- the recording thread
+
+  /**
+   * Makes one pass: processes Kafka's results, seals what is due, sends, sends heartbeats when they
+   * are due, and frees space. Does not wait for results.
+   *
+   * @return the pause until the next pass, in nanoseconds, unless woken
+   */
+  public long runOnce() {
+    return runOnce(closing);
+  }
+
+  /** Makes one pass; with {@code draining}, all pending lines are due, since no more can follow. */
+  long runOnce(boolean draining) {
+    isIdle = false;
+    try {
+      if (isProducerSuspect) {
+        isProducerSuspect = false;
+        sender.replaceProducer("after a fault");
+      }
+      boolean unused = connector.connect(); // also in a pass that fails below
+      sender.processResults();
+      JournalException unsealed = seal(draining);
+      sender.sendBatches();
+      long nowNanos = clock.nowNanos();
+      if (nowNanos - nextHeartbeatNanos >= 0 && connector.connect()) {
+        nextHeartbeatNanos = nowNanos + heartbeatNanos;
+        sender.sendHeartbeats(watermark.advance(), false);
+        isIntroducing = true;
+      } else if (isIntroducing && connector.connect() && !sender.isHeartbeatInFlight()) {
+        isIntroduced = true;
+      }
+      if (nowNanos - nextTrimNanos >= 0) {
+        nextTrimNanos = nowNanos + TRIM_NANOS;
+        journal.trim();
+      }
+      reportBacklog(draining, nowNanos);
+      if (unsealed != null) {
+        throw unsealed;
+      }
+      return draining ? tickNanos : pauseNanos(nowNanos);
+    } catch (JournalException broken) {
+      if (logPace.isDue()) {
+        LOG.error("journal_failed detail=\"{}\"; it is tried again", broken.getMessage(), broken);
+      }
+      return FAILURE_NANOS;
+    } catch (RuntimeException | Error fault) {
+      // what is in flight may never be answered: it is abandoned, and sent again
+      isProducerSuspect = true;
+      threads.faults().handle("the record loop", fault);
+      return FAILURE_NANOS;
+    }
+  }
+
+  /** Returns the failure instead of throwing it, since batches sealed earlier are sent anyway. */
+  private @Nullable JournalException seal(boolean draining) {
+    try {
+      sealer.seal(draining);
+      return null;
+    } catch (JournalException failure) {
+      return failure;
+    }
+  }
+
+  private long pauseNanos(long nowNanos) {
+    // set before the buffers are read: either a line appended meanwhile is seen here, or its caller
+    // sees this and wakes the recording thread
+    isIdle = true;
+    if (isIntroduced && connector.connect() && !sender.isHeartbeatInFlight() && isDrained()) {
+      return Math.max(tickNanos, Math.min(nextHeartbeatNanos - nowNanos, nextTrimNanos - nowNanos));
+    }
+    isIdle = false;
+    return tickNanos;
+  }
+
+  private void reportBacklog(boolean draining, long nowNanos) {
+    long oldestNanos = 0;
+    for (PartitionBuffer buffer : buffers) {
+      oldestNanos = Math.max(oldestNanos, buffer.oldestUnackedNanos(nowNanos));
+    }
+    statistics.oldestUnacked(TimeUnit.NANOSECONDS.toMillis(oldestNanos));
+    if ((draining || oldestNanos > BACKLOG_NANOS) && logPace.isDue()) {
+      LOG.info(
+          "{} held_lines={} held_bytes={} oldest_ms={}",
+          draining ? "draining" : "backlog",
+          statistics.heldLines(),
+          statistics.journalBytes(),
+          statistics.oldestUnackedMillis());
+    }
+  }
+
+  /** Returns whether Kafka has acknowledged a first heartbeat of every idle partition. */
+  public boolean isIntroduced() {
+    return isIntroduced;
+  }
+
+  /** Returns whether Kafka has acknowledged every appended line. */
+  public boolean isDrained() {
+    return buffers.stream().allMatch(PartitionBuffer::isDrained);
+  }
+
+  /** Sends the goodbye, a last heartbeat, to the drained partitions that have none in flight. */
+  public void sendGoodbye() {
+    sender.sendHeartbeats(watermark.advance(), true);
+  }
+
+  /** Processes Kafka's results; returns whether no heartbeat is in flight any more. */
+  boolean areHeartbeatsAnswered() throws JournalException {
+    sender.processResults();
+    return !sender.isHeartbeatInFlight();
+  }
+
+  /** Frees the space of acknowledged lines. */
+  void trim() {
+    try {
+      journal.trim();
+    } catch (JournalException broken) {
+      LOG.warn("journal_not_trimmed detail=\"{}\"", broken.getMessage());
+    }
+  }
+
+  /** Returns the usual pause between two passes, in nanoseconds. */
+  long tickNanos() {
+    return tickNanos;
+  }
+
+  // -- any thread
+
+  /** From now on calls that begin are refused, and passes send everything that is held. */
+  public void beginClosing() {
+    closing = true;
+  }
+
+  boolean isClosing() {
+    return closing;
+  }
+
+  RecordStatistics statistics() {
+    return statistics;
+  }
+
+  /** Returns the number of calls in progress; approximate while calls begin and end. */
+  int countInProgress() {
+    return watermark.countInProgress();
+  }
+
+  GroupCommit commit() {
+    return commit;
+  }
+
+  ProducerConnector connector() {
+    return connector;
+  }
+}

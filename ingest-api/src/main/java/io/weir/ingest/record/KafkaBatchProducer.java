@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.wire.BatchHeaderCodec;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A batch producer over one idempotent {@link KafkaProducer} that retries without end and so keeps
+ * the order of a partition's batches. Batches behind one that is refused for good may overtake it;
+ * the aggregator then ignores their low watermarks until the missing lines have arrived.
+ */
+final class KafkaBatchProducer implements BatchProducer {
+  /** A request without a response for this long is retried over a new connection. */
+  private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
+
+  /** Bound on blocking the recording thread while the topic's metadata are fetched again. */
+  private static final int MAX_BLOCK_MILLIS = 1_000;
+
+  /** Attempts to fetch the metadata when a producer is opened, each bounded by the above. */
+  private static final int METADATA_ATTEMPTS = 10;
+
+  /**
+   * Longest pause between two attempts, and so the delay after which a broker's return is noticed.
+   */
+  private static final int MAX_BACKOFF_MILLIS = 1_000;
+
+  /** Above the bound on bytes in flight, so that {@code send} never blocks for buffer space. */
+  private static final long BUFFER_BYTES = 2 * Sender.MAX_IN_FLIGHT_BYTES;
+
+  private final KafkaProducer<byte[], byte[]> producer;
+  private final String topic;
+
+  private KafkaBatchProducer(KafkaProducer<byte[], byte[]> producer, String topic) {
+    this.producer = producer;
+    this.topic = topic;
+  }
+
+  /** Checks the number of partitions of the topic, then opens a producer for it. */
+  static BatchProducer open(RecordConfig config, int partitions) throws UnavailableException {
+    CallsTopic.Description found = CallsTopic.describe(config);
+    if (found instanceof CallsTopic.Unknown unknown) {
+      throw new UnavailableException(unknown.detail(), unknown.cause());
+    }
+    CallsTopic.requireSamePartitions(config, found, partitions);
+    try {
+      KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings(config));
+      try {
+        fetchMetadata(producer, config.topic());
+        return new KafkaBatchProducer(producer, config.topic());
+      } catch (KafkaException unreachable) {
+        producer.close(Duration.ZERO);
+        throw unreachable;
+      }
+    } catch (KafkaException unreachable) {
+      throw new UnavailableException(String.valueOf(unreachable.getMessage()), unreachable);
+    }
+  }
+
+  /**
+   * Fetches the metadata here, where blocking does no harm: with a slow network it takes seconds.
+   */
+  private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer, String topic) {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        producer.partitionsFor(topic);
+        return;
+      } catch (TimeoutException slow) {
+        if (attempt == METADATA_ATTEMPTS) {
+          throw slow;
+        }
+      }
+    }
+  }
+
+  private static Map<String, Object> settings(RecordConfig config) {
+    Map<String, Object> settings = new HashMap<>(config.kafkaSettings());
+    settings.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
+    settings.put(ProducerConfig.CLIENT_ID_CONFIG, "weir-ingest-" + config.node());
+    settings.put(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
+    settings.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
+    settings.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
+    settings.put(ProducerConfig.ACKS_CONFIG, "all");
+    settings.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
+    settings.put(
+        ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, PartitionBuffer.MAX_IN_FLIGHT);
+    settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, Integer.MAX_VALUE);
+    settings.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, MAX_BLOCK_MILLIS);
+    settings.put(ProducerConfig.RETRY_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
+    settings.put(ProducerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
+    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0); // each record is a batch already
+    settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, BUFFER_BYTES);
+    settings.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topic.MAX_RECORD_BYTES);
+    settings.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");
+    return settings;
+  }
+
+  @Override
+  public void send(
+      int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> callback) {
+    ProducerRecord<byte[], byte[]> batch = new ProducerRecord<>(topic, partition, null, lines);
+    BatchHeaderCodec.encode(header).forEach((name, value) -> batch.headers().add(name, value));
+    try {
+      Future<RecordMetadata> unused =
+          producer.send(
+              batch,
+              (metadata, failure) -> callback.accept(failure == null ? null : failed(failure)));
+    } catch (KafkaException | IllegalStateException failure) {
+      callback.accept(failed(failure));
+    }
+  }
+
+  private static Failure failed(Exception failure) {
+    boolean concernsBatchOnly =
+        failure instanceof RetriableException
+            || failure instanceof RecordTooLargeException
+            || failure instanceof TopicAuthorizationException
+            || failure instanceof InvalidTopicException;
+    return new Failure(!concernsBatchOnly, failure.toString());
+  }
+
+  @Override
+  public void close() {
+    producer.close(Duration.ZERO);
+  }
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lines and batches of one partition that Kafka has not acknowledged, in three stages: lines
+ * that are pending, batches that are sealed, and the oldest of these, which are in flight.
+ *
+ * <p>When a batch fails, no more are sent until the others in flight are answered. Then the failed
+ * one is in flight alone until Kafka has acknowledged it, and those behind it follow, although
+ * Kafka may have them already. Batches of two epochs are never in flight together, nor is anything
+ * behind a goodbye: the aggregator knows an order of lines within an epoch only.
+ *
+ * <p>The pending lines are shared between the callers, who append, and the recording thread, which
+ * seals; a lock guards them. The number of appended lines is confined to the leader of the group
+ * commit, all other state to the recording thread.
+ */
+final class PartitionBuffer {
+  /** Most batches in flight: as many as an idempotent producer keeps in order. */
+  static final int MAX_IN_FLIGHT = 5;
+
+  private final int partition;
+  private final long epoch;
+  private final long linesBeforeEpoch;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Deque<Chunk> pending = new ArrayDeque<>();
+  private final Deque<Waiter> waiters = new ArrayDeque<>();
+  private int pendingLines;
+  private long pendingBytes;
+  private long pendingSinceNanos;
+
+  private long appendedLines;
+
+  private final Deque<SealedBatch> sealed = new ArrayDeque<>();
+  private long sealedBatches;
+  private long sealedLines;
+  private long lowWatermarkEpochMillis;
+
+  private int inFlight;
+  private boolean isRetryDue;
+  private int failuresInARow;
+  private long notBeforeNanos;
+
+  private boolean isHeartbeatInFlight;
+
+  /**
+   * Whether a heartbeat was sent since Kafka last acknowledged anything, and when the first was.
+   */
+  private boolean isHeartbeatAwaited;
+
+  private long heartbeatSinceNanos;
+
+  /** Number of the goodbye before which Kafka knows the new epoch; 0 when there is none. */
+  private long announcedBefore;
+
+  /** Number of the goodbye before which the new epoch's announcement is in flight; 0 when none. */
+  private long announcingBefore;
+
+  /**
+   * Creates a buffer with the recovered content of the journal.
+   *
+   * @param epoch the current epoch of the journal
+   */
+  PartitionBuffer(int partition, long epoch, Journal.Recovered recovered, long nowNanos) {
+    this.partition = partition;
+    this.epoch = epoch;
+    this.linesBeforeEpoch = recovered.linesBeforeEpoch();
+    sealedBatches = recovered.ackedBatches();
+    sealedLines = recovered.ackedLines();
+    lowWatermarkEpochMillis = recovered.ackedLowWatermarkEpochMillis();
+    for (BatchManifest manifest : recovered.sealed()) {
+      addSealed(new SealedBatch(manifest, null, nowNanos));
+    }
+    appendedLines = sealedLines;
+    append(recovered.unsealed(), List.of(), nowNanos);
+    notBeforeNanos = nowNanos;
+  }
+
+  /** An append that waits until Kafka has acknowledged a line. */
+  record Waiter(long line, Append append) {}
+
+  int partition() {
+    return partition;
+  }
+
+  /** Returns the current epoch of the journal, to which appended lines belong. */
+  long epoch() {
+    return epoch;
+  }
+
+  /** Returns the number of lines of the partition that were appended in earlier epochs. */
+  long linesBeforeEpoch() {
+    return linesBeforeEpoch;
+  }
+
+  // -- confined to the leader of the group commit
+
+  /** Returns the number of the last appended line. */
+  long appendedLines() {
+    return appendedLines;
+  }
+
+  /** Appends lines that the journal has. */
+  void append(List<Chunk> chunks, List<Waiter> added, long nowNanos) {
+    lock.lock();
+    try {
+      if (pending.isEmpty()) {
+        pendingSinceNanos = nowNanos;
+      }
+      for (Chunk chunk : chunks) {
+        if (chunk.firstLine() != appendedLines + 1) {
+          throw new IllegalStateException(
+              "line " + (appendedLines + 1) + " should follow, not " + chunk);
+        }
+        pending.add(chunk);
+        pendingLines += chunk.count();
+        pendingBytes += chunk.lines().length;
+        appendedLines = chunk.lastLine();
+      }
+      waiters.addAll(added);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // -- thread-safe
+
+  /** Returns whether the pending lines fill a batch. */
+  boolean isFull(BatchSealer.Limits limits) {
+    lock.lock();
+    try {
+      return limits.isFull(pendingLines, pendingBytes);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  boolean hasPending() {
+    lock.lock();
+    try {
+      return !pending.isEmpty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // -- confined to the recording thread: pending lines become sealed batches
+
+  /** Returns when the pending lines began to wait; meaningless when there are none. */
+  long pendingSinceNanos() {
+    lock.lock();
+    try {
+      return pendingSinceNanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns a copy of the pending lines, in order. */
+  List<Chunk> pending() {
+    lock.lock();
+    try {
+      return new ArrayList<>(pending);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Moves the oldest pending lines, of which the batch consists, to the sealed batches. */
+  void seal(SealedBatch batch, long nowNanos) {
+    BatchManifest manifest = batch.manifest();
+    lock.lock();
+    try {
+      for (int lines = 0; lines < manifest.count(); ) {
+        lines += pending.removeFirst().count();
+      }
+      pendingLines -= manifest.count();
+      pendingBytes -= manifest.bytes();
+      pendingSinceNanos = nowNanos;
+    } finally {
+      lock.unlock();
+    }
+    addSealed(batch);
+  }
+
+  private void addSealed(SealedBatch batch) {
+    BatchManifest manifest = batch.manifest();
+    if (manifest.batchSequence() != sealedBatches + 1 || manifest.linesBefore() != sealedLines) {
+      throw new IllegalStateException(
+          "batch "
+              + (sealedBatches + 1)
+              + " should follow line "
+              + sealedLines
+              + ", not "
+              + manifest);
+    }
+    sealed.add(batch);
+    sealedBatches = manifest.batchSequence();
+    sealedLines = manifest.linesThrough();
+    lowWatermarkEpochMillis = manifest.lowWatermarkEpochMillis();
+  }
+
+  /** Returns the number of the last sealed batch. */
+  long sealedBatches() {
+    return sealedBatches;
+  }
+
+  /** Returns the number of lines in sealed batches. */
+  long sealedLines() {
+    return sealedLines;
+  }
+
+  /** Returns the low watermark of the last sealed batch or heartbeat. */
+  long lowWatermarkEpochMillis() {
+    return lowWatermarkEpochMillis;
+  }
+
+  /** Returns whether there is a sealed batch that Kafka has not acknowledged. */
+  boolean hasSealed() {
+    return !sealed.isEmpty();
+  }
+
+  /** Returns whether Kafka has acknowledged every appended line. */
+  boolean isDrained() {
+    return sealed.isEmpty() && !hasPending();
+  }
+
+  // -- confined to the recording thread: batches in flight
+
+  /** Returns the sealed batch to send next, or null when there is none or it has to wait. */
+  @Nullable SealedBatch nextToSend() {
+    int most = failuresInARow > 0 ? 1 : MAX_IN_FLIGHT;
+    if (isRetryDue || inFlight >= most || inFlight == sealed.size()) {
+      return null;
+    }
+    Iterator<SealedBatch> batches = sealed.iterator();
+    SealedBatch next = batches.next();
+    for (int i = 0; i < inFlight; i++) {
+      BatchManifest previous = next.manifest();
+      next = batches.next();
+      if (next.manifest().isGoodbye() || next.manifest().epoch() != previous.epoch()) {
+        return null;
+      }
+    }
+    return next;
+  }
+
+  /** Records that the {@linkplain #nextToSend next} batch is in flight. */
+  void batchSent() {
+    inFlight++;
+  }
+
+  /** Returns the number of batches in flight. */
+  int inFlight() {
+    return inFlight;
+  }
+
+  /** Records that Kafka may lack a batch that was in flight. */
+  void batchFailed() {
+    failuresInARow += isRetryDue ? 0 : 1; // batches in flight together fail together
+    retryFromOldest();
+  }
+
+  /**
+   * Records that Kafka has a batch that was in flight, and notifies the callers of its lines.
+   *
+   * @return whether Kafka has all earlier batches, too; otherwise the batch is sent again
+   */
+  boolean batchAcked(SealedBatch batch) {
+    BatchManifest manifest = batch.manifest();
+    SealedBatch oldest = sealed.peekFirst();
+    if (oldest == null || oldest.manifest().batchSequence() != manifest.batchSequence()) {
+      retryFromOldest();
+      return false;
+    }
+    failuresInARow = 0;
+    isHeartbeatAwaited = false;
+    batchAnswered();
+    sealed.removeFirst();
+    List<Waiter> served = new ArrayList<>();
+    lock.lock();
+    try {
+      for (Waiter first = waiters.peekFirst();
+          first != null && first.line() <= manifest.linesThrough();
+          first = waiters.peekFirst()) {
+        served.add(waiters.removeFirst());
+      }
+    } finally {
+      lock.unlock();
+    }
+    for (Waiter waiter : served) {
+      waiter.append().lineAcked();
+    }
+    return true;
+  }
+
+  private void retryFromOldest() {
+    isRetryDue = true;
+    batchAnswered();
+  }
+
+  private void batchAnswered() {
+    inFlight--;
+    if (inFlight == 0) {
+      isRetryDue = false;
+    }
+  }
+
+  /** Abandons what is in flight, heartbeats included: it will not be answered. */
+  void abandonInFlight() {
+    isHeartbeatInFlight = false;
+    announcingBefore = 0;
+    inFlight = 0;
+    isRetryDue = false;
+  }
+
+  /**
+   * Counts a failed attempt that {@link #batchFailed} does not cover: until Kafka has acknowledged
+   * something, one batch at a time is sent.
+   */
+  void attemptFailed() {
+    failuresInARow++;
+  }
+
+  /** Returns the number of failed attempts since Kafka last acknowledged anything in order. */
+  int failuresInARow() {
+    return failuresInARow;
+  }
+
+  /** Returns the time before which nothing is sent, since the last attempt failed. */
+  long notBeforeNanos() {
+    return notBeforeNanos;
+  }
+
+  void notBefore(long nanos) {
+    notBeforeNanos = nanos;
+  }
+
+  // -- confined to the recording thread: heartbeats
+
+  boolean isHeartbeatInFlight() {
+    return isHeartbeatInFlight;
+  }
+
+  /** Records that a heartbeat is in flight, and the low watermark that it carries. */
+  void heartbeatSent(long carriedEpochMillis, long nowNanos) {
+    lowWatermarkEpochMillis = carriedEpochMillis;
+    awaitHeartbeat(nowNanos);
+  }
+
+  /** Records that the announcement of the current epoch before a goodbye is in flight. */
+  void announcementSent(BatchManifest goodbye, long nowNanos) {
+    announcingBefore = goodbye.batchSequence();
+    awaitHeartbeat(nowNanos);
+  }
+
+  private void awaitHeartbeat(long nowNanos) {
+    isHeartbeatInFlight = true;
+    if (!isHeartbeatAwaited) {
+      isHeartbeatAwaited = true;
+      heartbeatSinceNanos = nowNanos;
+    }
+  }
+
+  /** Returns whether Kafka has the announcement of the current epoch before a goodbye. */
+  boolean isAnnounced(BatchManifest goodbye) {
+    return announcedBefore == goodbye.batchSequence();
+  }
+
+  /** Records that Kafka has the heartbeat or announcement that was in flight. */
+  void heartbeatAcked() {
+    isHeartbeatInFlight = false;
+    isHeartbeatAwaited = false;
+    failuresInARow = 0;
+    if (announcingBefore != 0) {
+      announcedBefore = announcingBefore;
+    }
+    announcingBefore = 0;
+  }
+
+  /** Records that Kafka may lack the heartbeat or announcement that was in flight. */
+  void heartbeatFailed() {
+    failuresInARow++;
+    isHeartbeatInFlight = false;
+    announcingBefore = 0;
+  }
+
+  /** Returns how long the oldest line, or without lines the oldest heartbeat, has waited. */
+  long oldestUnackedNanos(long nowNanos) {
+    SealedBatch oldest = sealed.peekFirst();
+    if (oldest != null) {
+      return nowNanos - oldest.sinceNanos();
+    }
+    if (hasPending()) {
+      return nowNanos - pendingSinceNanos();
+    }
+    return isHeartbeatAwaited ? nowNanos - heartbeatSinceNanos : 0;
+  }
+}

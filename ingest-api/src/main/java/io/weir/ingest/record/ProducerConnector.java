@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import io.weir.ingest.clock.LocalClock;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * Provides the current {@link BatchProducer}: opens one in the background, since that may take
+ * seconds, and another one when it has failed for good. Confined to the recording thread, except
+ * for {@link #detail} and {@link #isRefused}.
+ */
+final class ProducerConnector {
+  /** Pause between two attempts to reach Kafka. */
+  private static final long RETRY_NANOS = 500_000_000;
+
+  /** Bounds the pause between two producers that fail in a row: 16 s. */
+  private static final int MAX_DOUBLINGS = 5;
+
+  /** A lasting failure is logged once per interval. */
+  private static final long LOG_NANOS = 30_000_000_000L;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ProducerConnector.class);
+
+  private final BatchProducer.Factory factory;
+  private final RecorderThreads threads;
+  private final LocalClock clock;
+  private final LogPace logPace;
+  private @Nullable BatchProducer producer;
+  private @Nullable CompletableFuture<BatchProducer> opening;
+  private long notBeforeNanos;
+
+  /** Producers replaced since Kafka last acknowledged everything it was sent. */
+  private int replacedInARow;
+
+  /** Whether a failure was logged as a warning and its end has not been logged. */
+  private boolean isWarned;
+
+  private volatile String detail = "connecting to Kafka";
+  private volatile boolean refused;
+
+  /** Creates a connector; the first attempt is made by {@link #producer}. */
+  ProducerConnector(BatchProducer.Factory factory, RecorderThreads threads, LocalClock clock) {
+    this.factory = factory;
+    this.threads = threads;
+    this.clock = clock;
+    this.notBeforeNanos = clock.nowNanos();
+    this.logPace = new LogPace(clock, LOG_NANOS);
+  }
+
+  /** Returns the producer, or null while there is none; makes no attempt to open one. */
+  @Nullable BatchProducer current() {
+    return producer;
+  }
+
+  /** Returns whether there is a producer; begins an attempt to open one when that is due. */
+  boolean connect() {
+    return producer() != null;
+  }
+
+  /** Returns the producer, or null while there is none; begins an attempt when one is due. */
+  @Nullable BatchProducer producer() {
+    if (producer != null || refused) {
+      return producer;
+    }
+    CompletableFuture<BatchProducer> attempt = opening;
+    if (attempt == null) {
+      if (clock.nowNanos() - notBeforeNanos >= 0) {
+        opening = open();
+      }
+      return null;
+    }
+    if (attempt.isDone()) {
+      opening = null;
+      complete(attempt);
+    }
+    return producer;
+  }
+
+  private CompletableFuture<BatchProducer> open() {
+    CompletableFuture<BatchProducer> attempt =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return factory.open();
+              } catch (BatchProducer.UnavailableException unavailable) {
+                throw new CompletionException(unavailable);
+              }
+            },
+            threads.opener());
+    CompletableFuture<Void> unused =
+        attempt.handle(
+            (opened, failure) -> {
+              threads.wakeUp().run();
+              return null;
+            });
+    return attempt;
+  }
+
+  private void complete(CompletableFuture<BatchProducer> attempt) {
+    try {
+      producer = attempt.join();
+      if (replacedInARow == 0) {
+        detail = "";
+        LOG.atLevel(recoveryLevel()).log("kafka_connected");
+      }
+    } catch (CompletionException failed) {
+      Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+      notBeforeNanos = clock.nowNanos() + RETRY_NANOS;
+      if (cause instanceof CallLogStartException) {
+        refused = true;
+        detail = String.valueOf(cause.getMessage());
+        LOG.error("kafka_refused detail=\"{}\"; nothing is sent until a restart", detail);
+      } else {
+        reportFailure(String.valueOf(cause.getMessage()));
+        if (!(cause instanceof BatchProducer.UnavailableException)) {
+          threads.faults().handle("connecting to Kafka", cause);
+        }
+      }
+    }
+  }
+
+  /** Sets what {@link #detail} reports until Kafka acknowledges everything again. */
+  void setDetail(String reason) {
+    detail = reason;
+  }
+
+  /** Sets the detail and logs it, at most once per interval. */
+  void reportFailure(String reason) {
+    detail = reason;
+    if (logPace.isDue()) {
+      isWarned = true;
+      LOG.warn("kafka_unavailable detail=\"{}\"; calls are held", reason);
+    }
+  }
+
+  /** Returns whether a failure was reported that {@link #reportRecovery} has not ended. */
+  boolean hasFailed() {
+    return replacedInARow > 0 || !detail.isEmpty();
+  }
+
+  /** Ends the reported failure, since Kafka acknowledges batches again. */
+  void reportRecovery() {
+    replacedInARow = 0;
+    if (!detail.isEmpty()) {
+      detail = "";
+      LOG.atLevel(recoveryLevel()).log("kafka_available_again");
+    }
+  }
+
+  /** A recovery is logged at the level of its failure, so that whoever saw one sees the other. */
+  private Level recoveryLevel() {
+    Level level = isWarned ? Level.WARN : Level.INFO;
+    isWarned = false;
+    return level;
+  }
+
+  /** Closes the producer; another one is opened after a pause that doubles with each in a row. */
+  void replace(String reason) {
+    BatchProducer failed = producer;
+    detail = reason;
+    if (failed == null) {
+      return; // one is being opened already
+    }
+    producer = null;
+    notBeforeNanos = clock.nowNanos() + (RETRY_NANOS << Math.min(replacedInARow, MAX_DOUBLINGS));
+    replacedInARow++;
+    if (logPace.isDue()) {
+      isWarned = true;
+      LOG.warn("kafka_producer_replaced detail=\"{}\"", reason);
+    }
+    failed.close();
+  }
+
+  /** Returns what keeps batches from being acknowledged; empty when nothing does. Thread-safe. */
+  String detail() {
+    return detail;
+  }
+
+  /** Returns whether nothing is sent until an operator intervenes. Thread-safe. */
+  boolean isRefused() {
+    return refused;
+  }
+
+  void close() {
+    CompletableFuture<BatchProducer> attempt = opening;
+    if (attempt != null) {
+      CompletableFuture<Void> unused =
+          attempt.handle(
+              (opened, failure) -> {
+                if (opened != null) {
+                  opened.close();
+                }
+                return null;
+              });
+    }
+    if (producer != null) {
+      producer.close();
+      producer = null;
+    }
+  }
+}

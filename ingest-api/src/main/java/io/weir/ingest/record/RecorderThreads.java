@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import java.util.concurrent.Executor;
+
+/**
+ * What a {@link CallRecorder} needs of the threads around it.
+ *
+ * @param opener runs the opening of a producer, which may take seconds
+ * @param wakeUp requests a pass without delay; called on any thread
+ * @param yieldNow called by a caller before it writes, so that others may join the same write;
+ *     affects speed only
+ * @param faults receives unexpected exceptions after the failed part has recovered
+ */
+record RecorderThreads(Executor opener, Runnable wakeUp, Runnable yieldNow, FaultHandler faults) {
+
+  /** Receives unexpected exceptions, on any thread. */
+  interface FaultHandler {
+    /**
+     * Handles an exception.
+     *
+     * @param part the part of the recorder that failed
+     */
+    void handle(String part, Throwable fault);
+  }
+
+  /** Everything happens on the caller's thread, which makes the passes; exceptions are rethrown. */
+  static RecorderThreads none() {
+    return new RecorderThreads(Runnable::run, () -> {}, () -> {}, RecorderThreads::rethrow);
+  }
+
+  /** Returns the same threads, whose faults are also counted. */
+  RecorderThreads countingFaults(Runnable counter) {
+    return new RecorderThreads(
+        opener,
+        wakeUp,
+        yieldNow,
+        (part, fault) -> {
+          counter.run();
+          faults.handle(part, fault);
+        });
+  }
+
+  private static void rethrow(String part, Throwable fault) {
+    if (fault instanceof RuntimeException unchecked) {
+      throw unchecked;
+    }
+    if (fault instanceof Error error) {
+      throw error;
+    }
+    throw new IllegalStateException(part, fault);
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record.journal;
+
+import io.weir.topics.model.BatchHeader;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/**
+ * The description of a sealed batch, journaled before the batch is first sent. The manifest and the
+ * lines in the journal reproduce the same bytes under the same batch number however often the batch
+ * is sent, so the lines are not written a second time (docs/decisions/0003).
+ *
+ * <p>A manifest without lines is the goodbye of an epoch: all lines of the epoch are in batches
+ * with smaller numbers.
+ *
+ * @param partition partition of the calls topic
+ * @param epoch epoch of the journal in which the lines were appended
+ * @param linesBeforeEpoch number of lines of the partition that were appended in earlier epochs
+ * @param batchSequence number of the batch in its partition, ≥ 1
+ * @param linesBefore number of lines of the partition in batches with smaller numbers
+ * @param count number of lines in the batch; 0 for a goodbye
+ * @param bytes size of the batch in bytes
+ * @param checksum CRC-32C of the batch's bytes
+ * @param lowWatermarkEpochMillis low watermark that the batch carries, in milliseconds since the
+ *     epoch
+ */
+public record BatchManifest(
+    int partition,
+    long epoch,
+    long linesBeforeEpoch,
+    long batchSequence,
+    long linesBefore,
+    int count,
+    int bytes,
+    int checksum,
+    long lowWatermarkEpochMillis) {
+
+  /** Describes a batch of {@code count} lines whose bytes are {@code lines}. */
+  public static BatchManifest of(
+      int partition,
+      long epoch,
+      long linesBeforeEpoch,
+      long batchSequence,
+      long linesBefore,
+      int count,
+      byte[] lines,
+      long lowWatermarkEpochMillis) {
+    return new BatchManifest(
+        partition,
+        epoch,
+        linesBeforeEpoch,
+        batchSequence,
+        linesBefore,
+        count,
+        lines.length,
+        checksum(lines),
+        lowWatermarkEpochMillis);
+  }
+
+  /** Returns the number of lines of the partition up to the end of this batch. */
+  public long linesThrough() {
+    return linesBefore + count;
+  }
+
+  /** Returns whether this is the goodbye of its epoch. */
+  public boolean isGoodbye() {
+    return count == 0;
+  }
+
+  /** Returns the header under which a node sends the batch. */
+  public BatchHeader header(String node) {
+    return new BatchHeader(
+        node,
+        epoch,
+        batchSequence,
+        count,
+        lowWatermarkEpochMillis,
+        linesBefore,
+        linesBeforeEpoch,
+        isGoodbye());
+  }
+
+  /**
+   * Reproduces the batch's bytes.
+   *
+   * @param chunks the batch's chunks, in order
+   * @throws JournalException when position, number, size or checksum of the lines differ from what
+   *     was sealed
+   */
+  byte[] join(List<Chunk> chunks) throws JournalException {
+    long lastLine = linesBefore;
+    for (Chunk chunk : chunks) {
+      if (chunk.firstLine() != lastLine + 1) {
+        throw mismatch("line " + chunk.firstLine());
+      }
+      lastLine = chunk.lastLine();
+    }
+    byte[] joined = Chunk.join(chunks);
+    if (lastLine != linesThrough() || joined.length != bytes || checksum(joined) != checksum) {
+      throw mismatch(lastLine - linesBefore + " lines");
+    }
+    return joined;
+  }
+
+  private JournalException mismatch(String found) {
+    return new JournalException(
+        "the journal's lines are not those of " + this + ": found " + found);
+  }
+
+  private static int checksum(byte[] bytes) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes);
+    return (int) crc.getValue();
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record.journal;
+
+import java.util.List;
+
+/**
+ * A run of consecutive lines of one partition that are appended in one write. A batch consists of
+ * whole chunks.
+ *
+ * @param partition partition of the calls topic
+ * @param firstLine number of the first line, ≥ 1; lines of a partition are numbered from 1
+ * @param count number of lines, ≥ 1
+ * @param oldestEpochMillis lower bound of the times at which the lines' calls were decided, in
+ *     milliseconds since the epoch; 0 when unknown
+ * @param lines the lines, each terminated by a line feed; not copied, so it must not be modified
+ */
+@SuppressWarnings("ArrayRecordComponent") // compared by identity only, copied never: a hot path
+public record Chunk(
+    int partition, long firstLine, int count, long oldestEpochMillis, byte[] lines) {
+  public Chunk {
+    if (partition < 0 || firstLine < 1 || count < 1) {
+      throw new IllegalArgumentException(
+          "not a chunk: partition " + partition + " line " + firstLine + " count " + count);
+    }
+  }
+
+  /** Returns the number of the last line. */
+  public long lastLine() {
+    return firstLine + count - 1;
+  }
+
+  /** Concatenates the lines of chunks; shares the array when there is only one chunk. */
+  public static byte[] join(List<Chunk> chunks) {
+    if (chunks.size() == 1) {
+      return chunks.get(0).lines;
+    }
+    int totalBytes = 0;
+    for (Chunk chunk : chunks) {
+      totalBytes = Math.addExact(totalBytes, chunk.lines.length);
+    }
+    byte[] joined = new byte[totalBytes];
+    int offset = 0;
+    for (Chunk chunk : chunks) {
+      System.arraycopy(chunk.lines, 0, joined, offset, chunk.lines.length);
+      offset += chunk.lines.length;
+    }
+    return joined;
+  }
+}

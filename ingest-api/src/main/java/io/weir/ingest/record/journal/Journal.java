@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record.journal;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * Stores lines until Kafka has acknowledged them. One thread at a time appends; one other thread
+ * seals, reads, acknowledges and trims.
+ */
+public interface Journal extends AutoCloseable {
+  /**
+   * Opens the journal in a folder, or creates one. It survives a kill of the process. A folder
+   * belongs to one process at a time.
+   *
+   * @param fsync whether each append waits for the disk, so that a loss of power loses nothing
+   * @param fresh supplies the identity of a new journal; called only when there is none
+   * @throws JournalException when the folder cannot be used; the message names the folder and the
+   *     reason, the cause is what {@code fresh} threw, if it did
+   */
+  static Journal open(Path folder, boolean fsync, Supplier<JournalIdentity> fresh)
+      throws JournalException {
+    return RocksJournal.open(folder, fsync, fresh);
+  }
+
+  /** Creates a journal that is lost with the process. */
+  static Journal inMemory(JournalIdentity identity) {
+    return new MemoryJournal(identity);
+  }
+
+  /**
+   * Decorates a journal so that a caller on a virtual thread does not pin its carrier to a write.
+   */
+  static Journal onPlatformThread(Journal journal) {
+    return new PlatformThreadJournal(journal);
+  }
+
+  /**
+   * Returns the identity of the current epoch, or of the previous one before {@link #beginEpoch}.
+   */
+  JournalIdentity identity();
+
+  /** Returns whether this opening created the journal. */
+  boolean isNew();
+
+  /**
+   * Returns whether lines at the end may be missing although their append succeeded: appends did
+   * not wait for the disk, and the machine has been restarted since, or is another one.
+   */
+  boolean mayLackTail();
+
+  /**
+   * Begins the next epoch, atomically and durably.
+   *
+   * @param manifests batches of all lines of earlier epochs that are not sealed yet
+   */
+  void beginEpoch(JournalIdentity next, List<BatchManifest> manifests) throws JournalException;
+
+  /** Returns what the journal held for a partition when it was opened. */
+  Recovered recover(int partition) throws JournalException;
+
+  /**
+   * Appends lines, all or none of them; they are as durable as the journal makes them on return.
+   */
+  void append(List<Chunk> chunks) throws JournalException;
+
+  /** Stores the manifests of batches, all or none of them; precedes the sending of any of them. */
+  void seal(List<BatchManifest> manifests) throws JournalException;
+
+  /** Reads the bytes of a sealed batch that is not acknowledged yet: the same ones each time. */
+  byte[] read(BatchManifest manifest) throws JournalException;
+
+  /** Records that Kafka has these batches and all earlier ones of their partitions. */
+  void acknowledge(List<BatchManifest> manifests) throws JournalException;
+
+  /** Frees the space of acknowledged lines. To be called from time to time. */
+  void trim() throws JournalException;
+
+  @Override
+  void close();
+
+  /**
+   * What a journal held for one partition when it was opened.
+   *
+   * @param ackedBatches number of the last acknowledged batch; 0 before the first
+   * @param ackedLines number of acknowledged lines
+   * @param ackedLowWatermarkEpochMillis low watermark of the last acknowledged batch; 0 before the
+   *     first
+   * @param linesBeforeEpoch number of lines that were appended before the epoch of {@link
+   *     #identity}
+   * @param sealed batches that are sealed and not acknowledged, in order
+   * @param unsealed lines that are in no batch yet, in order
+   */
+  record Recovered(
+      long ackedBatches,
+      long ackedLines,
+      long ackedLowWatermarkEpochMillis,
+      long linesBeforeEpoch,
+      List<BatchManifest> sealed,
+      List<Chunk> unsealed) {
+
+    /** The content of a new journal. */
+    public static final Recovered NOTHING = new Recovered(0, 0, 0, 0, List.of(), List.of());
+
+    public Recovered {
+      sealed = List.copyOf(sealed);
+      unsealed = List.copyOf(unsealed);
+    }
+
+    /** Returns the number of the last sealed batch. */
+    public long sealedBatches() {
+      return sealed.isEmpty() ? ackedBatches : lastSealed().batchSequence();
+    }
+
+    /** Returns the number of lines in sealed batches. */
+    public long sealedLines() {
+      return sealed.isEmpty() ? ackedLines : lastSealed().linesThrough();
+    }
+
+    /** Returns the low watermark of the last sealed batch. */
+    public long sealedLowWatermarkEpochMillis() {
+      return sealed.isEmpty()
+          ? ackedLowWatermarkEpochMillis
+          : lastSealed().lowWatermarkEpochMillis();
+    }
+
+    private BatchManifest lastSealed() {
+      return sealed.get(sealed.size() - 1);
+    }
+  }
+}

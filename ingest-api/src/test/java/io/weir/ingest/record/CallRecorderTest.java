@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** The recorder pass by pass, on clocks of the test. */
+final class CallRecorderTest {
+  private static final Duration HEARTBEAT = Duration.ofMillis(900);
+  private static final Duration LINGER = Duration.ofMillis(20);
+
+  private final AtomicInteger woken = new AtomicInteger();
+  private final AtomicLong nanos = new AtomicLong(1);
+  private final AtomicLong epochMillis = new AtomicLong();
+  private final HeldProducer producer = new HeldProducer();
+
+  @Test
+  void runOnce_nothingWaits_isIdleUntilTheNextHeartbeat_andACallWakesIt() throws Exception {
+    CallRecorder recorder = open();
+    long pauseNanos = recorder.runOnce();
+    while (!recorder.isIntroduced()) {
+      assertEquals(LINGER.toNanos() / 2, pauseNanos);
+      nanos.addAndGet(pauseNanos);
+      pauseNanos = recorder.runOnce();
+    }
+    assertTrue(pauseNanos > HEARTBEAT.toNanos() / 2, "paused " + pauseNanos);
+    woken.set(0);
+
+    record(recorder);
+    assertEquals(1, woken.get());
+    assertEquals(LINGER.toNanos() / 2, recorder.runOnce());
+    record(recorder);
+    assertEquals(1, woken.get(), "it is not idle, so it need not be woken");
+
+    nanos.addAndGet(LINGER.toNanos());
+    assertEquals(LINGER.toNanos() / 2, recorder.runOnce(), "the batch is not answered yet");
+    assertEquals(1, producer.batches().size());
+    producer.batches().get(0).done().accept(null);
+    assertTrue(recorder.runOnce() > LINGER.toNanos());
+  }
+
+  @Test
+  void begin_clockWasAheadOnce_datesCallsByTheClock_andKeepsTheLowWatermark() throws Exception {
+    epochMillis.set(8_200_000);
+    CallRecorder recorder = open();
+    recorder.runOnce();
+    long lowWatermark = producer.heartbeats().get(0).header().lowWatermarkEpochMillis();
+    assertEquals(8_200_000, lowWatermark);
+
+    epochMillis.set(1_000_000); // two hours back
+    Ticket ticket = recorder.begin();
+
+    assertEquals(1_000_000, ticket.begunAtEpochMillis());
+    ticket.abandon();
+    nanos.addAndGet(HEARTBEAT.toNanos());
+    recorder.runOnce();
+    assertEquals(lowWatermark, producer.heartbeats().get(1).header().lowWatermarkEpochMillis());
+  }
+
+  /** Once, a fault of the first pass, and of each that followed, kept it from connecting at all. */
+  @Test
+  void runOnce_everySealMeetsAFault_connectsAllTheSame() throws Exception {
+    FailingJournal journal = new FailingJournal(inMemory());
+    journal.failsInSeal.set(Integer.MAX_VALUE);
+    List<Throwable> faults = new ArrayList<>();
+    AtomicInteger openings = new AtomicInteger();
+    CallRecorder recorder =
+        open(
+            journal,
+            () -> {
+              openings.incrementAndGet();
+              return producer;
+            },
+            (part, fault) -> faults.add(fault));
+    record(recorder);
+    nanos.addAndGet(LINGER.toNanos());
+
+    nanos.addAndGet(recorder.runOnce());
+
+    assertEquals(1, faults.size());
+    assertEquals(1, openings.get());
+  }
+
+  private static void record(CallRecorder recorder) {
+    assertInstanceOf(
+        Recorded.Durable.class,
+        recorder.record(recorder.begin(), List.of(TestCalls.call("id", "acme", 1_000))).get(0));
+  }
+
+  private static Journal inMemory() {
+    return Journal.inMemory(new JournalIdentity("n1", 1_000, 1));
+  }
+
+  private CallRecorder open() throws Exception {
+    return open(inMemory(), () -> producer, RecorderThreads.none().faults());
+  }
+
+  private CallRecorder open(
+      Journal journal, BatchProducer.Factory producers, RecorderThreads.FaultHandler faults)
+      throws Exception {
+    RecordConfig config =
+        RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
+            .linger(LINGER)
+            .heartbeatInterval(HEARTBEAT)
+            .build();
+    LocalClock clock = new LocalClock(nanos::get, epochMillis::get);
+    RecorderThreads threads =
+        new RecorderThreads(Runnable::run, woken::incrementAndGet, () -> {}, faults);
+    return new CallRecorder(config, new DecisionClock(clock), journal, producers, clock, threads);
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.record;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalIdentity;
+import io.weir.testing.Await;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Recording threads survive unexpected exceptions, answer all who wait, and report the fault. */
+final class KafkaCallLogFaultTest {
+  private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
+
+  private final FailingJournal journal = new FailingJournal(Journal.inMemory(IDENTITY));
+  private final List<HeldProducer> producers = new ArrayList<>();
+  private final AtomicInteger throwingSends = new AtomicInteger();
+  private final AtomicInteger throwingOpens = new AtomicInteger();
+  private @Nullable KafkaCallLog log;
+
+  @AfterEach
+  void close() {
+    if (log != null) {
+      log.close();
+    }
+  }
+
+  @Test
+  void writing_throws_allCallersAreAnswered_noTicketIsLost_andTheNextCallIsKept() throws Exception {
+    KafkaCallLog opened = open();
+    int callers = 8;
+    journal.failsInAppend.set(1_000);
+
+    List<CompletableFuture<Recorded>> answers = new ArrayList<>();
+    for (int i = 0; i < callers; i++) {
+      answers.add(CompletableFuture.supplyAsync(() -> record(opened, "refused")));
+    }
+    for (CompletableFuture<Recorded> one : answers) {
+      Recorded.Refused refused =
+          assertInstanceOf(
+              Recorded.Refused.class, one.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+      assertEquals(Recorded.Reason.WRITE_FAILED, refused.reason());
+    }
+    assertFalse(opened.check().ok());
+    assertTrue(opened.check().detail().contains("nothing expected this"), opened::toString);
+    assertTrue(opened.statistics().faults() > 0);
+
+    journal.failsInAppend.set(0);
+    assertInstanceOf(Recorded.Durable.class, record(opened, "kept"));
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
+    long now = System.currentTimeMillis();
+    Await.until("no ticket holds the low watermark", () -> newestWatermark() >= now);
+  }
+
+  @Test
+  void sealing_throws_thePassesGoOn() throws Exception {
+    KafkaCallLog opened = open();
+    Await.until("introduced", () -> newestWatermark() > 0);
+    assertInstanceOf(Recorded.Durable.class, recordAndFailToSeal(opened));
+
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
+    assertEquals(2, opened.statistics().faults());
+    assertFalse(opened.check().ok(), "reported for a while");
+  }
+
+  @Test
+  void sending_throws_whatIsInFlightIsSentAgain_byAnotherProducer() throws Exception {
+    throwingSends.set(2);
+    KafkaCallLog opened = open();
+
+    assertInstanceOf(Recorded.Durable.class, record(opened, "a"));
+
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
+    assertEquals(2, opened.statistics().faults());
+    assertTrue(opened.check().detail().contains("the client throws"), opened::toString);
+    assertTrue(producer(0).isClosed());
+  }
+
+  @Test
+  void connecting_throws_isTriedAgain() throws Exception {
+    throwingOpens.set(1);
+    KafkaCallLog opened = open();
+
+    assertInstanceOf(Recorded.Durable.class, record(opened, "a"));
+
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
+    assertEquals(1, opened.statistics().faults());
+  }
+
+  @Test
+  void fault_isReportedForAWhile() {
+    AtomicLong nanos = new AtomicLong();
+    KafkaCallLog.RecentFault faults =
+        new KafkaCallLog.RecentFault(new LocalClock(nanos::get, () -> 0));
+    assertEquals("", faults.recent());
+
+    faults.handle("a part", new IllegalStateException("why"));
+    assertTrue(faults.recent().contains("a part failed"), faults::recent);
+
+    nanos.addAndGet(KafkaCallLog.RecentFault.STANDS_NANOS);
+    assertEquals("", faults.recent());
+  }
+
+  private KafkaCallLog open() throws Exception {
+    RecordConfig config =
+        RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
+            .linger(Duration.ofMillis(5))
+            .heartbeatInterval(Duration.ofMillis(20))
+            .ackTimeout(Await.PATIENCE)
+            .drainTimeout(Duration.ofMillis(20))
+            .build();
+    KafkaCallLog opened =
+        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, this::openProducer);
+    log = opened;
+    return opened;
+  }
+
+  private synchronized BatchProducer openProducer() {
+    if (throwingOpens.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+      throw new IllegalStateException("the client throws");
+    }
+    HeldProducer producer = HeldProducer.open();
+    producers.add(producer);
+    return new ThrowingProducer(producer, throwingSends);
+  }
+
+  private synchronized HeldProducer producer(int number) {
+    return producers.get(number);
+  }
+
+  private synchronized long newestWatermark() {
+    return producers.stream()
+        .flatMap(producer -> producer.heartbeats().stream())
+        .mapToLong(sent -> sent.header().lowWatermarkEpochMillis())
+        .max()
+        .orElse(0);
+  }
+
+  private static Recorded record(KafkaCallLog log, String id) {
+    return log.record(log.begin(), TestCalls.call(id, "acme", System.currentTimeMillis()));
+  }
+
+  /** The call is kept; then the next two writes, which are those of the recording thread, fail. */
+  private Recorded recordAndFailToSeal(KafkaCallLog opened) {
+    journal.failsInSeal.set(2);
+    return record(opened, "a");
+  }
+}
