@@ -65,7 +65,8 @@ public final class CallRecorder {
 
   private final long tickNanos;
   private final long heartbeatNanos;
-  private final LogPace logPace;
+  private final LogPace failurePace;
+  private final LogPace backlogPace;
   private long nextHeartbeatNanos;
   private long nextTrimNanos;
   private boolean isProducerSuspect;
@@ -125,7 +126,8 @@ public final class CallRecorder {
     heartbeatNanos = config.heartbeatInterval().toNanos();
     nextHeartbeatNanos = clock.nowNanos();
     nextTrimNanos = nextHeartbeatNanos + TRIM_NANOS;
-    logPace = new LogPace(clock, LOG_NANOS);
+    failurePace = new LogPace(clock, LOG_NANOS);
+    backlogPace = new LogPace(clock, LOG_NANOS);
   }
 
   private PartitionBuffer recover(int partition) throws JournalException {
@@ -291,7 +293,7 @@ public final class CallRecorder {
       }
       return draining ? tickNanos : pauseNanos(nowNanos);
     } catch (JournalException broken) {
-      if (logPace.isDue()) {
+      if (failurePace.isDue()) {
         LOG.error("journal_failed detail=\"{}\"; it is tried again", broken.getMessage(), broken);
       }
       return FAILURE_NANOS;
@@ -330,7 +332,7 @@ public final class CallRecorder {
       oldestNanos = Math.max(oldestNanos, buffer.oldestUnackedNanos(nowNanos));
     }
     statistics.oldestUnacked(TimeUnit.NANOSECONDS.toMillis(oldestNanos));
-    if ((draining || oldestNanos > BACKLOG_NANOS) && logPace.isDue()) {
+    if ((draining || oldestNanos > BACKLOG_NANOS) && backlogPace.isDue()) {
       LOG.info(
           "{} held_lines={} held_bytes={} oldest_ms={}",
           draining ? "draining" : "backlog",

@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
@@ -17,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 /** The recorder pass by pass, on clocks of the test. */
 final class CallRecorderTest {
@@ -93,6 +97,34 @@ final class CallRecorderTest {
 
     assertEquals(1, faults.size());
     assertEquals(1, openings.get());
+  }
+
+  /** Once, the backlog that grows meanwhile took the turn of the line that says why it grows. */
+  @Test
+  void runOnce_sealingFailsForLong_isLoggedAgainAndAgain_besideTheBacklog() throws Exception {
+    FailingJournal journal = new FailingJournal(inMemory());
+    journal.failsToSeal = true;
+    CallRecorder recorder = open(journal, () -> producer, RecorderThreads.none().faults());
+    Logger logger = (Logger) LoggerFactory.getLogger(CallRecorder.class);
+    ListAppender<ILoggingEvent> lines = new ListAppender<>();
+    lines.start();
+    logger.addAppender(lines);
+    try {
+      record(recorder);
+      for (int second = 0; second < 60; second++) {
+        nanos.addAndGet(1_000_000_000L);
+        recorder.runOnce();
+      }
+    } finally {
+      logger.detachAppender(lines);
+    }
+
+    assertEquals(6, lines(lines, "journal_failed"));
+    assertTrue(lines(lines, "backlog") >= 4, "of 50 s in which it is older than 10 s");
+  }
+
+  private static long lines(ListAppender<ILoggingEvent> lines, String event) {
+    return lines.list.stream().filter(line -> line.getFormattedMessage().startsWith(event)).count();
   }
 
   private static void record(CallRecorder recorder) {
