@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -108,6 +109,7 @@ final class CallRecorderTest {
     Logger logger = (Logger) LoggerFactory.getLogger(CallRecorder.class);
     ListAppender<ILoggingEvent> lines = new ListAppender<>();
     lines.start();
+    logger.setLevel(Level.INFO);
     logger.addAppender(lines);
     try {
       record(recorder);
@@ -117,6 +119,7 @@ final class CallRecorderTest {
       }
     } finally {
       logger.detachAppender(lines);
+      logger.setLevel(null); // as its parent's
     }
 
     assertEquals(6, lines(lines, "journal_failed"));
