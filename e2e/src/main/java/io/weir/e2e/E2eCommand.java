@@ -2,18 +2,17 @@
 package io.weir.e2e;
 
 import io.weir.e2e.chaos.ChaosCommand;
-import io.weir.e2e.sim.SimCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** The commands of {@code ./weir} that put Weir to the test. */
+/** The commands of {@code ./weir} that put real processes of Weir to the test. */
 @Command(
     name = "weir",
     mixinStandardHelpOptions = true,
     description = "Puts Weir to the test.",
-    subcommands = {SimCommand.class, ChaosCommand.class, CommandLine.HelpCommand.class})
+    subcommands = {ChaosCommand.class, CommandLine.HelpCommand.class})
 public final class E2eCommand implements Runnable {
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.BucketState;
+import io.weir.limits.Refill;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionRule;
+import io.weir.sim.InvariantBroken.Invariant;
+import io.weir.topics.model.Charge;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Watches what each bucket admits: in any time at most its capacity and its refill, by a level of
+ * its own that only admissions lower. What may come on top is named, term by term.
+ */
+final class BucketWitness implements CacheWitness {
+  /** Refill of the milliseconds by which records round the times of calls. */
+  private static final double ROUNDING_TOKENS = 0.5;
+
+  private final World world;
+  private final TreeMap<String, Admissions> buckets = new TreeMap<>();
+  private final TreeMap<String, Long> charged = new TreeMap<>();
+  private boolean wentBack;
+
+  private static final class Admissions {
+    final boolean held;
+    BucketLimit limit;
+    double level;
+    double allowance;
+    int lossesSinceAdmitted;
+
+    /** Whether a debt cap has cut off a debit since the last credit. */
+    boolean clamped;
+
+    long passedMicros;
+
+    Admissions(BucketRequest request, long passedMicros) {
+      this.limit = request.limit();
+      this.held = request.held();
+      this.level = (double) limit.capacityTokens();
+      this.passedMicros = passedMicros;
+    }
+
+    void refill(long nowPassedMicros) {
+      Refill refill = limit.refill();
+      if (refill != null) {
+        double gained = refill.tokensIn(nowPassedMicros - passedMicros);
+        level = Math.min((double) limit.capacityTokens(), level + gained);
+      }
+      passedMicros = nowPassedMicros;
+    }
+
+    /**
+     * Another limit. What is left is carried over, and refilled since the last charge; since that
+     * charge need not have been admitted, at the greater of both speeds. A bucket that was full
+     * begins full.
+     */
+    void follow(BucketLimit changed, long nowPassedMicros) {
+      BucketLimit before = limit;
+      limit = changed;
+      long more = changed.capacityTokens() - before.capacityTokens();
+      allowance += Math.max(0, more) * lossesSinceAdmitted;
+      Refill now = changed.refill();
+      Refill then = before.refill();
+      if (now != null && then != null) {
+        long passed = nowPassedMicros - passedMicros;
+        double gained = Math.max(now.tokensIn(passed), then.tokensIn(passed));
+        boolean wasFull = level + gained >= before.capacityTokens();
+        double most = changed.capacityTokens();
+        level = wasFull ? most : Math.min(most, level + gained);
+        passedMicros = nowPassedMicros;
+      } else {
+        level += more;
+      }
+    }
+  }
+
+  BucketWitness(World world) {
+    this.world = world;
+  }
+
+  /**
+   * Tokens by which a quota may stay too low although all is healed: when the cache goes back
+   * behind charges, and as many are charged that nobody records, the counter shows neither.
+   *
+   * @param recordedTokens what the cache has charged and is recorded
+   */
+  long hiddenTokens(String bucket, long recordedTokens) {
+    return wentBack ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
+  }
+
+  /** Notes what a decision admits. */
+  AdmittedTokens admitted(Check check, Decision decision) {
+    if (!(decision instanceof Decision.Allowed allowed)) {
+      return AdmittedTokens.NONE;
+    }
+    List<Admissions> charged = new ArrayList<>();
+    long passed = world.redis().clock().passedMicros();
+    for (int i = 0; i < check.buckets().size(); i++) {
+      BucketRequest request = check.buckets().get(i);
+      BucketReply reply = allowed.buckets().get(i);
+      if (reply.charged()) {
+        Admissions bucket =
+            buckets.computeIfAbsent(request.bucket(), unseen -> new Admissions(request, passed));
+        if (!bucket.limit.equals(request.limit())) {
+          bucket.follow(request.limit(), passed);
+        }
+        bucket.refill(passed);
+        bucket.lossesSinceAdmitted = 0;
+        bucket.level -= check.cost();
+        charged.add(bucket);
+        world
+            .trace()
+            .note("charged", request.bucket(), check.cost(), reply.remainingTokens(), bucket.level);
+        if (bucket.level + bucket.allowance < -ROUNDING_TOKENS) {
+          throw new InvariantBroken(
+              Invariant.ADMITTED,
+              request.bucket()
+                  + " admits "
+                  + -(bucket.level + bucket.allowance)
+                  + " tokens more than capacity, refill and named terms of "
+                  + bucket.allowance);
+        }
+      }
+    }
+    return () -> charged.forEach(bucket -> bucket.level += check.cost());
+  }
+
+  /** Term: what is given back to a bucket by a settlement may be admitted again. */
+  void refunded(List<Charge> charges, long tokens) {
+    for (Charge charge : charges) {
+      Admissions bucket = buckets.get(charge.bucket());
+      if (bucket != null && charge.cost() > 0) {
+        bucket.allowance += tokens;
+      }
+    }
+  }
+
+  /** Term: what answered calls were charged whose record went with a disk is given back. */
+  void recordsLost(List<Charge> charges) {
+    for (Charge charge : charges) {
+      Admissions bucket = buckets.get(charge.bucket());
+      if (bucket != null) {
+        bucket.allowance += charge.cost();
+      }
+    }
+  }
+
+  /**
+   * Term: one capacity for each loss of the cache, and what the bucket owed, by a limit that was
+   * lowered. A quota that holds gives none, unless nobody could see the loss.
+   */
+  @Override
+  public void cacheLost(boolean toOlder, boolean seen) {
+    wentBack |= toOlder;
+    for (Admissions bucket : buckets.values()) {
+      if (!bucket.held || !seen) {
+        bucket.refill(world.redis().clock().passedMicros());
+        bucket.allowance =
+            Math.max(bucket.allowance, -bucket.level) + bucket.limit.capacityTokens();
+        bucket.lossesSinceAdmitted++;
+      }
+    }
+  }
+
+  /**
+   * Term: what a correction reckons between a time before and a time after such a step may be the
+   * refill of the step too much.
+   */
+  @Override
+  public void clockSetBack(long byMicros) {
+    for (Admissions bucket : buckets.values()) {
+      Refill refill = bucket.limit.refill();
+      if (refill != null) {
+        bucket.allowance += refill.tokensIn(byMicros);
+      }
+    }
+  }
+
+  @Override
+  public void decided(Check check, CheckDecider.Outcome outcome) {
+    if (!(outcome.decision() instanceof Decision.Allowed) && !outcome.writes().isEmpty()) {
+      throw new InvariantBroken(Invariant.DENY, "a call that is not allowed writes " + outcome);
+    }
+    for (CheckDecider.Write write : outcome.writes()) {
+      charged.merge(write.bucket(), check.cost(), Long::sum);
+    }
+  }
+
+  @Override
+  public void corrected(
+      BoundedCorrection bounded, @Nullable BucketState before, CorrectionRule.Result result) {
+    Correction correction = bounded.correction();
+    BucketState after = result.state();
+    world
+        .trace()
+        .note(
+            "correction",
+            correction.cause().wireName(),
+            correction.bucket(),
+            correction.epoch(),
+            correction.version(),
+            result.outcome().kind().name(),
+            result.outcome().changeTokens(),
+            levels(correction, before, after));
+    if (after == null) {
+      return;
+    }
+    checkOrder(correction, before, after);
+    if (correction.limit().arithmetic().levelUnits(after)
+        > correction.limit().arithmetic().capacityUnits()) {
+      throw broken(correction, before, after, "above its capacity");
+    }
+    Admissions bucket = buckets.get(correction.bucket());
+    if (bucket != null && !bucket.limit.equals(correction.limit())) {
+      // the bucket is kept under the limit in force where the correction was applied
+      bucket.follow(correction.limit(), world.redis().clock().passedMicros());
+    }
+    if (bucket != null
+        && bucket.clamped
+        && correction.cause() == Correction.Cause.GAP
+        && result.outcome().changeTokens() > 0) {
+      // term: what a debt cap has cut off may have been the charge that is given back
+      bucket.allowance += result.outcome().changeTokens();
+      bucket.clamped = false;
+    }
+    if (bucket != null && result.outcome().clamped()) {
+      bucket.clamped = true;
+    }
+    if (bucket != null) {
+      bucket.allowance += silentTokens(correction, result.outcome().changeTokens());
+    }
+  }
+
+  /**
+   * Term: calls of a node that was silent for too long count as never made, until they come. They
+   * may have come when a correction is applied that was published before (seed 705235).
+   */
+  private long silentTokens(Correction correction, long changeTokens) {
+    boolean mayMiss =
+        correction.cause() == Correction.Cause.GAP
+            || correction.cause() == Correction.Cause.RESTORE;
+    if (!mayMiss && changeTokens <= 0) {
+      return 0;
+    }
+    long tokens = world.tokensOfSilentNodes(correction.bucket(), correction.asOfEpochMillis());
+    return mayMiss ? tokens : Math.min(tokens, changeTokens);
+  }
+
+  /** A bucket's level in tokens before a correction and after it, for the trace. */
+  private String levels(
+      Correction correction, @Nullable BucketState before, @Nullable BucketState after) {
+    BucketArithmetic arithmetic = correction.limit().arithmetic();
+    double unitsPerToken = arithmetic.unitsPerToken();
+    long nowMicros = world.redis().clock().epochMicros();
+    double levelBefore =
+        arithmetic.levelUnits(arithmetic.refill(before, nowMicros)) / unitsPerToken;
+    return after == null
+        ? levelBefore + " stays"
+        : levelBefore
+            + " to "
+            + arithmetic.levelUnits(after) / unitsPerToken
+            + " of "
+            + correction.limit();
+  }
+
+  private static void checkOrder(
+      Correction correction, @Nullable BucketState before, BucketState after) {
+    if (before == null) {
+      return;
+    }
+    boolean newer =
+        after.correctedEpoch() > before.correctedEpoch()
+            || (after.correctedEpoch() == before.correctedEpoch()
+                && after.version() > before.version());
+    if (!newer) {
+      throw broken(correction, before, after, "not newer");
+    }
+    if (after.epoch() == before.epoch() && after.chargedTokens() != before.chargedTokens()) {
+      throw broken(correction, before, after, "with another counter");
+    }
+  }
+
+  private static InvariantBroken broken(
+      Correction correction, @Nullable BucketState before, BucketState after, String how) {
+    return new InvariantBroken(
+        Invariant.CORRECTIONS,
+        correction + " makes of " + before + " what is " + how + ": " + after);
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** The dice of a world; all that is random in it comes from here. */
+final class Chance {
+  private final SplittableRandom random;
+
+  private Chance(SplittableRandom random) {
+    this.random = random;
+  }
+
+  static Chance ofSeed(long seed) {
+    // neighbouring seeds are spread, since the generator begins near its seed
+    return new Chance(new SplittableRandom(seed * 0x9e3779b97f4a7c15L + 0x632be59bd9b4e019L));
+  }
+
+  /** Dice of their own, so that one part's throws do not shift another's. */
+  Chance split() {
+    return new Chance(random.split());
+  }
+
+  /** True with so many in a thousand. */
+  boolean permille(int chances) {
+    return chances > 0 && random.nextInt(1_000) < chances;
+  }
+
+  boolean percent(int chances) {
+    return permille(10 * chances);
+  }
+
+  /** A number of {@code [from, to]}. */
+  long between(long from, long to) {
+    return random.nextLong(from, to + 1);
+  }
+
+  int between(int from, int to) {
+    return random.nextInt(from, to + 1);
+  }
+
+  /** A time of {@code [fromMillis, toMillis]}, in microseconds. */
+  long millis(long fromMillis, long toMillis) {
+    return random.nextLong(fromMillis * 1_000, toMillis * 1_000 + 1);
+  }
+
+  <T> T pick(List<T> from) {
+    return from.get(random.nextInt(from.size()));
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.correct.Applier;
+import io.weir.ingest.correct.Backlog;
+import io.weir.ingest.correct.CorrectionReader;
+import io.weir.ingest.correct.CorrectionStatistics;
+import io.weir.ingest.correct.LimitsInForce;
+import io.weir.ingest.correct.Trouble;
+import java.util.TreeMap;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+
+/**
+ * A consumer of corrections in one process: takes the place of {@code CorrectionLoop} and its Kafka
+ * consumer around the real reader, backlog and applier.
+ */
+final class CorrectionFeed {
+  private static final String TOPIC = "corrections";
+  private static final int MAX_RECORDS = 20;
+  private static final int MAX_PER_SECOND = 20_000;
+
+  private final World world;
+  private final Node node;
+  private final CorrectionGroup group;
+  private final Applier applier;
+  private final CorrectionReader reader;
+  private final Backlog backlog = new Backlog();
+  private final TreeMap<Integer, Long> readTo = new TreeMap<>();
+
+  CorrectionFeed(
+      World world, Node node, CacheLink cache, CorrectionStatistics statistics, LocalClock clock) {
+    this.world = world;
+    this.node = node;
+    this.group = world.correctionGroup();
+    this.applier =
+        new Applier(cache.corrector(), cache, MAX_PER_SECOND, statistics, new Trouble(), clock);
+    this.reader = new CorrectionReader(new LimitsInForce(world::policies), statistics, clock);
+    group.join(node.name());
+  }
+
+  /** Reads when nothing waits, then applies what does. */
+  void turn() {
+    if (backlog.isEmpty() && world.kafka().isReachedBy(node.name())) {
+      read();
+    }
+    boolean slow = world.isDisturbedBy(Fault.CORRECTIONS_DISORDERED);
+    if (slow && world.networkChance().percent(30)) {
+      return;
+    }
+    for (int step = 0; step < MAX_RECORDS && !backlog.isEmpty(); step++) {
+      applier.step(backlog);
+    }
+    readTo.forEach(
+        (partition, position) ->
+            group.commit(node.name(), partition, backlog.answeredTo(partition, position)));
+  }
+
+  private void read() {
+    for (int partition : group.partitionsOf(node.name())) {
+      long position = Math.max(group.committed(partition), readTo.getOrDefault(partition, 0L));
+      if (group.wantsReread(node.name(), partition)) {
+        position = world.networkChance().between(0, position);
+      }
+      SimulatedLog log = world.kafka().corrections(partition);
+      long end = Math.min(log.end(), position + MAX_RECORDS);
+      for (long offset = position; offset < end; offset++) {
+        reader.read(record(partition, log.at(offset)), backlog);
+      }
+      readTo.put(partition, end);
+    }
+    readTo.keySet().retainAll(group.partitionsOf(node.name()));
+  }
+
+  private static ConsumerRecord<byte[], byte[]> record(int partition, SimulatedLog.Entry entry) {
+    ConsumerRecord<byte[], byte[]> record =
+        new ConsumerRecord<>(TOPIC, partition, entry.offset(), entry.key(), entry.value());
+    entry.headers().forEach((name, value) -> record.headers().add(name, value));
+    return record;
+  }
+
+  void die() {
+    group.leave(node.name());
+  }
+}

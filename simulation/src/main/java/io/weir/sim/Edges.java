@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.aggregator.count.PartitionCounter.Stores;
+import io.weir.aggregator.count.SourceRecord;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionRule;
+import io.weir.topics.model.BatchHeader;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the code under test meets the simulated world. As it stands here, everything passes as it
+ * is; a {@link Mutant} spoils one of the passages.
+ */
+interface Edges {
+  /** A node hands over a batch; the broker's clock says when. */
+  default BatchHeader sent(BatchHeader header, long brokerEpochMillis) {
+    return header;
+  }
+
+  /** A process opens the journal on its disk. */
+  default Journal journal(Journal disk) {
+    return disk;
+  }
+
+  /** A counter takes a record. */
+  default SourceRecord taken(SourceRecord record) {
+    return record;
+  }
+
+  /**
+   * A counter opens its stores.
+   *
+   * @param ids the store of ids, which knows what is not committed yet
+   */
+  default Stores stores(Stores stores, TransactionalStore ids) {
+    return stores;
+  }
+
+  /** A transaction commits its outputs, in order. */
+  default List<CounterOutput.Output> committed(List<CounterOutput.Output> outputs) {
+    return outputs;
+  }
+
+  /** Whether outputs of a transaction that is aborted are read all the same. */
+  default boolean readsAborted() {
+    return false;
+  }
+
+  /** Whether a counter that lost its transaction goes on behind the records it had taken. */
+  default boolean skipsAborted() {
+    return false;
+  }
+
+  /** Whether the offset is committed though the rest of the transaction is not. */
+  default boolean commitsOffsetAlone() {
+    return false;
+  }
+
+  /** The cache decides a check. */
+  default CheckDecider.Outcome decide(
+      Check check,
+      boolean peek,
+      boolean warm,
+      long nowEpochMicros,
+      Function<String, @Nullable BucketState> kept) {
+    return CheckDecider.decide(check, peek, warm, nowEpochMicros, kept);
+  }
+
+  /** The cache applies a correction. */
+  default CorrectionRule.Result correct(
+      BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
+    return CorrectionRule.apply(correction, kept, nowEpochMicros);
+  }
+
+  /** Whether a cache that lost its state is taken for warm before it is restored. */
+  default boolean isWarmAtOnce() {
+    return false;
+  }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.correct.CacheWatch;
+import io.weir.ingest.correct.CorrectionStatistics;
+import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.BatchProducer;
+import io.weir.ingest.record.CallRecorder;
+import io.weir.ingest.record.DecisionClock;
+import io.weir.ingest.record.RecordConfig;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.SettleOutcome;
+import io.weir.ingest.settle.Settler;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicySet;
+import io.weir.topics.model.CallEvent;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * One life of an ingest process: the real gate, call recorder, cache watch, applier and settler,
+ * whose threads are events of the scheduler.
+ */
+final class IngestProcess {
+  /** As the real start waits for Kafka to know the node. */
+  private static final long INTRODUCTION_MICROS = 5_000_000;
+
+  private static final Duration LINGER = Duration.ofMillis(100);
+
+  /** A look at the cache's life at least this often. */
+  private static final long LOOK_MICROS = 1_000_000;
+
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  private final World world;
+  private final Node node;
+  private final int life;
+  private final Chance chance;
+  private final CallRecorder recorder;
+  private final CheckGate gate;
+  private final Settler settler;
+
+  /** Asks Redis for its time, as the health probe of a real node does once a second. */
+  private final Runnable askTime;
+
+  private final CacheWatch watch;
+  private final CorrectionFeed feed;
+  private final PolicySet policies;
+  private final long awaitedUntilMicros;
+  private AdmittedTokens admitted = AdmittedTokens.NONE;
+  private boolean dead;
+  private boolean stopping;
+  private boolean saidGoodbye;
+
+  IngestProcess(World world, Node node, int life, SimulatedJournal journal, Chance chance) {
+    this.world = world;
+    this.node = node;
+    this.life = life;
+    this.chance = chance;
+    this.policies = world.policies();
+    SimClock clock = node.clock();
+    LocalClock localClock =
+        new LocalClock(
+            () -> (world.scheduler().nowMicros() - Scheduler.START_MICROS) * 1_000,
+            clock::epochMillis);
+    DecisionClock decisionClock = new DecisionClock(localClock);
+    CacheLink cache = new CacheLink(world, node, life);
+    this.askTime = () -> cache.observeTime(decisionClock);
+    askTime.run();
+    try {
+      this.recorder =
+          new CallRecorder(
+              config(node.name()),
+              decisionClock,
+              world.edges().journal(journal),
+              this::openProducer,
+              localClock);
+    } catch (JournalException unreadable) {
+      throw new InvariantBroken(
+          InvariantBroken.Invariant.BILLED, "the journal cannot be read: " + unreadable);
+    }
+    CallLog log = new RecorderLog(recorder);
+    LocalDecider local =
+        new LocalDecider(
+            world.plan().nodes(),
+            () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
+    PolicyMatcher matcher = PolicyMatcher.of(policies);
+    this.gate = new CheckGate(() -> matcher, cache, local, log, world::nextId);
+    this.settler = new Settler(new LogSearch(world, node.name()), log, settlement -> null);
+    LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
+    CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
+    this.watch =
+        new CacheWatch(
+            cache, world.announcer(node), statistics, correcting, decisionClock::nowEpochMillis);
+    this.feed = new CorrectionFeed(world, node, cache, statistics, correcting);
+    this.awaitedUntilMicros =
+        world.scheduler().nowMicros()
+            + (world.kafka().isReachedBy(node.name()) ? INTRODUCTION_MICROS : 0);
+  }
+
+  private static RecordConfig config(String node) {
+    return RecordConfig.builder(node, "simulated:9092", Path.of("simulated"))
+        .linger(LINGER)
+        .maxBatchLines(3)
+        .heartbeatInterval(Duration.ofSeconds(1))
+        .build();
+  }
+
+  private BatchProducer openProducer() throws BatchProducer.UnavailableException {
+    if (!world.kafka().isReachedBy(node.name())) {
+      throw new BatchProducer.UnavailableException("away", new IllegalStateException("away"));
+    }
+    return new SimulatedProducer(world, node.name());
+  }
+
+  /** The recorder as the port of the gate. */
+  private record RecorderLog(CallRecorder recorder) implements CallLog {
+    @Override
+    public Ticket begin() {
+      return recorder.begin();
+    }
+
+    @Override
+    public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+      return recorder.record(ticket, calls);
+    }
+
+    @Override
+    public Health check() {
+      return new Health(true, "simulated");
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private record NoAges() implements CorrectionStatistics.Ages {
+    @Override
+    public void sinceDisturbed(long millis) {}
+
+    @Override
+    public void sinceComputed(long millis) {}
+  }
+
+  void begin() {
+    turn();
+    look();
+    apply();
+  }
+
+  void die() {
+    dead = true;
+    feed.die();
+  }
+
+  /** Stops cleanly: what is held is sent, then the goodbye. */
+  void stop() {
+    stopping = true;
+    recorder.beginClosing();
+  }
+
+  /** Whether it decides by limits that are not in force any more. */
+  boolean isOutdated() {
+    return !policies.equals(world.policies());
+  }
+
+  boolean isReady() {
+    return !stopping
+        && (recorder.isIntroduced() || world.scheduler().nowMicros() >= awaitedUntilMicros);
+  }
+
+  CheckOutcome check(Call call) {
+    CheckOutcome outcome = null;
+    try {
+      outcome = gate.check(call);
+      return outcome;
+    } finally {
+      // nothing waits between the cache's answer and this, so that it is this call's
+      AdmittedTokens tokens = admitted;
+      admitted = AdmittedTokens.NONE;
+      if (!(outcome instanceof CheckOutcome.Decided)) {
+        tokens.takeBack();
+      }
+    }
+  }
+
+  /** The cache has let the call that is being checked through. */
+  void admitted(AdmittedTokens tokens) {
+    admitted = tokens;
+  }
+
+  SettleOutcome settle(CallQuery query, long actualCost) {
+    return settler.settle(query, actualCost);
+  }
+
+  private void turn() {
+    if (dead) {
+      return;
+    }
+    long pauseMicros = chance.millis(20, world.isHealed() ? 200 : 120);
+    if (!node.isPaused()) {
+      try {
+        if (recorder.runOnce() / 1_000 > pauseMicros) {
+          pauseMicros = chance.millis(100, 200);
+        }
+        depart();
+      } catch (Crash crash) {
+        node.diedOf(this);
+        return;
+      }
+    }
+    if (!dead) {
+      world.scheduler().after(pauseMicros, "a turn of " + node.name(), this::turn);
+    }
+  }
+
+  private void depart() {
+    if (!stopping || !recorder.isDrained()) {
+      return;
+    }
+    if (saidGoodbye) {
+      die();
+      node.stopped();
+    } else {
+      saidGoodbye = true;
+      recorder.sendGoodbye();
+    }
+  }
+
+  private void look() {
+    if (dead) {
+      return;
+    }
+    long pauseMicros = LOOK_MICROS;
+    if (!node.isPaused()) {
+      askTime.run();
+      long pauseMillis = watch.look();
+      pauseMicros = pauseMillis > 0 ? pauseMillis * MICROS_PER_MILLI : LOOK_MICROS;
+    }
+    world.scheduler().after(pauseMicros, node.name() + " looks at the cache", this::look);
+  }
+
+  /** A decision has seen a cold cache: looks at once, as the real watch is woken. */
+  void suspectCache() {
+    if (!dead && !node.isPaused()) {
+      long unused = watch.look();
+    }
+  }
+
+  private void apply() {
+    if (dead) {
+      return;
+    }
+    if (!node.isPaused()) {
+      feed.turn();
+    }
+    world
+        .scheduler()
+        .after(
+            chance.millis(20, world.isHealed() ? 300 : 200),
+            node.name() + " reads corrections",
+            this::apply);
+  }
+
+  int life() {
+    return life;
+  }
+}

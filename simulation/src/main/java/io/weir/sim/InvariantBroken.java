@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import java.util.Locale;
+
+/** Something that must never happen has happened; nobody catches it on its way out. */
+final class InvariantBroken extends AssertionError {
+  private static final long serialVersionUID = 1L;
+
+  /** What must always hold; see docs/testing.md. */
+  enum Invariant {
+    /** Σ ledger = Σ cost of distinct recorded calls; what was answered is recorded once. */
+    BILLED,
+    /** A bucket admits its capacity and its refill, and no more than the named terms besides. */
+    ADMITTED,
+    /** Rows of closed windows change by adjustments that add up, without holes. */
+    CLOSED_ROWS,
+    /** A CLOSE follows all rows it covers; no window is closed as complete that is not. */
+    CLOSE,
+    /** When disturbances end, the cache stands where the records say. */
+    CONVERGENCE,
+    /** received = counted + duplicate + late-adjusted + quarantined. */
+    EQUATION,
+    /** No correction is applied out of order, raises a counter or is credited twice. */
+    CORRECTIONS,
+    /** A deny changes nothing. */
+    DENY,
+    /** What must come about in the end comes about. */
+    LIVENESS,
+    /** The code under test stopped itself. */
+    STOPPED;
+
+    String wireName() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  private final Invariant invariant;
+
+  InvariantBroken(Invariant invariant, String detail) {
+    super(invariant.wireName() + ": " + detail);
+    this.invariant = invariant;
+  }
+
+  Invariant invariant() {
+    return invariant;
+  }
+}

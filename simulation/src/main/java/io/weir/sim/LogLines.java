@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.UsagePosition;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The lines of a partition of the calls topic, in the plainest way to read them. */
+final class LogLines {
+  private LogLines() {}
+
+  /**
+   * A line.
+   *
+   * @param entry the record it stands in
+   * @param position its place among all lines of its journal
+   * @param text as it stands there
+   * @param call what it says
+   */
+  record Line(SimulatedLog.Entry entry, UsagePosition position, String text, CallEvent call) {}
+
+  /** All lines of all batches, repeated ones included; records that are no batches are left out. */
+  static List<Line> of(int partition, SimulatedLog log) {
+    List<Line> lines = new ArrayList<>();
+    for (SimulatedLog.Entry entry : log.all()) {
+      lines.addAll(of(partition, entry));
+    }
+    return lines;
+  }
+
+  /** The lines of a record; none when it is no batch. */
+  static List<Line> of(int partition, SimulatedLog.Entry entry) {
+    BatchHeader header = header(entry);
+    List<String> texts = new String(entry.value(), StandardCharsets.UTF_8).lines().toList();
+    if (header == null || header.isHeartbeat() || header.count() != texts.size()) {
+      return List.of();
+    }
+    List<Line> lines = new ArrayList<>();
+    for (int i = 0; i < texts.size(); i++) {
+      lines.add(line(partition, entry, header, header.linesBefore() + i + 1, texts.get(i)));
+    }
+    return lines;
+  }
+
+  /** The header of a batch; null when the record is none. */
+  static @Nullable BatchHeader header(SimulatedLog.Entry entry) {
+    try {
+      return BatchHeaderCodec.decode(entry.headers()::get);
+    } catch (MalformedRecordException notABatch) {
+      return null;
+    }
+  }
+
+  private static Line line(
+      int partition, SimulatedLog.Entry entry, BatchHeader header, long number, String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    try {
+      return new Line(
+          entry,
+          new UsagePosition(partition, header.node(), header.nodeEpoch(), number),
+          text,
+          CallLineCodec.decode(bytes, 0, bytes.length));
+    } catch (MalformedRecordException malformed) {
+      throw new InvariantBroken(
+          InvariantBroken.Invariant.BILLED, "a line of a batch cannot be read: " + malformed);
+    }
+  }
+}

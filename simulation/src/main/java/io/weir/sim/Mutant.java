@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.aggregator.count.PartitionCounter.Stores;
+import io.weir.aggregator.count.SeenIds;
+import io.weir.aggregator.count.SourceRecord;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionRule;
+import io.weir.topics.model.BatchHeader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Planted bugs, each at one edge of the simulated world; the product's code knows none of them. The
+ * simulation is worth what it finds of them.
+ */
+enum Mutant implements Edges {
+  /** The code as it is. */
+  NONE("nothing is wrong"),
+
+  SKIP_BATCH_DEDUPE("what was seen of a journal is not kept, so a batch is counted again") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return new Stores(
+          real.open(),
+          real.closed(),
+          new ForgetfulStore(real.progress(), key -> key[0] == 'n'),
+          real.buckets(),
+          real.ids());
+    }
+  },
+
+  FORGET_CALLER_IDS("an id of a caller is new each time") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return withIds(real, key -> !isSettled(key));
+    }
+  },
+
+  SETTLE_TWICE("a second settlement of a call counts, too") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return withIds(real, Mutant::isSettled);
+    }
+  },
+
+  COUNT_BEFORE_DEDUPE("an id is looked up before the one counted just before is remembered") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return withIds(real, ids::isUncommitted);
+    }
+  },
+
+  CLOSE_BY_WALL_CLOCK("windows close by the broker's clock, whatever nodes promise") {
+    @Override
+    public SourceRecord taken(SourceRecord record) {
+      byte[] now = Long.toString(record.appendEpochMillis()).getBytes(StandardCharsets.US_ASCII);
+      return new SourceRecord(
+          record.offset(),
+          record.appendEpochMillis(),
+          record.value(),
+          name -> name.equals("low_watermark_ms") ? now : record.headers().apply(name));
+    }
+  },
+
+  PROMISE_EARLY("a node promises now, not its oldest call that Kafka does not have") {
+    @Override
+    public BatchHeader sent(BatchHeader header, long brokerEpochMillis) {
+      return new BatchHeader(
+          header.node(),
+          header.nodeEpoch(),
+          header.batchSequence(),
+          header.count(),
+          header.lowWatermarkEpochMillis() + 5_000,
+          header.linesBefore(),
+          header.linesBeforeEpoch(),
+          header.departing());
+    }
+  },
+
+  CLOSE_BEFORE_ROWS("a CLOSE is written before the rows it covers") {
+    @Override
+    public List<CounterOutput.Output> committed(List<CounterOutput.Output> outputs) {
+      List<CounterOutput.Output> reordered = new ArrayList<>();
+      for (CounterOutput.Output output : outputs) {
+        boolean isClose =
+            output.target() == CounterOutput.Target.LEDGER
+                && new String(output.value(), StandardCharsets.UTF_8).contains("\"CLOSE\"");
+        reordered.add(isClose ? 0 : reordered.size(), output);
+      }
+      return reordered;
+    }
+  },
+
+  FORGET_CLOSED_ROWS("a closed row is forgotten, so that an adjustment begins anew") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return new Stores(
+          real.open(),
+          new ForgetfulStore(real.closed(), key -> true),
+          real.progress(),
+          real.buckets(),
+          real.ids());
+    }
+  },
+
+  OFFSET_WITHOUT_STORES("the offset is committed, the stores and outputs are not") {
+    @Override
+    public boolean commitsOffsetAlone() {
+      return true;
+    }
+  },
+
+  READ_UNCOMMITTED("readers see what an aborted transaction wrote") {
+    @Override
+    public boolean readsAborted() {
+      return true;
+    }
+  },
+
+  KEEP_EPOCH("a journal goes on in the epoch of the opening before") {
+    @Override
+    public Journal journal(Journal disk) {
+      return SpoiledJournal.ofOneEpoch(disk);
+    }
+  },
+
+  LOSE_JOURNAL_TAIL("the last lines of the journal were not written through") {
+    @Override
+    public Journal journal(Journal disk) {
+      return SpoiledJournal.withoutTail(disk);
+    }
+  },
+
+  CORRECT_WITH_OLDER("a correction with a lesser version is applied, too") {
+    @Override
+    public CorrectionRule.Result correct(
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
+      BucketState believed = kept == null ? null : with(kept, 0, kept.chargedTokens());
+      return CorrectionRule.apply(correction, believed, nowEpochMicros);
+    }
+  },
+
+  CORRECTION_FORGETS_CHARGES("a correction leaves out what was charged since it was computed") {
+    @Override
+    public CorrectionRule.Result correct(
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
+      long known = correction.correction().chargedTokens();
+      if (kept == null || kept.chargedTokens() <= known) {
+        return CorrectionRule.apply(correction, kept, nowEpochMicros);
+      }
+      CorrectionRule.Result result =
+          CorrectionRule.apply(correction, with(kept, kept.version(), known), nowEpochMicros);
+      BucketState state = result.state();
+      return state == null
+          ? result
+          : new CorrectionRule.Result(
+              result.outcome(),
+              with(state, state.version(), kept.chargedTokens()),
+              result.ttlMillis());
+    }
+  },
+
+  CORRECTION_RAISES_COUNTER("a correction sets the bucket's counter") {
+    @Override
+    public CorrectionRule.Result correct(
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
+      CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
+      BucketState state = result.state();
+      return state == null
+          ? result
+          : new CorrectionRule.Result(
+              result.outcome(),
+              with(
+                  state,
+                  state.version(),
+                  Math.max(state.chargedTokens(), correction.correction().chargedTokens() + 1)),
+              result.ttlMillis());
+    }
+  },
+
+  CORRECTIONS_UNAPPLIED("a correction that takes tokens is noted, but the bucket stays as it is") {
+    @Override
+    public CorrectionRule.Result correct(
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
+      CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
+      BucketState state = result.state();
+      return state == null || kept == null || result.outcome().changeTokens() >= 0
+          ? result
+          : new CorrectionRule.Result(
+              result.outcome(),
+              new BucketState(
+                  kept.units(),
+                  kept.unitsPerToken(),
+                  kept.lastEpochMicros(),
+                  state.epoch(),
+                  state.correctedEpoch(),
+                  state.version(),
+                  state.chargedTokens()),
+              result.ttlMillis());
+    }
+  },
+
+  CREDIT_TWICE("what a correction gives is given twice") {
+    @Override
+    public CorrectionRule.Result correct(
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
+      CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
+      BucketState state = result.state();
+      long given = result.outcome().changeTokens();
+      if (state == null || given <= 0) {
+        return result;
+      }
+      long unitsMore = given * Math.max(1, state.unitsPerToken());
+      return new CorrectionRule.Result(
+          result.outcome(),
+          new BucketState(
+              state.units() + unitsMore,
+              state.unitsPerToken(),
+              state.lastEpochMicros(),
+              state.epoch(),
+              state.correctedEpoch(),
+              state.version(),
+              state.chargedTokens()),
+          result.ttlMillis());
+    }
+  },
+
+  CHANGED_LIMIT_FILLS("a bucket whose limit has changed begins full") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check,
+        boolean peek,
+        boolean warm,
+        long nowEpochMicros,
+        Function<String, @Nullable BucketState> kept) {
+      return CheckDecider.decide(
+          check,
+          peek,
+          warm,
+          nowEpochMicros,
+          bucket -> {
+            BucketState state = kept.apply(bucket);
+            return state == null
+                ? null
+                : check.buckets().stream()
+                    .filter(request -> request.bucket().equals(bucket))
+                    .map(request -> request.limit().arithmetic())
+                    .filter(now -> state.unitsPerToken() != 0)
+                    .filter(now -> now.unitsPerToken() != state.unitsPerToken())
+                    .map(now -> now.atLevel(state, now.capacityUnits(), nowEpochMicros))
+                    .findFirst()
+                    .orElse(state);
+          });
+    }
+  },
+
+  DENY_CHARGES("a call that is denied is charged where it can be") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check,
+        boolean peek,
+        boolean warm,
+        long nowEpochMicros,
+        Function<String, @Nullable BucketState> kept) {
+      CheckDecider.Outcome real = CheckDecider.decide(check, peek, warm, nowEpochMicros, kept);
+      if (!(real.decision() instanceof Decision.Denied)) {
+        return real;
+      }
+      Check least = new Check(check.buckets(), 1);
+      List<CheckDecider.Write> writes =
+          CheckDecider.decide(least, peek, warm, nowEpochMicros, kept).writes();
+      return new CheckDecider.Outcome(real.decision(), writes);
+    }
+  },
+
+  WARM_AT_ONCE("a cache that lost its state is warm before it is restored") {
+    @Override
+    public boolean isWarmAtOnce() {
+      return true;
+    }
+  };
+
+  private final String bug;
+
+  Mutant(String bug) {
+    this.bug = bug;
+  }
+
+  /** What is wrong with it. */
+  String bug() {
+    return bug;
+  }
+
+  /** Keys of settled calls begin with the kind 5, in the counter's zigzag form. */
+  private static boolean isSettled(byte[] idKey) {
+    return idKey[0] == 5 << 1;
+  }
+
+  private static Stores withIds(Stores real, Predicate<byte[]> forgotten) {
+    return new Stores(
+        real.open(),
+        real.closed(),
+        real.progress(),
+        real.buckets(),
+        new ForgetfulIds(real.ids(), forgotten));
+  }
+
+  /** Ids of which some are never found. */
+  private record ForgetfulIds(SeenIds real, Predicate<byte[]> forgotten) implements SeenIds {
+    @Override
+    public @Nullable String find(byte[] key, long appendEpochMillis) {
+      return forgotten.test(key) ? null : real.find(key, appendEpochMillis);
+    }
+
+    @Override
+    public void remember(byte[] key, String text, long appendEpochMillis) {
+      real.remember(key, text, appendEpochMillis);
+    }
+  }
+
+  private static BucketState with(BucketState state, long version, long chargedTokens) {
+    return new BucketState(
+        state.units(),
+        state.unitsPerToken(),
+        state.lastEpochMicros(),
+        state.epoch(),
+        state.correctedEpoch(),
+        version,
+        chargedTokens);
+  }
+}

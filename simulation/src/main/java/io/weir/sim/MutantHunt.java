@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * How a planted bug was found.
+ *
+ * @param firstSeed the first seed, counted from 1, that finds it; 0 when none did
+ * @param found how many seeds find it
+ * @param seeds how many were run
+ * @param invariants which invariants broke, and how often
+ */
+record MutantHunt(long firstSeed, int found, int seeds, Map<String, Integer> invariants) {
+  MutantHunt {
+    invariants = new TreeMap<>(invariants);
+  }
+
+  static MutantHunt of(List<Simulation.Outcome> outcomes) {
+    long first = 0;
+    int found = 0;
+    Map<String, Integer> invariants = new TreeMap<>();
+    for (Simulation.Outcome outcome : outcomes) {
+      String broken = outcome.broken();
+      if (broken != null) {
+        first = first == 0 ? outcome.seed() : first;
+        found++;
+        invariants.merge(broken.substring(0, broken.indexOf(':')), 1, Integer::sum);
+      }
+    }
+    return new MutantHunt(first, found, outcomes.size(), invariants);
+  }
+
+  boolean isFound() {
+    return found > 0;
+  }
+
+  /** Prints a table, in the form of the documentation. */
+  static void print(PrintWriter out, Map<Mutant, MutantHunt> hunts) {
+    out.println("| mutant | what is wrong | first seed | seeds that find it | by |");
+    out.println("|---|---|---|---|---|");
+    hunts.forEach(
+        (mutant, hunt) ->
+            out.printf(
+                "| `%s` | %s | %s | %.1f %% of %d | %s |%n",
+                mutant.name(),
+                mutant.bug(),
+                hunt.isFound() ? hunt.firstSeed : "none",
+                100.0 * hunt.found / hunt.seeds,
+                hunt.seeds,
+                String.join(", ", hunt.invariants.keySet())));
+  }
+}

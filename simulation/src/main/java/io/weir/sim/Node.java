@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.record.journal.JournalIdentity;
+import io.weir.ingest.settle.CallQuery;
+import io.weir.ingest.settle.SettleOutcome;
+import org.jspecify.annotations.Nullable;
+
+/** A machine that runs an ingest process, one after another: its name, clock, disk and cables. */
+final class Node {
+  private final World world;
+  private final String name;
+  private final SimClock clock;
+  private final Chance chance;
+  private @Nullable SimulatedJournal disk;
+  private @Nullable IngestProcess process;
+  private int lives;
+  private @Nullable SimulatedJournal copyOfDisk;
+  private boolean powerWasLost;
+  private long newestEpoch;
+  private boolean cutFromRedis;
+  private boolean paused;
+
+  Node(World world, String name, SimClock clock, Chance chance) {
+    this.world = world;
+    this.name = name;
+    this.clock = clock;
+    this.chance = chance;
+  }
+
+  String name() {
+    return name;
+  }
+
+  SimClock clock() {
+    return clock;
+  }
+
+  boolean isCutFromRedis() {
+    return cutFromRedis;
+  }
+
+  void cutFromRedis(boolean cut) {
+    cutFromRedis = cut;
+  }
+
+  boolean isPaused() {
+    return paused;
+  }
+
+  void paused(boolean nowPaused) {
+    paused = nowPaused;
+  }
+
+  boolean isUp() {
+    return process != null;
+  }
+
+  boolean isAlive(int life) {
+    return process != null && lives == life;
+  }
+
+  @Nullable IngestProcess process() {
+    return process;
+  }
+
+  /** Starts a process over what the disk holds; a new disk needs Kafka to begin a journal. */
+  void start() {
+    if (process != null) {
+      return;
+    }
+    SimulatedJournal journal = disk;
+    if (journal == null) {
+      long epoch = clock.epochMillis();
+      if (!world.kafka().isReachedBy(name) || epoch <= newestEpoch) {
+        world.scheduler().after(chance.millis(300, 900), name + " starts", this::start);
+        return;
+      }
+      journal = new SimulatedJournal(new JournalIdentity(name, epoch, world.kafka().partitions()));
+      disk = journal;
+    } else {
+      journal.reopen(powerWasLost);
+      powerWasLost = false;
+    }
+    journal.trouble(SimulatedJournal.Trouble.NONE);
+    lives++;
+    world.trace().note(name, "life", lives, "epoch", journal.identity().epoch());
+    IngestProcess started = new IngestProcess(world, this, lives, journal, chance.split());
+    process = started;
+    newestEpoch = Math.max(newestEpoch, journal.identity().epoch());
+    started.begin();
+  }
+
+  /**
+   * Kills the process.
+   *
+   * @param diskToo whether what only the journal held is lost
+   */
+  void kill(boolean diskToo) {
+    IngestProcess killed = process;
+    if (killed != null) {
+      killed.die();
+      process = null;
+    }
+    SimulatedJournal lost = disk;
+    if (diskToo && lost != null) {
+      world.buckets().recordsLost(world.calls().journalLost(name, null));
+      disk = null;
+    }
+    world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
+  }
+
+  /** The disk is copied, as a snapshot of it would be. */
+  void copyDisk() {
+    copyOfDisk = disk == null ? null : disk.copy();
+  }
+
+  /**
+   * Kills the process and puts the copy of its disk back; or power was lost, to the same effect.
+   */
+  void goBack() {
+    SimulatedJournal copy = copyOfDisk;
+    if (copy == null) {
+      return;
+    }
+    kill(false);
+    copyOfDisk = copy.copy();
+    disk = copy;
+    powerWasLost = chance.percent(50);
+    world.buckets().recordsLost(world.calls().journalLost(name, copy));
+  }
+
+  /** The process has ended by itself, having said goodbye; it comes back later. */
+  void stopped() {
+    process = null;
+    world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
+  }
+
+  /** What the disk does with the next writes of the journal. */
+  void troubleDisk(SimulatedJournal.Trouble trouble) {
+    if (disk != null && process != null) {
+      disk.trouble(trouble);
+    }
+  }
+
+  /** Whether a caller who turns to this machine is heard. */
+  boolean isReady() {
+    IngestProcess running = process;
+    return running != null && !paused && running.isReady();
+  }
+
+  /** A check; null when the process died of it, so that the caller hears nothing. */
+  @Nullable CheckOutcome check(Call call) {
+    IngestProcess running = process;
+    if (running == null) {
+      return null;
+    }
+    try {
+      return running.check(call);
+    } catch (Crash crash) {
+      diedOf(running);
+      return null;
+    }
+  }
+
+  /** A settlement; null as with {@link #check}. */
+  @Nullable SettleOutcome settle(CallQuery query, long actualCost) {
+    IngestProcess running = process;
+    if (running == null) {
+      return null;
+    }
+    try {
+      return running.settle(query, actualCost);
+    } catch (Crash crash) {
+      diedOf(running);
+      return null;
+    }
+  }
+
+  /** Kills the process that crashed, unless it is dead already. */
+  void diedOf(IngestProcess crashed) {
+    if (process == crashed) {
+      kill(false);
+    }
+  }
+
+  /** The cache has let the call that is being checked through. */
+  void admitted(AdmittedTokens tokens) {
+    IngestProcess running = process;
+    if (running != null) {
+      running.admitted(tokens);
+    }
+  }
+
+  void suspectCache() {
+    IngestProcess running = process;
+    if (running != null) {
+      running.suspectCache();
+    }
+  }
+}

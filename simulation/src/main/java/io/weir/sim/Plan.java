@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.aggregator.count.CountSettings;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.FixedWindow;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * What a seed's world is made of, and which faults it knows. A world with every fault at once hides
+ * as much as it shows, so each has a few of them (swarm testing: Groce, Zhang, Eide, Chen, Regehr,
+ * ISSTA 2012).
+ *
+ * @param nodes ingest nodes
+ * @param partitions partitions of each topic
+ * @param clients how many clients call
+ * @param policies the limits
+ * @param settings lengths of time of the counting
+ * @param faults what may go wrong
+ * @param faultGapMillis mean time between two faults
+ * @param callGapMicros mean time between two calls
+ * @param beginsCold whether Redis is empty and unknown at the beginning
+ */
+record Plan(
+    int nodes,
+    int partitions,
+    int clients,
+    PolicySet policies,
+    CountSettings settings,
+    Set<Fault> faults,
+    long faultGapMillis,
+    long callGapMicros,
+    boolean beginsCold) {
+
+  /** Length of a ledger window. */
+  static final long WINDOW_MILLIS = 5_000;
+
+  /** Longer than clocks may differ and a batch may be on its way while nothing is wrong. */
+  static final long GRACE_MILLIS = 2_000;
+
+  private static final long LATENESS_MILLIS = 600_000;
+
+  Plan {
+    // in a fixed order, which the sets of the JDK's own factories do not have
+    faults = Collections.unmodifiableSet(new TreeSet<>(faults));
+  }
+
+  static Plan draw(Chance chance) {
+    Set<Fault> faults = EnumSet.noneOf(Fault.class);
+    int inThousand = chance.pick(List.of(60, 150, 300, 600));
+    for (Fault fault : Fault.values()) {
+      if (chance.permille(inThousand)) {
+        faults.add(fault);
+      }
+    }
+    return new Plan(
+        chance.between(1, 3),
+        chance.between(1, 3),
+        chance.between(1, 5),
+        policies(chance),
+        new CountSettings(
+            WINDOW_MILLIS,
+            GRACE_MILLIS,
+            chance.pick(List.of(12_000L, 25_000L, 60_000L)),
+            LATENESS_MILLIS),
+        faults,
+        chance.pick(List.of(700L, 2_000L, 5_000L)),
+        chance.pick(List.of(50_000L, 100_000L, 250_000L)),
+        chance.percent(20));
+  }
+
+  boolean has(Fault fault) {
+    return faults.contains(fault);
+  }
+
+  private static PolicySet policies(Chance chance) {
+    List<Policy> policies = new ArrayList<>();
+    long burst = chance.between(3L, 15L);
+    policies.add(
+        policy(
+            chance,
+            "burst",
+            List.of("GET /a", "GET /ab"),
+            new TokenBucketLimit(burst, chance.between(2L, 9L), 1_000_000)));
+    policies.add(
+        policy(
+            chance,
+            "slow",
+            List.of("GET /b", "GET /ab"),
+            new TokenBucketLimit(
+                chance.between(5L, 20L), 1, chance.pick(List.of(333_333L, 700_000L, 1_500_000L)))));
+    policies.add(policy(chance, "day", List.of("GET /q", "GET /aq"), periodic(chance)));
+    if (chance.percent(30)) {
+      policies.add(
+          new Policy(
+              "watched",
+              match(List.of("GET /a", "GET /aq")),
+              List.of(KeyPart.CLIENT),
+              new TokenBucketLimit(chance.between(2L, 8L), 3, 1_000_000),
+              PolicyMode.SHADOW,
+              FailureMode.OPEN));
+    }
+    return new PolicySet(1, policies);
+  }
+
+  private static PolicyLimit periodic(Chance chance) {
+    long capacity = chance.between(20L, 150L);
+    return chance.percent(30)
+        ? new FixedWindow(
+            capacity,
+            chance.pick(List.of(7L, 20L, 3_600L)),
+            FixedWindow.Alignment.EPOCH,
+            ZoneOffset.UTC)
+        : new CalendarQuota(
+            capacity, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
+  }
+
+  /** The same policies with other limits: more or less of them, faster or slower. */
+  static PolicySet changed(PolicySet policies, Chance chance) {
+    List<Policy> changed = new ArrayList<>();
+    for (Policy policy : policies.policies()) {
+      changed.add(
+          new Policy(
+              policy.name(),
+              policy.match(),
+              policy.key(),
+              changed(policy.limit(), chance),
+              policy.mode(),
+              policy.onCacheFailure(),
+              policy.onColdCache(),
+              policy.debtCapTokens()));
+    }
+    return new PolicySet(policies.version() + 1, changed);
+  }
+
+  private static PolicyLimit changed(PolicyLimit limit, Chance chance) {
+    if (limit instanceof PeriodicLimit periodic) {
+      return periodic.withCapacity(chance.between(20L, 150L));
+    }
+    return new TokenBucketLimit(
+        chance.between(1L, 30L),
+        chance.between(1L, 9L),
+        chance.pick(List.of(333_333L, 700_000L, 1_000_000L, 1_500_000L)));
+  }
+
+  private static Policy policy(
+      Chance chance, String name, List<String> endpoints, PolicyLimit limit) {
+    boolean holds = !limit.refills() && chance.percent(60);
+    return new Policy(
+        name,
+        match(endpoints),
+        List.of(KeyPart.CLIENT),
+        limit,
+        PolicyMode.ENFORCE,
+        chance.pick(List.of(FailureMode.values())),
+        holds ? ColdCacheMode.HOLD : ColdCacheMode.ALLOW,
+        chance.pick(List.of(0L, limit.capacityTokens(), 1_000_000L)));
+  }
+
+  private static PolicyMatch match(List<String> endpoints) {
+    return new PolicyMatch(List.of(), endpoints, List.of());
+  }
+}

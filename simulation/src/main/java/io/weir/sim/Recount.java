@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.SettlementVerdict.Outcome;
+import io.weir.topics.model.SettlementVerdict.Standing;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsagePosition;
+import io.weir.topics.model.UsageWindow;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Counts a partition again in the slow, obvious way: each line of a journal once, each id of a
+ * caller once a verdict, of each call the first settlement. Knows nothing of batch numbers,
+ * watermarks or stores.
+ */
+final class Recount {
+  private final TreeMap<String, Sum> rows = new TreeMap<>();
+  private final Set<String> lines = new HashSet<>();
+  private final Set<String> ids = new HashSet<>();
+  private final Map<String, Standing> settled = new HashMap<>();
+  private final List<SettlementVerdict> verdicts = new ArrayList<>();
+
+  /** What one row of the ledger must come to. */
+  static final class Sum {
+    long quantity;
+    long allowed;
+    long denied;
+    long digest;
+
+    void add(long moreQuantity, long moreAllowed, long moreDenied, long moreDigest) {
+      quantity += moreQuantity;
+      allowed += moreAllowed;
+      denied += moreDenied;
+      digest += moreDigest;
+    }
+
+    boolean isSame(Sum other) {
+      return quantity == other.quantity
+          && allowed == other.allowed
+          && denied == other.denied
+          && digest == other.digest;
+    }
+
+    @Override
+    public String toString() {
+      return "quantity=" + quantity + " allowed=" + allowed + " denied=" + denied;
+    }
+  }
+
+  Recount(List<LogLines.Line> all) {
+    for (LogLines.Line line : all) {
+      if (lines.add(line.position().toString())) {
+        add(line.call(), line.position());
+      }
+    }
+  }
+
+  private void add(CallEvent call, UsagePosition position) {
+    Settlement settlement = call.settlement();
+    if (settlement != null ? !stands(call, settlement, position) : isRepeated(call)) {
+      return;
+    }
+    boolean settles = settlement != null;
+    UsageWindow window = UsageWindow.holding(call.decidedAtEpochMillis(), Plan.WINDOW_MILLIS);
+    rows.computeIfAbsent(
+            name(new UsageKey(call.client(), call.meter(), call.endpoint()), window),
+            unseen -> new Sum())
+        .add(
+            call.quantity(),
+            settles || !call.allowed() ? 0 : 1,
+            settles || call.allowed() ? 0 : 1,
+            call.digest());
+  }
+
+  private boolean isRepeated(CallEvent call) {
+    String verdict = call.allowed() ? "allowed" : "denied";
+    return call.idFromCaller() && !ids.add(verdict + " " + nameOf(call));
+  }
+
+  /** Another endpoint, meter or cost under the same id is another call. */
+  static String nameOf(CallEvent call) {
+    return String.join(
+        " ", call.client(), call.id(), call.endpoint(), call.meter(), "" + call.cost());
+  }
+
+  /** Judges a settlement: the first one of a call that was recorded stands. */
+  private boolean stands(CallEvent call, Settlement settlement, UsagePosition position) {
+    UsagePosition place = settlement.call();
+    String refusal =
+        place == null || lines.contains(place.toString())
+            ? null
+            : "the call that is settled was not counted";
+    Standing mine = new Standing(settlement.actualCost(), position);
+    Standing before = refusal == null ? settled.putIfAbsent(nameOf(call), mine) : null;
+    Outcome outcome =
+        refusal != null
+            ? Outcome.REFUSED
+            : before == null ? Outcome.STANDS : Outcome.SETTLED_BEFORE;
+    Standing standing = refusal != null ? null : before == null ? mine : before;
+    verdicts.add(
+        new SettlementVerdict(position, call.client(), call.id(), outcome, standing, refusal));
+    return outcome == Outcome.STANDS;
+  }
+
+  /** What must be told of each settlement, in the order of the log. */
+  List<SettlementVerdict> verdicts() {
+    return verdicts;
+  }
+
+  /** Names a row of the ledger. */
+  static String name(UsageKey key, UsageWindow window) {
+    return key.client()
+        + " "
+        + key.meter()
+        + " "
+        + key.endpoint()
+        + " "
+        + window.startEpochMillis();
+  }
+
+  /** What each row must come to, by its name. */
+  Map<String, Sum> rows() {
+    return rows;
+  }
+}

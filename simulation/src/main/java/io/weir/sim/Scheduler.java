@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import java.util.Comparator;
+import java.util.PriorityQueue;
+
+/**
+ * Virtual time. Events run one after another on one thread, in the order of their time and, at the
+ * same time, in the order in which they were planned. An event that waits ({@link #runUntil}) lets
+ * the world go on beneath it, as a thread that blocks does.
+ */
+final class Scheduler {
+  /** 2026-11-21T12:00:00Z. */
+  static final long START_MICROS = 1_795_262_400_000_000L;
+
+  private final PriorityQueue<Event> events =
+      new PriorityQueue<>(
+          Comparator.comparingLong(Event::atMicros).thenComparingLong(Event::number));
+  private final Trace trace;
+  private long nowMicros = START_MICROS;
+  private long planned;
+
+  private record Event(long atMicros, long number, String name, Runnable work) {}
+
+  Scheduler(Trace trace) {
+    this.trace = trace;
+  }
+
+  /** True time, which no machine knows. */
+  long nowMicros() {
+    return nowMicros;
+  }
+
+  /** Plans an event. */
+  void after(long delayMicros, String name, Runnable work) {
+    events.add(new Event(nowMicros + Math.max(0, delayMicros), planned++, name, work));
+  }
+
+  /** Lets time pass up to a moment, and runs what is planned until then. */
+  void runUntil(long endMicros) {
+    for (Event next = events.peek();
+        next != null && next.atMicros <= endMicros;
+        next = events.peek()) {
+      events.remove();
+      nowMicros = Math.max(nowMicros, next.atMicros);
+      trace.step(nowMicros, next.name);
+      next.work.run();
+    }
+    nowMicros = Math.max(nowMicros, endMicros);
+  }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import io.weir.ingest.record.journal.JournalIdentity;
+import io.weir.topics.model.UsagePosition;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** A journal on a disk that outlives the process. Its writes may fail, or be its process' last. */
+final class SimulatedJournal implements Journal {
+  private final List<Lines> partitions = new ArrayList<>();
+  private JournalIdentity identity;
+  private final Set<Chunk> refusedThoughWritten = new HashSet<>();
+  private boolean isNew = true;
+  private boolean mayLackTail;
+  private Trouble trouble = Trouble.NONE;
+
+  /** What the next writes come to. */
+  enum Trouble {
+    NONE,
+    /** Nothing is written, and the writer is told. */
+    FAILS,
+    /** It is written, but the writer is told that it is not. */
+    FAILS_THOUGH_WRITTEN,
+    /** The process is killed before it writes. */
+    KILLED_BEFORE,
+    /** The process is killed when it has written. */
+    KILLED_AFTER
+  }
+
+  private static final class Lines {
+    final TreeMap<Long, Chunk> chunks = new TreeMap<>();
+    final TreeMap<Long, BatchManifest> manifests = new TreeMap<>();
+    long ackedBatches;
+    long ackedLines;
+    long lowWatermarkEpochMillis;
+    long linesBeforeEpoch;
+
+    Lines copy() {
+      Lines copy = new Lines();
+      copy.chunks.putAll(chunks);
+      copy.manifests.putAll(manifests);
+      copy.ackedBatches = ackedBatches;
+      copy.ackedLines = ackedLines;
+      copy.lowWatermarkEpochMillis = lowWatermarkEpochMillis;
+      copy.linesBeforeEpoch = linesBeforeEpoch;
+      return copy;
+    }
+  }
+
+  /** One write of the journal. */
+  private interface Write {
+    void run();
+  }
+
+  SimulatedJournal(JournalIdentity identity) {
+    this.identity = identity;
+    for (int partition = 0; partition < identity.partitions(); partition++) {
+      partitions.add(new Lines());
+    }
+  }
+
+  /**
+   * A copy of what is on the disk; but lines whose writer was told that they are not, and whose
+   * places he may give to others, have not been written through yet.
+   */
+  SimulatedJournal copy() {
+    SimulatedJournal copy = new SimulatedJournal(identity);
+    copy.partitions.clear();
+    partitions.forEach(lines -> copy.partitions.add(lines.copy()));
+    copy.partitions.forEach(lines -> lines.chunks.values().removeAll(refusedThoughWritten));
+    return copy;
+  }
+
+  /** A process is going to open it that did not make it. */
+  void reopen(boolean powerWasLost) {
+    isNew = false;
+    mayLackTail = powerWasLost;
+    refusedThoughWritten.clear(); // what is found now is kept
+  }
+
+  /** Whether it holds, or has held, a line. */
+  boolean holds(UsagePosition position) {
+    Lines lines = partitions.get(position.partition());
+    long last =
+        lines.chunks.isEmpty() ? lines.ackedLines : lines.chunks.lastEntry().getValue().lastLine();
+    return position.nodeEpoch() <= identity.epoch()
+        && position.line() <= Math.max(last, lines.ackedLines);
+  }
+
+  /** Says what the next writes come to; a kill happens once. */
+  void trouble(Trouble next) {
+    trouble = next;
+  }
+
+  private void write(Write write) throws JournalException {
+    Trouble now = trouble;
+    if (now == Trouble.KILLED_BEFORE || now == Trouble.KILLED_AFTER) {
+      trouble = Trouble.NONE;
+    }
+    if (now == Trouble.NONE || now == Trouble.FAILS_THOUGH_WRITTEN || now == Trouble.KILLED_AFTER) {
+      write.run();
+    }
+    switch (now) {
+      case NONE -> {}
+      case FAILS, FAILS_THOUGH_WRITTEN -> throw new JournalException("no space left on device");
+      case KILLED_BEFORE, KILLED_AFTER -> throw new Crash("in a write of the journal");
+    }
+  }
+
+  @Override
+  public JournalIdentity identity() {
+    return identity;
+  }
+
+  @Override
+  public boolean isNew() {
+    return isNew;
+  }
+
+  @Override
+  public boolean mayLackTail() {
+    return mayLackTail;
+  }
+
+  @Override
+  public void beginEpoch(JournalIdentity next, List<BatchManifest> manifests) {
+    for (int partition = 0; partition < partitions.size(); partition++) {
+      partitions.get(partition).linesBeforeEpoch = recover(partition).sealedLines();
+    }
+    for (BatchManifest manifest : manifests) {
+      Lines lines = partitions.get(manifest.partition());
+      lines.manifests.put(manifest.batchSequence(), manifest);
+      lines.linesBeforeEpoch = manifest.linesThrough();
+    }
+    identity = next;
+    mayLackTail = false;
+  }
+
+  @Override
+  public Recovered recover(int partition) {
+    Lines lines = partitions.get(partition);
+    List<BatchManifest> manifests =
+        List.copyOf(lines.manifests.tailMap(lines.ackedBatches, false).values());
+    long sealedLines =
+        manifests.isEmpty() ? lines.ackedLines : manifests.get(manifests.size() - 1).linesThrough();
+    List<Chunk> unsealed = List.copyOf(lines.chunks.tailMap(sealedLines, false).values());
+    return new Recovered(
+        lines.ackedBatches,
+        lines.ackedLines,
+        lines.lowWatermarkEpochMillis,
+        lines.linesBeforeEpoch,
+        manifests,
+        unsealed);
+  }
+
+  @Override
+  public void append(List<Chunk> chunks) throws JournalException {
+    List<Chunk> kept = List.copyOf(chunks);
+    if (trouble == Trouble.FAILS_THOUGH_WRITTEN) {
+      refusedThoughWritten.addAll(kept);
+    }
+    write(
+        () -> {
+          for (Chunk chunk : kept) {
+            partitions.get(chunk.partition()).chunks.put(chunk.firstLine(), chunk);
+          }
+        });
+  }
+
+  @Override
+  public void seal(List<BatchManifest> manifests) throws JournalException {
+    write(
+        () ->
+            manifests.forEach(
+                manifest ->
+                    partitions
+                        .get(manifest.partition())
+                        .manifests
+                        .put(manifest.batchSequence(), manifest)));
+  }
+
+  @Override
+  public byte[] read(BatchManifest manifest) throws JournalException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    for (Chunk chunk :
+        partitions
+            .get(manifest.partition())
+            .chunks
+            .subMap(manifest.linesBefore(), false, manifest.linesThrough(), true)
+            .values()) {
+      bytes.writeBytes(chunk.lines());
+    }
+    if (bytes.size() != manifest.bytes()) {
+      throw new JournalException("the journal's lines are not those of " + manifest);
+    }
+    return bytes.toByteArray();
+  }
+
+  @Override
+  public void acknowledge(List<BatchManifest> manifests) throws JournalException {
+    write(
+        () -> {
+          for (BatchManifest manifest : manifests) {
+            Lines lines = partitions.get(manifest.partition());
+            lines.ackedBatches = manifest.batchSequence();
+            lines.ackedLines = manifest.linesThrough();
+            lines.lowWatermarkEpochMillis = manifest.lowWatermarkEpochMillis();
+          }
+        });
+  }
+
+  @Override
+  public void trim() {
+    for (Lines lines : partitions) {
+      lines.chunks.headMap(lines.ackedLines, true).clear();
+      Map<Long, BatchManifest> acked = lines.manifests.headMap(lines.ackedBatches, true);
+      acked.clear();
+    }
+  }
+
+  @Override
+  public void close() {
+    // the disk stays
+  }
+}

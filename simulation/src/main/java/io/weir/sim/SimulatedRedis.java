@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.limits.BucketState;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
+import io.weir.limits.correction.CorrectionRule;
+import io.weir.topics.model.CacheRestored;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The decision cache's server: the buckets and the keys of its life, its clock, and its
+ * misfortunes. Buckets answer by the Java reference that the scripts are proven equal to; the few
+ * lines about the server's life mirror {@code begin_restoration.lua}, {@code note_restored.lua} and
+ * their like.
+ */
+final class SimulatedRedis {
+  /** As RESTORATION_TTL of the real one. */
+  private static final long RESTORATION_TTL_MICROS = 60_000_000;
+
+  private final SimClock clock;
+  private final Edges edges;
+  private final CacheWitness witness;
+  private Memory memory = new Memory();
+  private String life = "life0";
+  private int lives;
+  private int generations;
+  private boolean away;
+
+  /** What the server holds, and would lose. */
+  private static final class Memory {
+    TreeMap<String, Kept> buckets = new TreeMap<>();
+    String marker = "";
+    String restoring = "";
+    long restoringUntilMicros;
+    TreeMap<String, TreeSet<Integer>> restored = new TreeMap<>();
+
+    Memory copy() {
+      Memory copy = new Memory();
+      copy.buckets = new TreeMap<>(buckets);
+      copy.marker = marker;
+      copy.restoring = restoring;
+      copy.restoringUntilMicros = restoringUntilMicros;
+      restored.forEach((generation, parts) -> copy.restored.put(generation, new TreeSet<>(parts)));
+      return copy;
+    }
+  }
+
+  /** An older state, as a replica or a file has it. */
+  static final class Snapshot {
+    private final Memory memory;
+
+    private Snapshot(Memory memory) {
+      this.memory = memory;
+    }
+  }
+
+  private record Kept(BucketState state, long expiresEpochMicros) {}
+
+  SimulatedRedis(SimClock clock, Edges edges, CacheWitness witness, boolean warm) {
+    this.clock = clock;
+    this.edges = edges;
+    this.witness = witness;
+    memory.marker = warm ? life : "";
+  }
+
+  SimClock clock() {
+    return clock;
+  }
+
+  /** Sets the clock. */
+  void stepClock(long byMicros) {
+    clock.step(byMicros);
+    if (byMicros < 0) {
+      witness.clockSetBack(-byMicros);
+    }
+  }
+
+  boolean isAway() {
+    return away;
+  }
+
+  void setAway(boolean nowAway) {
+    away = nowAway;
+  }
+
+  boolean isWarm() {
+    return memory.marker.equals(life);
+  }
+
+  String life() {
+    return life;
+  }
+
+  Snapshot snapshot() {
+    return new Snapshot(memory.copy());
+  }
+
+  void flush() {
+    memory = new Memory();
+    witness.cacheLost(false, true);
+  }
+
+  /**
+   * Goes on from an older state.
+   *
+   * @param seen whether the nodes see that it is another server
+   */
+  void comeBackAs(Snapshot older, boolean seen) {
+    memory = older.memory.copy();
+    if (seen) {
+      life = "life" + ++lives;
+    }
+    witness.cacheLost(true, seen);
+  }
+
+  /** Comes back empty, as a server without a file does. */
+  void comeBackEmpty() {
+    memory = new Memory();
+    life = "life" + ++lives;
+    witness.cacheLost(false, true);
+  }
+
+  /** The state of a bucket now; null when there is none. */
+  @Nullable BucketState kept(String bucket) {
+    Kept kept = memory.buckets.get(bucket);
+    return kept == null || kept.expiresEpochMicros <= clock.epochMicros() ? null : kept.state;
+  }
+
+  Decision decide(Check check, boolean peek) {
+    CheckDecider.Outcome outcome =
+        edges.decide(check, peek, isWarm(), clock.epochMicros(), this::kept);
+    witness.decided(check, outcome);
+    for (CheckDecider.Write write : outcome.writes()) {
+      keep(write.bucket(), write.state(), write.ttlMillis());
+    }
+    return outcome.decision();
+  }
+
+  List<CorrectionOutcome> correct(List<BoundedCorrection> corrections) {
+    List<CorrectionOutcome> outcomes = new ArrayList<>();
+    for (BoundedCorrection correction : corrections) {
+      String bucket = correction.correction().bucket();
+      BucketState before = kept(bucket);
+      CorrectionRule.Result result = edges.correct(correction, before, clock.epochMicros());
+      witness.corrected(correction, before, result);
+      if (result.state() != null) {
+        keep(bucket, result.state(), result.ttlMillis());
+      }
+      outcomes.add(result.outcome());
+    }
+    return outcomes;
+  }
+
+  private void keep(String bucket, BucketState state, long ttlMillis) {
+    memory.buckets.put(bucket, new Kept(state, clock.epochMicros() + ttlMillis * 1_000));
+  }
+
+  /** The name of the restoration to announce; null when there is nothing to do. */
+  @Nullable String beginRestoration() {
+    boolean goesOn =
+        memory.restoring.startsWith(life + "-")
+            && memory.restoringUntilMicros > clock.epochMicros();
+    if (isWarm() || goesOn) {
+      return null;
+    }
+    memory.restoring = life + "-" + ++generations;
+    memory.restoringUntilMicros = clock.epochMicros() + RESTORATION_TTL_MICROS;
+    if (edges.isWarmAtOnce()) {
+      memory.marker = life;
+    }
+    return memory.restoring;
+  }
+
+  void abandonRestoration(String generation) {
+    memory.restored.remove(generation);
+    if (memory.restoring.equals(generation)) {
+      memory.restoring = "";
+    }
+  }
+
+  boolean noteRestored(CacheRestored word) {
+    String generation = word.generation();
+    boolean current =
+        memory.restoring.equals(generation)
+            && memory.restoringUntilMicros > clock.epochMicros()
+            && generation.startsWith(life + "-");
+    if (current) {
+      TreeSet<Integer> noted =
+          memory.restored.computeIfAbsent(generation, unheard -> new TreeSet<>());
+      noted.add(word.partition());
+      memory.restoringUntilMicros = clock.epochMicros() + RESTORATION_TTL_MICROS;
+      if (noted.size() >= word.partitions()) {
+        memory.marker = life;
+        memory.restoring = "";
+        memory.restored.remove(generation);
+      }
+    }
+    return isWarm();
+  }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketState;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
+import io.weir.sim.InvariantBroken.Invariant;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CorrectionCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.SettlementVerdictCodec;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One history of a world, drawn from a seed: a time of calls and faults, then healing, calm calls,
+ * quiet, and the reckoning. The same seed gives the same history, event by event.
+ */
+public final class Simulation {
+  private static final long SECOND_MICROS = 1_000_000;
+  private static final long CHAOS_MICROS = 25 * SECOND_MICROS;
+  private static final long LEAST_CALM_MICROS = 9 * SECOND_MICROS;
+  private static final long CALM_CALL_MICROS = 90_000;
+
+  /** A restoration that nobody finishes is given up after a minute. */
+  private static final long MOST_CALM_MICROS = 90 * SECOND_MICROS;
+
+  private static final long QUIET_MICROS = 8 * SECOND_MICROS;
+  private static final long MOST_CLOSING_MICROS = 40 * SECOND_MICROS;
+
+  private final long seed;
+  private final World world;
+  private final Trace trace;
+
+  private Simulation(long seed, Edges edges, @Nullable Consumer<String> listener) {
+    this.seed = seed;
+    this.trace = new Trace(listener);
+    Chance chance = Chance.ofSeed(seed);
+    this.world = new World(Plan.draw(chance.split()), chance, edges, trace);
+  }
+
+  /**
+   * What became of a history.
+   *
+   * @param seed draws it
+   * @param steps events it had
+   * @param traceHash of all that happened, in order
+   * @param calls calls and settlements that were answered
+   * @param faults what went wrong, and how often
+   * @param broken which invariant, and how; null when all held
+   */
+  public record Outcome(
+      long seed,
+      long steps,
+      long traceHash,
+      long calls,
+      Map<String, Long> faults,
+      @Nullable String broken) {
+
+    /** Whether all invariants held. */
+    public boolean isGood() {
+      return broken == null;
+    }
+  }
+
+  /** Runs the history of a seed, with the code as it is. */
+  public static Outcome run(long seed) {
+    return run(seed, Mutant.NONE, null);
+  }
+
+  /**
+   * Runs the history of a seed.
+   *
+   * @param edges the code as it is, or a mutant
+   * @param listener is told every step; null when nobody listens
+   */
+  static Outcome run(long seed, Edges edges, @Nullable Consumer<String> listener) {
+    return new Simulation(seed, edges, listener).run();
+  }
+
+  private Outcome run() {
+    String broken = null;
+    try {
+      live();
+      reckon();
+    } catch (InvariantBroken found) {
+      broken = String.valueOf(found.getMessage());
+    } catch (RuntimeException | AssertionError stopped) {
+      broken = new InvariantBroken(Invariant.STOPPED, describe(stopped)).getMessage();
+    }
+    return new Outcome(
+        seed,
+        trace.steps(),
+        trace.hash(),
+        world.calls().answeredCalls(),
+        new TreeMap<>(world.counts()),
+        broken);
+  }
+
+  private static String describe(Throwable stopped) {
+    StackTraceElement[] stack = stopped.getStackTrace();
+    return stopped + (stack.length == 0 ? "" : " at " + stack[0]);
+  }
+
+  private void live() {
+    trace.note(world.plan().toString().hashCode());
+    world.nodes().forEach(Node::start);
+    world.counters().forEach(Counter::start);
+    pass(2 * SECOND_MICROS);
+    world.faults().begin();
+    world.callers().begin();
+    pass(CHAOS_MICROS);
+    world.heal();
+    world.callers().stop();
+    long healed = world.scheduler().nowMicros();
+    long upSince = healed;
+    while (world.scheduler().nowMicros() < upSince + LEAST_CALM_MICROS || !isSettled()) {
+      require(
+          world.scheduler().nowMicros() < healed + MOST_CALM_MICROS,
+          Invariant.LIVENESS,
+          "all is healed, but the cache is not warm, or a node not up, or a call not in the log");
+      if (!isUp()) {
+        upSince = world.scheduler().nowMicros(); // a node that drains is not called
+      }
+      world.callers().callCalmly();
+      pass(CALM_CALL_MICROS);
+    }
+    pass(QUIET_MICROS);
+    List<LogLines.Line> lines = new ArrayList<>();
+    for (int partition = 0; partition < world.kafka().partitions(); partition++) {
+      lines.addAll(LogLines.of(partition, world.kafka().calls(partition)));
+    }
+    new Convergence(world, lines).check(world.redis().clock().epochMicros() - LEAST_CALM_MICROS);
+    checkReplay();
+    close();
+  }
+
+  private void pass(long micros) {
+    world.scheduler().runUntil(world.scheduler().nowMicros() + micros);
+  }
+
+  private boolean isSettled() {
+    return isUp() && world.calls().isComplete();
+  }
+
+  private boolean isUp() {
+    return world.redis().isWarm()
+        && world.nodes().stream().allMatch(Node::isReady)
+        && world.counters().stream().allMatch(Counter::isUp);
+  }
+
+  private static void require(boolean holds, Invariant invariant, String detail) {
+    if (!holds) {
+      throw new InvariantBroken(invariant, detail);
+    }
+  }
+
+  /**
+   * Reads every correction again, each partition in its order. No bucket that is kept is changed by
+   * any of them. One that is gone, since it was full, may lack what an older correction says until
+   * the next one is read; after the last one it is as it was. Only debt beyond a policy's cap,
+   * which was forgiven and not called on since, is owed again (simulation, seed 7762).
+   */
+  private void checkReplay() {
+    for (int partition = 0; partition < world.kafka().partitions(); partition++) {
+      Map<String, BucketState> reread = new HashMap<>();
+      Map<String, Correction> last = new HashMap<>();
+      for (SimulatedLog.Entry entry : world.kafka().corrections(partition).all()) {
+        if (isCorrection(entry)) {
+          Correction correction = decode(entry);
+          String bucket = correction.bucket();
+          BucketState kept = world.redis().kept(bucket);
+          BucketState before = kept == null ? reread.get(bucket) : kept;
+          BucketState after = applyAgain(correction, before);
+          if (kept != null) {
+            checkSameLevel(correction, kept, after);
+          } else if (after != null) {
+            reread.put(bucket, after);
+          }
+          last.put(bucket, correction);
+        }
+      }
+      reread.forEach(
+          (bucket, after) -> {
+            Correction correction = last.get(bucket);
+            if (correction != null && !isForgiven(correction)) {
+              checkSameLevel(correction, null, after);
+            }
+          });
+    }
+  }
+
+  /** Whether a bucket that is full and gone would not be full yet by the records. */
+  private boolean isForgiven(Correction correction) {
+    return correction.limit().refills()
+        && correction.fullAtEpochMicros() > world.redis().clock().epochMicros();
+  }
+
+  private @Nullable BucketState applyAgain(Correction correction, @Nullable BucketState before) {
+    BoundedCorrection bounded =
+        new BoundedCorrection(correction, correction.limit().capacityTokens());
+    return world.edges().correct(bounded, before, world.redis().clock().epochMicros()).state();
+  }
+
+  /** A cache that went back may have lost that it was applied, but not what it said. */
+  private void checkSameLevel(
+      Correction correction, @Nullable BucketState kept, @Nullable BucketState after) {
+    if (after == null) {
+      return;
+    }
+    BucketArithmetic arithmetic = correction.limit().arithmetic();
+    long now = world.redis().clock().epochMicros();
+    require(
+        arithmetic.levelUnits(arithmetic.refill(after, now))
+            == arithmetic.levelUnits(arithmetic.refill(kept, now)),
+        Invariant.CORRECTIONS,
+        correction + " changes " + kept + " when it comes again");
+  }
+
+  private static boolean isCorrection(SimulatedLog.Entry entry) {
+    byte[] type = entry.headers().get(BatchHeaderCodec.TYPE_HEADER);
+    return type != null && new String(type, StandardCharsets.UTF_8).equals(CorrectionCodec.TYPE);
+  }
+
+  private static Correction decode(SimulatedLog.Entry entry) {
+    try {
+      return CorrectionCodec.decode(entry.value());
+    } catch (MalformedRecordException malformed) {
+      throw new InvariantBroken(Invariant.CORRECTIONS, "a correction cannot be read: " + malformed);
+    }
+  }
+
+  private void close() {
+    long begun = world.scheduler().nowMicros();
+    long lastCallMillis = world.redis().clock().epochMillis() - QUIET_MICROS / 1_000;
+    long closedMillis = lastCallMillis + Plan.WINDOW_MILLIS;
+    for (int partition = 0; partition < world.kafka().partitions(); partition++) {
+      while (world.ledger(partition).closedThrough() < closedMillis
+          || world.counters().get(partition).committed() < world.kafka().calls(partition).end()) {
+        require(
+            world.scheduler().nowMicros() < begun + MOST_CLOSING_MICROS,
+            Invariant.LIVENESS,
+            "partition " + partition + " is not closed through " + closedMillis);
+        pass(SECOND_MICROS / 4);
+      }
+    }
+    pass(SECOND_MICROS);
+  }
+
+  private void reckon() {
+    List<LogLines.Line> all = new ArrayList<>();
+    long quarantined = 0;
+    long quarantinedLines = 0;
+    for (int partition = 0; partition < world.kafka().partitions(); partition++) {
+      List<LogLines.Line> lines = LogLines.of(partition, world.kafka().calls(partition));
+      all.addAll(lines);
+      Recount recount = new Recount(lines);
+      world.ledger(partition).check(recount.rows());
+      checkVerdicts(recount, partition);
+      PartitionProgress.Counters counters = counters(partition);
+      quarantined += world.kafka().quarantine(partition).end();
+      quarantinedLines += counters.quarantined();
+      long sent = lines.size() + counters.quarantined();
+      require(
+          counters.received() == sent,
+          Invariant.EQUATION,
+          "partition " + partition + " was sent " + sent + " lines, and says " + counters);
+    }
+    world.calls().check(all);
+    require(
+        quarantined == world.faults().badRecords() && quarantinedLines == world.faults().badLines(),
+        Invariant.EQUATION,
+        quarantined
+            + " records are in the quarantine, "
+            + world.faults().badRecords()
+            + " are bad");
+  }
+
+  /** Each settlement is told about once, and what is told is what the ledger did. */
+  private void checkVerdicts(Recount recount, int partition) {
+    List<SettlementVerdict> told = new ArrayList<>();
+    for (SimulatedLog.Entry entry : world.kafka().settlements(partition).all()) {
+      try {
+        told.add(SettlementVerdictCodec.decode(entry.value()));
+      } catch (MalformedRecordException malformed) {
+        throw new InvariantBroken(Invariant.BILLED, "a verdict cannot be read: " + malformed);
+      }
+    }
+    require(
+        told.equals(recount.verdicts()),
+        Invariant.BILLED,
+        "of settlements is told " + told + ", must be " + recount.verdicts());
+  }
+
+  private PartitionProgress.Counters counters(int partition) {
+    PartitionProgress.Counters newest = PartitionProgress.Counters.ZERO;
+    String key = PartitionProgressCodec.key(partition);
+    for (SimulatedLog.Entry entry : world.kafka().states(partition).all()) {
+      byte[] name = entry.key();
+      if (name != null && new String(name, StandardCharsets.UTF_8).equals(key)) {
+        try {
+          newest = PartitionProgressCodec.decode(entry.value()).counters();
+        } catch (MalformedRecordException malformed) {
+          throw new InvariantBroken(Invariant.EQUATION, "a progress cannot be read: " + malformed);
+        }
+      }
+    }
+    return newest;
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** The command line of the simulation: {@code ./weir sim}. */
+@Command(
+    name = "weir",
+    mixinStandardHelpOptions = true,
+    description = "Puts Weir to the test under virtual time.",
+    subcommands = {SimCommand.class, CommandLine.HelpCommand.class})
+public final class SimulationMain implements Runnable {
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private CommandSpec spec;
+
+  /** Runs a command line and ends the process with its status. */
+  public static void main(String[] arguments) {
+    System.exit(new CommandLine(new SimulationMain()).execute(arguments));
+  }
+
+  @Override
+  public void run() {
+    spec.commandLine().usage(spec.commandLine().getOut());
+  }
+}

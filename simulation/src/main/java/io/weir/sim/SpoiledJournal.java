@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.ingest.record.journal.BatchManifest;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.ForwardingJournal;
+import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
+import java.util.List;
+
+/** Journals with a planted bug, over a good disk. */
+final class SpoiledJournal {
+  private SpoiledJournal() {}
+
+  /** Goes on in the epoch of the opening before. */
+  static Journal ofOneEpoch(Journal disk) {
+    return new OneEpoch(disk);
+  }
+
+  /** Writes lines only when the next ones come, or batches are sealed. */
+  static Journal withoutTail(Journal disk) {
+    return new WithoutTail(disk);
+  }
+
+  private static final class OneEpoch extends ForwardingJournal {
+    OneEpoch(Journal disk) {
+      super(disk);
+    }
+
+    @Override
+    public boolean isNew() {
+      return true;
+    }
+  }
+
+  private static final class WithoutTail extends ForwardingJournal {
+    private List<Chunk> tail = List.of();
+
+    WithoutTail(Journal disk) {
+      super(disk);
+    }
+
+    @Override
+    public void append(List<Chunk> chunks) throws JournalException {
+      writeTail();
+      tail = List.copyOf(chunks);
+    }
+
+    @Override
+    public void seal(List<BatchManifest> manifests) throws JournalException {
+      writeTail();
+      super.seal(manifests);
+    }
+
+    private void writeTail() throws JournalException {
+      if (!tail.isEmpty()) {
+        super.append(tail);
+        tail = List.of();
+      }
+    }
+  }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.ingest.correct.LossAnnouncer;
+import io.weir.limits.policy.PolicySet;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CacheLoss;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Everything there is in one simulation: machines, servers, callers, misfortunes, witnesses. */
+final class World {
+  /** Nodes' clocks differ from true time by less than this; servers' clocks by less than half. */
+  private static final long SKEW_MILLIS = 800;
+
+  private final Plan plan;
+  private final Edges edges;
+  private final Trace trace;
+  private final Scheduler scheduler;
+  private final Chance networkChance;
+  private final Kafka kafka;
+  private final BucketWitness buckets;
+  private final CallBook calls = new CallBook();
+  private final SimulatedRedis redis;
+  private final CorrectionGroup correctionGroup;
+  private final List<LedgerWitness> ledgers = new ArrayList<>();
+  private final List<Counter> counters = new ArrayList<>();
+  private final List<Node> nodes = new ArrayList<>();
+  private final Callers callers;
+  private final Faults faults;
+  private PolicySet policies;
+  private final TreeMap<String, Long> counts = new TreeMap<>();
+  private long ids;
+  private int depth;
+  private boolean healed;
+
+  World(Plan plan, Chance chance, Edges edges, Trace trace) {
+    this.plan = plan;
+    this.policies = plan.policies();
+    this.edges = edges;
+    this.trace = trace;
+    this.scheduler = new Scheduler(trace);
+    this.networkChance = chance.split();
+    this.kafka = new Kafka(skewed(chance, SKEW_MILLIS / 2), plan.partitions());
+    this.buckets = new BucketWitness(this);
+    this.redis =
+        new SimulatedRedis(skewed(chance, SKEW_MILLIS / 2), edges, buckets, !plan.beginsCold());
+    this.correctionGroup = new CorrectionGroup(this, plan.partitions());
+    for (int partition = 0; partition < plan.partitions(); partition++) {
+      ledgers.add(new LedgerWitness(this, partition));
+      counters.add(new Counter(this, partition, chance.split()));
+      int number = partition;
+      kafka.calls(partition).onAppend(entry -> arrived(number, entry));
+    }
+    for (int node = 1; node <= plan.nodes(); node++) {
+      nodes.add(new Node(this, "n" + node, skewed(chance, SKEW_MILLIS), chance.split()));
+    }
+    this.callers = new Callers(this, chance.split());
+    this.faults = new Faults(this, chance.split());
+  }
+
+  private SimClock skewed(Chance chance, long byMillis) {
+    return new SimClock(scheduler, chance.millis(-byMillis, byMillis));
+  }
+
+  private void arrived(int partition, SimulatedLog.Entry entry) {
+    try {
+      BatchHeader header = BatchHeaderCodec.decode(entry.headers()::get);
+      if (header.nodeEpoch() > 1) {
+        calls.arrived(
+            partition, header, entry.appendEpochMillis(), scheduler.nowMicros(), holdMicros());
+      }
+    } catch (MalformedRecordException notABatch) {
+      trace.note("not a batch");
+    }
+  }
+
+  Plan plan() {
+    return plan;
+  }
+
+  /** The limits that a process takes when it starts. */
+  PolicySet policies() {
+    return policies;
+  }
+
+  void changePolicies(PolicySet changed) {
+    policies = changed;
+  }
+
+  Edges edges() {
+    return edges;
+  }
+
+  Trace trace() {
+    return trace;
+  }
+
+  Scheduler scheduler() {
+    return scheduler;
+  }
+
+  /** Dice for what happens on the way between two processes. */
+  Chance networkChance() {
+    return networkChance;
+  }
+
+  Kafka kafka() {
+    return kafka;
+  }
+
+  SimulatedRedis redis() {
+    return redis;
+  }
+
+  BucketWitness buckets() {
+    return buckets;
+  }
+
+  CallBook calls() {
+    return calls;
+  }
+
+  CorrectionGroup correctionGroup() {
+    return correctionGroup;
+  }
+
+  LedgerWitness ledger(int partition) {
+    return ledgers.get(partition);
+  }
+
+  List<Counter> counters() {
+    return counters;
+  }
+
+  List<Node> nodes() {
+    return nodes;
+  }
+
+  Callers callers() {
+    return callers;
+  }
+
+  Faults faults() {
+    return faults;
+  }
+
+  /** Whether a fault of the plan may still strike. */
+  boolean isDisturbedBy(Fault fault) {
+    return !healed && plan.has(fault);
+  }
+
+  boolean isHealed() {
+    return healed;
+  }
+
+  void heal() {
+    healed = true;
+    faults.heal();
+  }
+
+  boolean wasAnyClockSet() {
+    return faults.wasAnyClockSet();
+  }
+
+  /** A new id for a call that brings none. */
+  String nextId() {
+    return "id" + ids++;
+  }
+
+  /** Counts something that went wrong. */
+  void count(String what) {
+    counts.merge(what, 1L, Long::sum);
+  }
+
+  Map<String, Long> counts() {
+    return counts;
+  }
+
+  /** How many calls wait inside each other. */
+  int depth() {
+    return depth;
+  }
+
+  /** Lets the world go on while something waits. */
+  void waitFor(long micros) {
+    depth++;
+    scheduler.runUntil(scheduler.nowMicros() + micros);
+    depth--;
+  }
+
+  /**
+   * Tokens of answered calls that the counting could not know of at a moment by the broker's clock,
+   * and does not wait for.
+   */
+  long tokensOfSilentNodes(String bucket, long asOfMillis) {
+    long sinceMicros = scheduler.nowMicros() - holdMicros();
+    return calls.tokensOfSilentJournals(bucket, asOfMillis, sinceMicros);
+  }
+
+  private long holdMicros() {
+    return (plan.settings().maxHoldMillis() - Plan.GRACE_MILLIS) * 1_000;
+  }
+
+  /** Announces losses for a node, into each partition or, if Kafka goes away, into some. */
+  LossAnnouncer announcer(Node node) {
+    return loss -> announce(node, loss);
+  }
+
+  private void announce(Node node, CacheLoss loss) throws LossAnnouncer.FailedException {
+    byte[] type = CacheLossCodec.TYPE.getBytes(StandardCharsets.UTF_8);
+    for (int partition = 0; partition < kafka.partitions(); partition++) {
+      boolean lost = isDisturbedBy(Fault.SENDING) && networkChance.percent(10);
+      if (lost || !kafka.isReachedBy(node.name())) {
+        throw new LossAnnouncer.FailedException("lost", new IllegalStateException("lost"));
+      }
+      kafka
+          .calls(partition)
+          .append(null, CacheLossCodec.encode(loss), Map.of(BatchHeaderCodec.TYPE_HEADER, type));
+    }
+    count("cache loss announced");
+    trace.note("cache loss", loss.generation());
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.testing.FullSuite;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+final class SimulationTest {
+  private static final int SOME_SEEDS = 400;
+  private static final int SEEDS = 2_400;
+  private static final int REPEATED_SEEDS = 10;
+
+  /** Far more than any mutant needs, see docs/testing.md. */
+  private static final int MOST_SEEDS_FOR_A_MUTANT = 400;
+
+  @BeforeAll
+  static void silence() {
+    SimCommand.silence();
+  }
+
+  @Test
+  void someSeeds_breakNoInvariant() {
+    assertHold(1, SOME_SEEDS);
+  }
+
+  @Test
+  @FullSuite(reason = "2,000 more seeds; the first 400 always run", turn = 0)
+  void manySeeds_breakNoInvariant() {
+    assertHold(SOME_SEEDS + 1, SEEDS);
+  }
+
+  private static void assertHold(long firstSeed, long lastSeed) {
+    List<Simulation.Outcome> broken =
+        LongStream.rangeClosed(firstSeed, lastSeed)
+            .parallel()
+            .mapToObj(Simulation::run)
+            .filter(outcome -> !outcome.isGood())
+            .toList();
+
+    assertEquals(List.of(), broken, "repeat with ./weir sim --seed S --trace");
+  }
+
+  @Test
+  void sameSeed_sameTrace() {
+    for (long seed = 1; seed <= REPEATED_SEEDS; seed++) {
+      Simulation.Outcome once = Simulation.run(seed);
+      List<String> lines = new ArrayList<>();
+      Simulation.Outcome again = Simulation.run(seed, Mutant.NONE, lines::add);
+
+      assertEquals(once, again);
+      assertTrue(lines.size() > again.steps(), "listening changes nothing and hears all");
+      assertNotEquals(once.traceHash(), Simulation.run(seed + 1).traceHash());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = Mutant.class, names = "NONE", mode = EnumSource.Mode.EXCLUDE)
+  void mutant_isFound(Mutant mutant) {
+    boolean found =
+        LongStream.rangeClosed(1, MOST_SEEDS_FOR_A_MUTANT)
+            .anyMatch(seed -> !Simulation.run(seed, mutant, null).isGood());
+
+    assertTrue(found, mutant + ": " + mutant.bug());
+  }
+
+  @Test
+  void failure_namesSeedStepAndInvariant() {
+    Simulation.Outcome outcome = Simulation.run(1, Mutant.FORGET_CALLER_IDS, null);
+
+    assertEquals(1, outcome.seed());
+    assertTrue(outcome.steps() > 0);
+    assertTrue(String.valueOf(outcome.broken()).startsWith("billed: "), outcome.broken());
+    assertNull(Simulation.run(1).broken());
+  }
+}
