@@ -26,7 +26,6 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
-import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +36,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class SinkOutput implements CountOutput {
   /** Room for the headers that are added to a refused record. */
+  private static final byte[] NOTHING = {};
+
   private static final int MAX_PART_BYTES = Topic.MAX_RECORD_BYTES / 2;
 
   /** Larger keys and header values of refused records are left out, or they could not be kept. */
@@ -78,7 +79,7 @@ final class SinkOutput implements CountOutput {
         key,
         LedgerRowCodec.encode(row),
         timestampEpochMillis,
-        new RecordHeaders(),
+        noHeaders(),
         ResourceNames.LEDGER_SINK);
   }
 
@@ -177,7 +178,7 @@ final class SinkOutput implements CountOutput {
       throw new IllegalStateException("a replay without a record that is being taken");
     }
     Headers headers =
-        new RecordHeaders()
+        noHeaders()
             .add(QuarantineHeaders.REPLAYED, utf8(replay.partition() + "@" + replay.offset()))
             .add(QuarantineHeaders.SOURCE, source());
     String told = lines.isEmpty() ? QuarantineHeaders.WHOLE : ranges(lines);
@@ -202,12 +203,19 @@ final class SinkOutput implements CountOutput {
     return text.toString();
   }
 
+  /**
+   * Returns headers without an entry; they belong to a record, since their class is Kafka's own.
+   */
+  private static Headers noHeaders() {
+    return new Record<>(NOTHING, NOTHING, 0).headers();
+  }
+
   private static Headers typed(byte[] type) {
-    return new RecordHeaders().add(BatchHeaderCodec.TYPE_HEADER, type);
+    return noHeaders().add(BatchHeaderCodec.TYPE_HEADER, type);
   }
 
   private static Headers kept(Headers headers) {
-    Headers kept = new RecordHeaders();
+    Headers kept = noHeaders();
     int count = 0;
     for (Header header : headers) {
       byte[] value = header.value();
