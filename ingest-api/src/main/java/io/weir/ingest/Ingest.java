@@ -112,6 +112,7 @@ public final class Ingest implements AutoCloseable {
       CopyCheck copies = CopyCheck.begin(config);
       log = KafkaCallLog.open(recordConfig(config), clock, copies::objection);
       copies.require();
+      refuseServer(cache); // a connection that took long is made by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       IngestMetrics metrics = new IngestMetrics();
       Latencies latencies = metrics.latencies();
@@ -176,6 +177,8 @@ public final class Ingest implements AutoCloseable {
         verdicts.close();
       }
       cache.close();
+      // without a server that may be used, what else is missing can wait
+      refuseServer(cache);
       throw explained(config, failed);
     }
   }
