@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.FullSuite;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -79,6 +80,11 @@ final class CommandsIT {
 
   /** Was a hole: the end had no line of its own, and what was wrong was told three times. */
   @Test
+  @FullSuite(
+      reason =
+          "three starts of everything; StopIT ends a process whose part is dead, and MisuseTest"
+              + " has the sentences",
+      turn = 1)
   void up_whosePartDies_saysWhich_andOverDataOfAnotherWindow_saysSoOnce() throws Exception {
     Map<String, String> environment = new HashMap<>(freePorts());
     environment.put("WEIR_WINDOW", "PT1M");
@@ -134,6 +140,9 @@ final class CommandsIT {
   }
 
   @Test
+  @FullSuite(
+      reason = "a broker and four processes; CopyCheckIT refuses such topics at the start",
+      turn = 2)
   void topics_ofOneCopy_areRefusedUnlessTheyAreMeant() throws Exception {
     try (TestKafka kafka = TestKafka.borrow()) {
       Map<String, String> strict = Map.of("WEIR_KAFKA", kafka.bootstrapServers());

@@ -48,8 +48,9 @@ import org.junit.jupiter.api.io.TempDir;
  * consumer back: what the transaction had taken must be counted all the same.
  */
 final class RevivedTaskIT {
-  private static final int CLIENTS = 30_000;
+  private static final int BATCHES = 30;
   private static final int CALLS_PER_BATCH = 1_000;
+  private static final int CALLS_PER_SMALL_BATCH = 50;
   private static final byte[] ABORTED_BATCH = "20".getBytes(StandardCharsets.UTF_8);
   private static final long WINDOW_MILLIS = 2_000;
   private static final long GRACE_MILLIS = 1_000;
@@ -110,7 +111,7 @@ final class RevivedTaskIT {
   /** The rebalance that follows replaces the task, and the consumer stays where it was. */
   @Test
   void count_transactionAbortedTwiceFromTheSameOffset_takesItsCallsAgain() throws Exception {
-    assertCountsAll(1, Map.of());
+    assertCountsAll(1, CALLS_PER_BATCH, Map.of());
   }
 
   /**
@@ -123,6 +124,7 @@ final class RevivedTaskIT {
   void count_taskMadeAnew_whoseFirstRecordComesLate_takesItsCallsAgain() throws Exception {
     assertCountsAll(
         2,
+        CALLS_PER_SMALL_BATCH,
         Map.of(
             StreamsConfig.mainConsumerPrefix(ConsumerConfig.FETCH_MIN_BYTES_CONFIG),
             50_000_000,
@@ -130,7 +132,8 @@ final class RevivedTaskIT {
             1_500));
   }
 
-  private void assertCountsAll(int partitions, Map<String, Object> further) throws Exception {
+  private void assertCountsAll(int partitions, int callsPerBatch, Map<String, Object> further)
+      throws Exception {
     Aborts aborts = new Aborts();
     try (Broker broker = new Broker(partitions);
         KafkaStreams streams = streams(broker, partitions, aborts, further)) {
@@ -141,24 +144,25 @@ final class RevivedTaskIT {
       if (partitions > 1) {
         broker.send(1, new BatchHeader("n", 1, 1, 0, decidedAt, 0, false), new byte[0]);
       }
-      int batches = send(broker, clients(partitions), decidedAt);
+      List<String> clients = clients(partitions, BATCHES * callsPerBatch);
+      send(broker, clients, callsPerBatch, decidedAt);
       long windowEnd = decidedAt - decidedAt % WINDOW_MILLIS + WINDOW_MILLIS;
 
       Await.until(
           "closed",
           () -> {
-            promise(broker, batches); // again and again: the next record finds the gap before it
+            promise(broker, clients.size()); // again and again: the next record finds the gap before it
             return rows(broker).stream().anyMatch(row -> closes(row, windowEnd));
           });
 
       assertTrue(aborts.made.get() >= 2);
-      assertLedger(rows(broker));
+      assertLedger(clients.size(), rows(broker));
     }
   }
 
-  private static void promise(Broker broker, int batches) {
+  private static void promise(Broker broker, int calls) {
     long now = System.currentTimeMillis();
-    broker.send(0, new BatchHeader("n", 1, batches, 0, now, CLIENTS, false), new byte[0]);
+    broker.send(0, new BatchHeader("n", 1, BATCHES, 0, now, calls, false), new byte[0]);
     broker.flush();
   }
 
@@ -167,7 +171,7 @@ final class RevivedTaskIT {
         && close.closedThroughEpochMillis() >= windowEndEpochMillis;
   }
 
-  private static void assertLedger(List<LedgerRow> ledger) {
+  private static void assertLedger(int calls, List<LedgerRow> ledger) {
     long rows = 0;
     long all = 0;
     for (LedgerRow row : ledger) {
@@ -180,7 +184,7 @@ final class RevivedTaskIT {
         rows = 0;
       }
     }
-    assertEquals(CLIENTS, all);
+    assertEquals(calls, all);
     assertEquals(ledger.size(), ledger.stream().map(LedgerRow::recordId).distinct().count());
   }
 
@@ -214,29 +218,28 @@ final class RevivedTaskIT {
   }
 
   /** Names of clients of the first partition. */
-  private static List<String> clients(int partitions) {
+  private static List<String> clients(int partitions, int count) {
     return IntStream.iterate(0, i -> i + 1)
         .mapToObj(i -> "client-" + i)
         .filter(client -> ClientPartitioner.partition(client, partitions) == 0)
-        .limit(CLIENTS)
+        .limit(count)
         .toList();
   }
 
-  private static int send(Broker broker, List<String> clients, long decidedAt) {
-    int batches = CLIENTS / CALLS_PER_BATCH;
-    for (int batch = 0; batch < batches; batch++) {
+  private static void send(
+      Broker broker, List<String> clients, int callsPerBatch, long decidedAt) {
+    for (int batch = 0; batch < BATCHES; batch++) {
       List<CallEvent> calls = new ArrayList<>();
-      for (int i = 0; i < CALLS_PER_BATCH; i++) {
-        int number = batch * CALLS_PER_BATCH + i;
+      for (int i = 0; i < callsPerBatch; i++) {
+        int number = batch * callsPerBatch + i;
         calls.add(Calls.allowed("id-" + number, clients.get(number), 1, decidedAt));
       }
       broker.send(
           0,
-          Calls.batch("n", batch + 1, calls.size(), decidedAt, (long) batch * CALLS_PER_BATCH),
+          Calls.batch("n", batch + 1, calls.size(), decidedAt, (long) batch * callsPerBatch),
           Calls.value(calls));
     }
     broker.flush();
-    return batches;
   }
 
   private static List<LedgerRow> rows(Broker broker) throws MalformedRecordException {

@@ -25,7 +25,6 @@ final class ChaosIT {
   private static final List<String> ONE_OF_EACH_FAMILY =
       List.of(
           "brokers away, ingest killed meanwhile",
-          "aggregator's state lost",
           "Redis killed",
           "cut: ingest, all brokers",
           "journal at its bound, drop",

@@ -9,6 +9,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.e2e.healing.Rule.Place;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Redis is replaced by a replica that has missed the last writes. */
+@FullSuite(reason = "a primary and a replica; RedisRestartIT, which always runs, brings an older file back, FlushIT an empty Redis", turn = 2)
 final class FailoverIT {
   private static final int CLIENTS = 200;
   private static final double CALLS_PER_SECOND = 600;
