@@ -9,7 +9,8 @@ import java.util.List;
  */
 public final class NameList {
   /**
-   * Most names that are all listed; with one more, the number of the others is no longer than they.
+   * Most names that are all listed. Four are, since "1 more" is hardly shorter than the fourth
+   * name.
    */
   private static final int MOST = 4;
 
