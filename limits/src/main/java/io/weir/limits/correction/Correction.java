@@ -11,12 +11,12 @@ import java.util.Locale;
  * charges since then, so a correction may arrive late and may be applied while calls are decided.
  *
  * <p>The state is absolute, so that a correction may be repeated: a cache applies it only if
- * (epoch, version) is greater than that of the last one it applied.
+ * (epoch, version) is greater than that of the last one it applied. Immutable.
  *
  * @param bucket the bucket's key in the decision cache
  * @param limit the bucket's limit according to the newest record
  * @param epoch the epoch of the bucket to which the correction refers; a bucket that is gone, or
- *     whose counter has gone back behind it, begins a new epoch with the correction
+ *     has gone back to a state before {@code chargedTokens}, begins a new epoch with the correction
  * @param version number of the correction among those of the bucket, from 1; a greater one replaces
  *     a lesser one
  * @param chargedTokens the cache's counter up to which records are included
