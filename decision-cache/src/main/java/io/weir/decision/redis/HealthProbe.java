@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * displace these. Also asks for the server's time if there is a consumer for it. Thread-safe.
  */
 final class HealthProbe {
-  /** Most age of an answer. */
+  /** Greatest age of an answer. */
   static final Duration PAUSE = Duration.ofSeconds(1);
 
   private static final long MICROS_PER_SECOND = 1_000_000;
