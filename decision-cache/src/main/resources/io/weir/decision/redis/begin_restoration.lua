@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Elects the node that announces the loss of the cache's state.
--- KEYS     marker, generation being restored.
+-- KEYS     marker of a warm cache, generation being restored.
 -- ARGV     run ID of this server, the generation to begin (the run ID, '-', any text), duration of
 --          the election in milliseconds.
 -- Reply    1 elected; 0 if the cache is warm or a restoration of this run ID is in progress.

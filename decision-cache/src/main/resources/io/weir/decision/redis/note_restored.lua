@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Records that a partition is restored; once all are, the cache is warm.
--- KEYS     marker, generation being restored, partitions restored of the generation.
+-- KEYS     marker of a warm cache, generation being restored, partitions restored of the
+--          generation.
 -- ARGV     run ID of this server, the generation, the partition, the number of partitions, time to
 --          live of the marker, time to live of a restoration (both in milliseconds).
 -- Reply    1 if the cache is warm now, otherwise 0. A generation other than the one being restored

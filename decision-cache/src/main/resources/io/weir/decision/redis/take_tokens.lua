@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Decides checks in order: each takes its cost from all of its buckets or from none. A denial and a
 -- peek write nothing. Mirrors CheckDecider.decide. Preceded by bucket.lua.
--- KEYS     the marker, then the buckets' keys, check after check.
+-- KEYS     the marker of a warm cache, then the buckets' keys, check after check.
 -- ARGV[1]  the run ID known to the caller: the cache is warm if the marker holds exactly this.
 -- ARGV[n]  check n - 1, little-endian: peek u8 (0, 1), buckets u8 (1 to 16), cost i64 (>= 1); then
 --          per bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache
