@@ -5,8 +5,8 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 
 /**
- * The store of buckets that decides calls. Safe for use by multiple threads. A failure of the store
- * is a value ({@link Decision.Undecided}), never an exception.
+ * The store of buckets that decides calls. Thread-safe. A failure of the store is a value ({@link
+ * Decision.Undecided}), never an exception.
  */
 public interface DecisionCache extends AutoCloseable {
   /**
@@ -18,30 +18,30 @@ public interface DecisionCache extends AutoCloseable {
   }
 
   /**
-   * Asks for the cost to be taken from every bucket of the check, or from none, and returns without
-   * waiting for the answer. A thread that submits several checks before it waits for the first has
-   * them decided together.
+   * Submits a check that takes the cost from every bucket or from none, and returns without waiting
+   * for the decision. If a thread submits several checks before it waits for the first one, they
+   * are decided together.
    */
   PendingDecision submit(Check check);
 
   /** Decides as {@link #take} would, but charges nothing and writes nothing. */
   Decision peek(Check check);
 
-  /** Returns whether the cache answers now. Cheap, repeatable, safe for use by many threads. */
+  /** Returns whether the cache currently answers. Cheap, repeatable and thread-safe. */
   Health check();
 
   @Override
   void close();
 
   /**
-   * A check that was submitted. It may be charged whether or not its decision is waited for.
-   * Belongs to the thread that submitted it.
+   * A submitted check. It may be charged whether or not anyone waits for its decision. Must be used
+   * only by the thread that submitted it.
    */
   @FunctionalInterface
   interface PendingDecision {
     /**
      * Waits for the decision, for at most the caller's patience, which began when the check was
-     * submitted. To be called once.
+     * submitted. Must be called at most once.
      */
     Decision await();
   }
@@ -49,8 +49,8 @@ public interface DecisionCache extends AutoCloseable {
   /**
    * A cache's health.
    *
-   * @param ok whether it answers
-   * @param detail the error, or which server answered
+   * @param ok whether the cache answers
+   * @param detail the error, or a description of the server that answered
    */
   record Health(boolean ok, String detail) {}
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The port behind which a cache decides; what is decided, and by which arithmetic, is in limits.
- */
+/** The port through which a cache decides. Checks, decisions and the arithmetic are in limits. */
 @NullMarked
 package io.weir.decision;
 

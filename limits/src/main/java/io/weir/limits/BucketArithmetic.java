@@ -4,120 +4,129 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of a bucket with one limit: the reference that every cache answers to. Immutable;
- * the state comes in and goes out. Times are microseconds since 1970 by the clock of the cache, 1
- * to 2^53 − 1.
+ * The arithmetic of a bucket under one limit: the reference that every implementation of the cache
+ * follows. Immutable; the state is an argument and a result. Times are microseconds since 1970 by
+ * the clock of the cache, 1 to 2^53 − 1.
  *
- * <p>A bucket's <em>level</em> is its content in units: at most the capacity, below zero when it is
- * in debt. Less than 2^53 units are ever missing to the capacity.
+ * <p>A bucket's <em>level</em> is its content in units: at most the capacity, and negative when the
+ * bucket is in debt. The level is always less than 2^53 units below the capacity.
  */
 public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket {
   /**
-   * Longest time that is reported, 2^52 µs (142 years): added to a time of our days it stays below
-   * 2^53. What takes longer is reported as this.
+   * The longest time that is reported, 2^52 µs (142 years). Added to a present-day time it stays
+   * below 2^53. Longer times are reported as this value.
    */
   long MAX_WAIT_MICROS = 1L << 52;
 
   /**
-   * How much longer than its time to full a bucket is kept. Covers rounding and lets the epoch of a
-   * client that keeps calling live on; a bucket that is gone is full, so the length is no matter of
-   * correctness.
+   * How long a bucket is kept beyond its time to full. Covers rounding, and keeps the epoch of a
+   * client that calls regularly. A bucket that has expired is full, so the length of the margin
+   * does not affect correctness.
    */
   long TTL_MARGIN_MILLIS = 10_000;
 
   /**
-   * The integers that a store computes by which has this arithmetic in its own language; see {@code
-   * bucket.lua}.
+   * The integers by which a store computes that implements this arithmetic in its own language; see
+   * {@code bucket.lua}.
    *
-   * @param tickMicros length of a tick; for a bucket that never refills, when its period ends
+   * @param tickMicros length of a tick; for a bucket that never refills, the time at which its
+   *     period ends
    * @param unitsPerTick units that a tick adds; 0 for a bucket that never refills
-   * @param unitsPerToken units a token is worth
+   * @param unitsPerToken units per token
    * @param capacityUnits units of a full bucket
    */
   record Parameters(long tickMicros, long unitsPerTick, long unitsPerToken, long capacityUnits) {}
 
-  /** The integers that a store computes by. */
+  /** Returns the integers by which a store computes. */
   Parameters parameters();
 
-  /** Most tokens the bucket holds. */
+  /** Returns the most tokens that the bucket holds. */
   long capacityTokens();
 
-  /** Units of a full bucket. */
+  /** Returns the units of a full bucket. */
   long capacityUnits();
 
-  /** Units a token is worth. */
+  /** Returns the units per token. */
   long unitsPerToken();
 
-  /** Content of a refilled bucket in units; negative when it is in debt. */
+  /** Returns the content of a refilled bucket in units; negative if the bucket is in debt. */
   long levelUnits(BucketState refilled);
 
   /**
-   * A bucket, in the life it is in, at a level that is known.
+   * Returns the bucket, in its present epoch, with the given level.
    *
    * @param levelUnits more than capacity − 2^53, at most the capacity
    */
   BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros);
 
-  /** The bucket as it stands now; full and without an epoch when nothing is kept. */
+  /** Returns the bucket as of now; a full one without an epoch if nothing is kept. */
   BucketState refill(@Nullable BucketState kept, long nowEpochMicros);
 
   /**
-   * Takes the cost.
+   * Takes the cost from the bucket.
    *
-   * @param refilled the bucket as {@link #refill} gave it for this time; must hold the cost
+   * @param refilled the bucket as returned by {@link #refill} for this time; must hold the cost
+   * @throws IllegalArgumentException if the bucket does not hold the cost
    */
   BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros);
 
-  /** Time until a refilled bucket is full if nothing is taken meanwhile. */
+  /** Returns the time until a refilled bucket is full if nothing is taken meanwhile. */
   long resetMicros(BucketState refilled, long nowEpochMicros);
 
-  /** Time until a refilled bucket holds the cost: 0 when it does, −1 when it never can. */
+  /**
+   * Returns the time until a refilled bucket holds the cost: 0 if it does now, −1 if it never can.
+   */
   long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros);
 
-  /** Time from empty to full; 0 for a bucket that never refills. */
+  /** Returns the time from empty to full; 0 for a bucket that never refills. */
   long fillMicros();
 
   /**
-   * Time until a bucket holds a token more than it does, or one when it is in debt: never too
-   * early, and exact to a tick.
+   * Returns the time until a bucket holds one token more than it does, or one token if it is in
+   * debt. Never too early, and exact to a tick.
    *
-   * @param remainingTokens whole tokens that it holds
-   * @param resetMicros time until it is full
+   * @param remainingTokens whole tokens in the bucket
+   * @param resetMicros time until the bucket is full
    */
   long moreMicros(long remainingTokens, long resetMicros);
 
   /**
-   * What a bucket lacks of its capacity by the records alone; a tick that has begun is lacking.
+   * Returns the units that are missing from a full bucket according to the records alone. A tick
+   * that is under way counts as missing.
    *
-   * @param truth what {@link BucketLimit#truth} made of the records
+   * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
    */
   long missingUnits(long truth, long nowEpochMicros);
 
   /**
-   * What a bucket that was full by the records alone would have gained since, if it could hold it.
+   * Returns the units that a bucket that was full according to the records would have gained since
+   * then, if it had room for them.
    *
-   * @param truth what {@link BucketLimit#truth} made of the records
+   * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
    */
   long refilledUnits(long truth, long nowEpochMicros);
 
-  /** Whether a bucket of this limit can ever hold the cost. */
+  /** Returns whether a bucket of this limit can ever hold the cost. */
   default boolean canHold(long costTokens) {
     return costTokens <= capacityTokens();
   }
 
-  /** Whether a refilled bucket holds the cost. */
+  /** Returns whether a refilled bucket holds the cost. */
   default boolean holds(BucketState refilled, long costTokens) {
     return canHold(costTokens) && levelUnits(refilled) >= costTokens * unitsPerToken();
   }
 
-  /** Whole tokens in a refilled bucket; 0 when it is in debt. */
+  /** Returns the whole tokens in a refilled bucket; 0 if it is in debt. */
   default long remainingTokens(BucketState refilled) {
     return Math.max(0, levelUnits(refilled) / unitsPerToken());
   }
 
-  /** How long a cache must keep a bucket it has written: time to full and a margin, rounded up. */
+  /**
+   * Returns how long a cache must keep a bucket it has written: the time to full, rounded up to a
+   * millisecond, plus the margin.
+   */
   default long ttlMillis(BucketState written, long nowEpochMicros) {
     return (resetMicros(written, nowEpochMicros) + 999) / 1_000 + TTL_MARGIN_MILLIS;
   }

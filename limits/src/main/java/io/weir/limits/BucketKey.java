@@ -9,28 +9,28 @@ import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name of a bucket: the client, the policy, the endpoint when that has a bucket of its own, and
- * the end of the period when each period has one. Immutable.
+ * The name of a bucket: the client, the policy, the endpoint if each endpoint has its own bucket,
+ * and the end of the period if each period has its own bucket. Immutable.
  *
- * <p>As text, in which the cache and the records know it, {@code w1:{4:acme}:5:burst}, with an
- * endpoint {@code w1:{4:acme}:5:burst:12:GET /v1/item}, of a period {@code
+ * <p>The text form, which the cache and the records use, is {@code w1:{4:acme}:5:burst}; with an
+ * endpoint, {@code w1:{4:acme}:5:burst:12:GET /v1/item}; for a period, {@code
  * w1:{4:acme}:7:monthly@1764547200}. The part in braces is the hash tag of Redis Cluster, so all
- * buckets of a client share a slot. No two keys have one text, since each name stands behind its
- * length.
+ * buckets of a client share a slot. No two keys have the same text, since each name is preceded by
+ * its length.
  *
- * @param client who calls
- * @param policy which policy limits it
- * @param endpoint what is called; null when all endpoints share the bucket
- * @param endEpochSecond when the bucket's period ends, in seconds since 1970; 0 for a bucket that
- *     lasts
+ * @param client the calling client
+ * @param policy the policy that limits the client
+ * @param endpoint the called endpoint; null if all endpoints share the bucket
+ * @param endEpochSecond end of the bucket's period, in seconds since 1970; 0 for a bucket without a
+ *     period
  */
 public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long endEpochSecond) {
-  /** Version of the text's form and of the state kept under it. */
+  /** Version of the text form and of the state that is kept under it. */
   public static final String VERSION = "w1";
 
   /**
-   * Longest text: version, punctuation, three names of a length, a colon and 64 characters, and the
-   * end of a period.
+   * Longest text: the version, the punctuation, three names of a length, a colon and 64 characters
+   * each, and the end of a period.
    */
   public static final int MAX_CHARS = 6 + 3 * (3 + Part.MAX_PLAIN_CHARS) + 1 + 21;
 
@@ -39,15 +39,15 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   private static final char PERIOD_START = '@';
 
   /**
-   * A name as it stands in a key. One that is longer than {@value #MAX_PLAIN_CHARS} characters, or
-   * holds a brace or anything but printable ASCII, is replaced by 192 bits of its SHA-256 behind
-   * {@code h:}, so that a key is ASCII and at most {@link #MAX_CHARS} long.
+   * A name as it appears in a key. A name that is longer than {@value #MAX_PLAIN_CHARS} characters,
+   * or contains a brace or anything but printable ASCII, is replaced by {@code h:} and 192 bits of
+   * its SHA-256, so that a key is ASCII and at most {@link #MAX_CHARS} long.
    *
    * @param text the name, or its hash
-   * @param isHashed whether it is the hash
+   * @param isHashed whether {@code text} is the hash
    */
   public record Part(String text, boolean isHashed) {
-    /** Longest name that stands in a key as it is; keeps usual names readable in a console. */
+    /** Longest name that appears in a key as it is; keeps usual names readable in a console. */
     static final int MAX_PLAIN_CHARS = 64;
 
     /** Bytes of SHA-256 kept: 192 bits, so that a collision costs 2^96 tries. */
@@ -56,20 +56,20 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     /** Characters of a hash in Base64. */
     private static final int HASH_CHARS = HASH_BYTES / 3 * 4;
 
-    /** Begins a name that is replaced by its hash. */
+    /** Prefix of a hash that replaces a name. */
     private static final String HASHED = "h:";
 
-    /** The part of a name. */
+    /** Returns the part that represents a name. */
     public static Part of(String name) {
       return isPlain(name) ? new Part(name, false) : new Part(hash(name), true);
     }
 
-    /** For people: the name, or {@code h:…} when it is hashed. */
+    /** Returns the text for display: the name, or {@code h:…} if it is hashed. */
     public String shown() {
       return isHashed ? HASHED + text : text;
     }
 
-    /** As it stands in a key's text. */
+    /** Returns the text of this part within a key. */
     public String keyText() {
       return isHashed ? HASHED + text : text.length() + ":" + text;
     }
@@ -115,20 +115,20 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     }
   }
 
-  /** The bucket of a policy whose key is the client alone. */
+  /** Returns the bucket of a policy whose key is the client alone. */
   public static BucketKey of(String policy, String client) {
     return new BucketKey(Part.of(client), Part.of(policy), null, 0);
   }
 
-  /** The bucket of a policy whose key is client and endpoint. */
+  /** Returns the bucket of a policy whose key is client and endpoint. */
   public static BucketKey of(String policy, String client, String endpoint) {
     return new BucketKey(Part.of(client), Part.of(policy), Part.of(endpoint), 0);
   }
 
   /**
-   * The key of a text.
+   * Parses the text of a key.
    *
-   * @throws IllegalArgumentException when it is none of ours
+   * @throws IllegalArgumentException if the text is not that of a key
    */
   public static BucketKey parse(String text) {
     if (!text.startsWith(CLIENT_START)) {
@@ -176,12 +176,12 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     return new IllegalArgumentException("not a bucket's key: " + text, cause);
   }
 
-  /** The bucket of one period of the same. */
+  /** Returns the bucket of one period with the same client, policy and endpoint. */
   public BucketKey in(long periodEndEpochSecond) {
     return new BucketKey(client, policy, endpoint, periodEndEpochSecond);
   }
 
-  /** What the texts of all keys of a client begin with. */
+  /** Returns the prefix that the texts of all keys of a client share. */
   public static String clientPrefix(String client) {
     return clientPrefix(Part.of(client));
   }
@@ -190,15 +190,15 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     return CLIENT_START + client.keyText() + CLIENT_END;
   }
 
-  /** The text. */
+  /** Returns the text form. */
   public String text() {
     return text(clientPrefix(client), policy.keyText(), endpoint, endEpochSecond);
   }
 
   /**
-   * The text, of parts that are at hand.
+   * Returns the text form, composed of parts that are already known.
    *
-   * @param clientPrefix what {@link #clientPrefix} gave
+   * @param clientPrefix the result of {@link #clientPrefix}
    * @param policyText the policy's {@link Part#keyText}
    */
   public static String text(

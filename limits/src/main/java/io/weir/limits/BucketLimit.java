@@ -5,72 +5,76 @@ import io.weir.limits.LimitAlgorithm.MemberSink;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much one bucket holds and how it fills again. What differs from one algorithm to another is
- * said here and in {@link BucketArithmetic}, and nowhere else: a new algorithm does not compile
- * until it has answered all of it. Immutable.
+ * How much one bucket holds and how it refills. Everything in which the algorithms differ is
+ * declared here and in {@link BucketArithmetic}, and nowhere else: a new algorithm does not compile
+ * until it implements all of it. Immutable.
  */
 public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit {
-  /** Most tokens the bucket holds; 0 to 2^53 − 1. */
+  /** Returns the most tokens that the bucket holds; 0 to 2^53 − 1. */
   long capacityTokens();
 
-  /** The algorithm. */
+  /** Returns the algorithm. */
   LimitAlgorithm algorithm();
 
-  /** The arithmetic of its buckets. */
+  /** Returns the arithmetic of the buckets of this limit. */
   BucketArithmetic arithmetic();
 
   /**
-   * How the bucket gains tokens while it lives; null when it gains none. A bucket that gains tokens
-   * is judged by the time at which it is full, another one by the sum of what was used.
+   * Returns how the bucket gains tokens during its lifetime; null if it gains none. A bucket that
+   * gains tokens is judged by the time at which it is full, any other bucket by the sum of the
+   * tokens used.
    */
   @Nullable Refill refill();
 
-  /** Whether what was used comes back while the bucket lives. */
+  /** Returns whether the bucket gains tokens during its lifetime. */
   default boolean refills() {
     return refill() != null;
   }
 
   /**
-   * One node's part of the limit when several share the traffic.
+   * Returns one node's share of the limit when several nodes share the traffic.
    *
-   * @param nodes how many share it, ≥ 1
+   * @param nodes how many nodes share the limit, ≥ 1
    */
   BucketLimit shareOf(int nodes);
 
   /**
-   * When a bucket will be full if nothing more is taken, as records state it: in microseconds since
-   * 1970 by the cache's clock.
+   * Returns when a bucket will be full if nothing more is taken, as records state it: in
+   * microseconds since 1970 by the cache's clock.
    *
-   * @param byRefillMicros when it is by its refill; a bucket that gains nothing is full again when
-   *     its period ends
+   * @param byRefillMicros when the bucket will be full by its refill; a bucket that gains nothing
+   *     is full again when its period ends
    */
   long fullAtMicros(long byRefillMicros);
 
   /**
-   * Whole tokens in a bucket, negative when it owes.
+   * Returns the whole tokens in a bucket; negative if the bucket is in debt.
    *
-   * @param fullAtEpochMicros when it will be full if nothing more is taken
-   * @param usedTokens Σ tokens taken from it
-   * @param nowEpochMicros about when
+   * @param fullAtEpochMicros when the bucket will be full if nothing more is taken
+   * @param usedTokens sum of the tokens taken from the bucket
+   * @param nowEpochMicros the approximate current time
    */
   long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros);
 
   /**
-   * The one number in which records state how full a bucket should be: the time at which it is full
-   * when it refills, else the tokens that were used.
+   * Returns the one number by which records state how full a bucket should be: the time at which it
+   * is full if it refills, otherwise the tokens used.
    */
   default long truth(long fullAtEpochMicros, long usedTokens) {
     return refills() ? fullAtEpochMicros : usedTokens;
   }
 
-  /** Whether the bucket's period has ended by then; never for one that has none. */
+  /**
+   * Returns whether the bucket's period has ended by the given time; false for a bucket without a
+   * period.
+   */
   boolean isOverAt(long epochMicros);
 
   /**
-   * Writes the members that {@link LimitAlgorithm#read} makes the same limit of, {@code capacity}
-   * first.
+   * Writes the members from which {@link LimitAlgorithm#read} reconstructs this limit, {@code
+   * capacity} first.
    *
-   * @param <E> what the sink throws
+   * @param <E> the exception that the sink may throw
    */
   <E extends Exception> void writeTo(MemberSink<E> sink) throws E;
 }

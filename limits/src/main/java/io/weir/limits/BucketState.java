@@ -2,22 +2,22 @@
 package io.weir.limits;
 
 /**
- * What is kept of one bucket. A bucket that is not kept is full and has no epoch. Made by the
- * {@link BucketArithmetic} of its limit.
+ * The stored state of one bucket. A bucket without stored state is full and has no epoch. Created
+ * by the {@link BucketArithmetic} of the bucket's limit. Immutable.
  *
- * @param units content of a token bucket, in units of which {@code unitsPerToken} make a token;
- *     negative when it is in debt. Of a quota minus the tokens used, so that a changed capacity
- *     comes right. −2^53 + 1 to 2^53 − 1
- * @param unitsPerToken worth of a token when the content was written; a limit that has changed
- *     since is recognised by it. 0 for a quota
- * @param lastEpochMicros up to when refill has been added, in microseconds since 1970 by the
- *     cache's clock; advances by whole ticks, so that the part of a tick is carried. Of a quota
- *     when its state was begun
- * @param epoch this life of the bucket: microseconds since 1970 by the cache's clock when it was
- *     first charged, or made anew by a correction; 0 for a bucket that never was
- * @param correctedEpoch the life that the last correction applied spoke of: this one, or the one
- *     before when that correction began this one; 0 when none was applied
- * @param version of that correction; 0 when none was applied
+ * @param units for a token bucket its content, in units of which {@code unitsPerToken} make a
+ *     token, negative when the bucket is in debt; for a quota the negated number of tokens used, so
+ *     that a changed capacity applies to the whole period; −2^53 + 1 to 2^53 − 1
+ * @param unitsPerToken units per token when the content was written, by which a limit that has
+ *     changed since is recognised; 0 for a quota
+ * @param lastEpochMicros time up to which refill has been added, in microseconds since 1970 by the
+ *     cache's clock; advances by whole ticks, so that the fraction of a tick is carried over. For a
+ *     quota, when its state was begun
+ * @param epoch the bucket's epoch: microseconds since 1970 by the cache's clock when it was first
+ *     charged, or recreated by a correction; 0 for a bucket that was never charged
+ * @param correctedEpoch the epoch that the last applied correction referred to: this epoch, or the
+ *     previous one if that correction began this one; 0 if none was applied
+ * @param version version of that correction; 0 if none was applied
  * @param chargedTokens tokens taken in this epoch
  */
 public record BucketState(
@@ -28,7 +28,7 @@ public record BucketState(
     long correctedEpoch,
     long version,
     long chargedTokens) {
-  /** Of a bucket that never was. */
+  /** The state of a bucket that was never charged. */
   public static final BucketState NONE = new BucketState(0, 0, 0, 0, 0, 0, 0);
 
   public BucketState {
@@ -41,17 +41,20 @@ public record BucketState(
     requireRange("chargedTokens", chargedTokens, 0);
   }
 
-  /** Version of the last correction that spoke of this life; 0 when none has. */
+  /** Returns the version of the last correction of this epoch; 0 if there was none. */
   public long versionOfThisEpoch() {
     return correctedEpoch == epoch ? version : 0;
   }
 
-  /** True for the state of a period, whose units are minus the tokens used. */
+  /**
+   * Returns whether this is the state of a period, whose units are the negated number of tokens
+   * used.
+   */
   boolean isOfPeriod() {
     return unitsPerToken == 0;
   }
 
-  /** The same life with another content. */
+  /** Returns this state with another content, in the same epoch. */
   BucketState withContent(long newUnits, long newUnitsPerToken, long newLastEpochMicros) {
     return new BucketState(
         newUnits,
@@ -63,19 +66,25 @@ public record BucketState(
         chargedTokens);
   }
 
-  /** The same content in another life, in which nothing was taken, begun by a correction. */
+  /**
+   * Returns the same content in a new epoch that a correction begins and in which nothing was
+   * taken.
+   */
   public BucketState begun(long newEpoch) {
     return new BucketState(
         units, unitsPerToken, lastEpochMicros, newEpoch, correctedEpoch, version, 0);
   }
 
-  /** The same bucket, after a correction of a life was applied. */
+  /** Returns this state after a correction of an epoch was applied. */
   public BucketState corrected(long lifeEpoch, long correctionVersion) {
     return new BucketState(
         units, unitsPerToken, lastEpochMicros, epoch, lifeEpoch, correctionVersion, chargedTokens);
   }
 
-  /** The state after a charge; counts it, in a new epoch when this is the first or one too many. */
+  /**
+   * Returns the state after a charge, and counts the charge. The charge begins a new epoch if it is
+   * the first one, or if the counter of the current epoch would leave its range.
+   */
   BucketState charged(
       long unitsAfter, long lastAfterEpochMicros, long costTokens, long nowEpochMicros) {
     long chargedAfterTokens = chargedTokens + costTokens;

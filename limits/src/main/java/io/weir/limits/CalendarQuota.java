@@ -9,26 +9,26 @@ import java.time.temporal.ChronoUnit;
 import java.time.temporal.TemporalAdjusters;
 
 /**
- * So many tokens a calendar period.
+ * A number of tokens per calendar period.
  *
  * <p>A day begins at the first moment at which the zone's clock shows its date: where the clock is
  * put forward over midnight, at the moment after the jump; where it is put back over midnight, at
- * the first of the two midnights. A date that the zone left out (Pacific/Apia, 2011-12-30) has no
- * length. So periods follow each other without gap or overlap.
+ * the first of the two midnights. A date that the zone skipped (Pacific/Apia, 2011-12-30) has no
+ * length. Periods therefore follow each other without gap or overlap.
  *
  * <p>Example: month, Europe/Paris, 2026-03-10T12:00:00Z: {@code [2026-02-28T23:00:00Z,
  * 2026-03-31T22:00:00Z)}, an hour shorter than 31 days.
  *
  * @param capacityTokens tokens of a whole period; 1 to 2^53 − 1
  * @param period the kind of period
- * @param timeZone where days begin, for clients that have no zone of their own
+ * @param timeZone zone in which days begin, for clients without a zone of their own
  * @param billingAnchor a day on which a {@link CalendarPeriod#BILLING} period begins, for clients
- *     that have no anchor of their own; no matter for other periods
+ *     without an anchor of their own; ignored for other periods
  */
 public record CalendarQuota(
     long capacityTokens, CalendarPeriod period, ZoneId timeZone, LocalDate billingAnchor)
     implements PeriodicLimit {
-  /** The anchor of a policy that names none: the first of a month. */
+  /** The anchor of a policy that does not set one: the first of a month. */
   public static final LocalDate FIRST_OF_MONTH = LocalDate.of(2000, 1, 1);
 
   public CalendarQuota {
@@ -36,8 +36,9 @@ public record CalendarQuota(
   }
 
   /**
-   * The period that holds a moment, by a client's calendar. Each billing period is reckoned from
-   * the anchor itself, so that one of the 31st returns to the 31st after a shorter month.
+   * Returns the period that contains a moment, by a client's calendar. Each billing period is
+   * computed from the anchor itself, so that a period of the 31st returns to the 31st after a
+   * shorter month.
    */
   @Override
   public Span at(long epochMillis, ClientCalendar client) {
@@ -93,7 +94,10 @@ public record CalendarQuota(
     return String.format("quota of %d tokens a %s in %s", capacityTokens, name, timeZone);
   }
 
-  /** The last date that has begun; ahead of the clock after it was put back over midnight. */
+  /**
+   * Returns the last date that has begun. It is ahead of the clock's date after the clock was put
+   * back over midnight.
+   */
   static LocalDate dayAt(Instant moment, ZoneId zone) {
     LocalDate day = LocalDate.ofInstant(moment, zone);
     LocalDate next = day.plusDays(1);
@@ -106,7 +110,9 @@ public record CalendarQuota(
     return start.isAfter(day) ? anchor.plusMonths(months - 1) : start;
   }
 
-  /** Months between the months that the days are in; days within a month do not matter. */
+  /**
+   * Returns the number of months between the months of two days, whatever the days of the month.
+   */
   private static long monthsBetween(LocalDate from, LocalDate to) {
     return ChronoUnit.MONTHS.between(from.withDayOfMonth(1), to.withDayOfMonth(1));
   }

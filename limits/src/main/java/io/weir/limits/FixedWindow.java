@@ -7,20 +7,21 @@ import java.time.LocalDate;
 import java.time.ZoneId;
 
 /**
- * So many tokens a window of a fixed length, with a bucket for each window.
+ * A number of tokens per window of a fixed length, with a bucket for each window.
  *
- * <p>Windows are aligned to the epoch: one begins at each multiple of the length since
- * 1970-01-01T00:00:00Z. Or to the calendar: one begins with each day of the time zone, and the
- * others follow it; the last one of a day ends with the day, and so is shorter where the length is
- * no part of the day's.
+ * <p>Windows are aligned to the epoch or to the calendar. To the epoch: a window begins at each
+ * multiple of the length since 1970-01-01T00:00:00Z. To the calendar: a window begins at the start
+ * of each day of the time zone, and the others follow it; the last window of a day ends with the
+ * day, and so is shorter if the length does not divide the length of the day.
  *
- * <p>Bound: at most the capacity is taken in each window, so at most twice as much within any
- * stretch of a window's length, which may lie over the boundary of two.
+ * <p>Bound: at most the capacity is taken in each window, so at most twice the capacity in any
+ * interval of a window's length, which may span the boundary of two windows.
  *
  * @param capacityTokens tokens of a whole window; 1 to 2^53 − 1
- * @param lengthSeconds length of a window; 1 s to 366 days, to the calendar at most a day
+ * @param lengthSeconds length of a window; 1 s to 366 days, or at most a day if aligned to the
+ *     calendar
  * @param alignment what windows are aligned to
- * @param timeZone where days begin, for clients that have no zone of their own; no matter for
+ * @param timeZone zone in which days begin, for clients without a zone of their own; ignored for
  *     windows that are aligned to the epoch
  */
 public record FixedWindow(
@@ -29,14 +30,14 @@ public record FixedWindow(
   /** Longest window: 366 days. */
   public static final long MAX_LENGTH_SECONDS = 366L * 86_400;
 
-  /** Longest window that is aligned to the calendar. */
+  /** Longest window that is aligned to the calendar: one day. */
   public static final long MAX_CALENDAR_LENGTH_SECONDS = 86_400;
 
   /** What windows are aligned to. */
   public enum Alignment {
-    /** To multiples of their length since 1970-01-01T00:00:00Z. */
+    /** Windows begin at multiples of their length since 1970-01-01T00:00:00Z. */
     EPOCH,
-    /** To the beginning of the day. */
+    /** Windows begin at the start of the day. */
     CALENDAR
   }
 

@@ -2,8 +2,8 @@
 package io.weir.limits;
 
 /**
- * The algorithms by which buckets are limited, with the names that they have in policy files,
- * records and reports.
+ * The algorithms by which buckets are limited, with their names in policy files, records and
+ * reports.
  */
 public enum LimitAlgorithm {
   /** A bucket that refills evenly. */
@@ -38,31 +38,31 @@ public enum LimitAlgorithm {
     this.wireName = wireName;
   }
 
-  /** Gives the members of a limit that was written. */
+  /** Supplies the members of a limit that was written. */
   public interface MemberSource {
-    /** The value of a member; 0 when it is absent. */
+    /** Returns the value of a member; 0 if it is absent. */
     long member(String name);
   }
 
   /**
-   * Takes the members of a limit that is written.
+   * Receives the members of a limit that is being written.
    *
-   * @param <E> what it throws
+   * @param <E> the exception that the sink may throw
    */
   public interface MemberSink<E extends Exception> {
-    /** Takes the next member. */
+    /** Receives the next member. */
     void member(String name, long value) throws E;
   }
 
-  /** The lower-case name. */
+  /** Returns the lower-case name. */
   public String wireName() {
     return wireName;
   }
 
   /**
-   * The algorithm of a name.
+   * Returns the algorithm with the given name.
    *
-   * @throws IllegalArgumentException when there is none
+   * @throws IllegalArgumentException if there is no such algorithm
    */
   public static LimitAlgorithm ofWireName(String wireName) {
     for (LimitAlgorithm algorithm : values()) {
@@ -74,10 +74,10 @@ public enum LimitAlgorithm {
   }
 
   /**
-   * The limit whose members were written by {@link BucketLimit#writeTo}; they are asked for in the
-   * same order.
+   * Returns the limit whose members were written by {@link BucketLimit#writeTo}. The members are
+   * requested in the same order.
    *
-   * @throws IllegalArgumentException when a member is out of range
+   * @throws IllegalArgumentException if a member is out of range
    */
   public abstract BucketLimit read(MemberSource members);
 }

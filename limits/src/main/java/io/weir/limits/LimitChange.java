@@ -4,16 +4,15 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a changed limit does to a bucket that refills, in times to full: the tokens that were left
- * at the newest charge are carried over, at most the new capacity, and a debt as it is; since then
- * the bucket refills at the new speed. Where a token is worth another number of units, the part of
- * a token that was left is dropped.
+ * The effect of a changed limit on a bucket that refills, expressed in the times at which the
+ * bucket is full. The tokens that were left at the newest charge are carried over, up to the new
+ * capacity, and a debt is carried over unchanged; from then on the bucket refills at the new rate.
+ * If the number of units per token changes, the fraction of a token that was left is dropped.
  *
  * <p>Example: capacity 1,000 at one token an hour, 900 missing, lowered to 10: 100 were left, so
- * that the bucket is full. Raised again to 1,000: 990 are missing.
+ * the bucket is full. Raised again to 1,000: 990 are missing.
  *
- * <p>The cache does the same to the bucket it keeps, when it first decides by the new limit.
- * Immutable.
+ * <p>The cache does the same to its bucket when it first decides by the new limit. Immutable.
  */
 public final class LimitChange {
   private final BucketLimit before;
@@ -36,11 +35,11 @@ public final class LimitChange {
   }
 
   /**
-   * The change from one limit to another; null when one of them does not refill, so that no time to
-   * full is to be carried over.
+   * Returns the change from one limit to another; null if one of them does not refill, in which
+   * case there is no time to carry over.
    *
-   * @param before the limit that was followed until now
-   * @param after the limit to follow
+   * @param before the limit that applied until now
+   * @param after the limit that applies from now on
    * @param chargedAtMicros when the newest charge was made, in microseconds since 1970
    */
   public static @Nullable LimitChange of(
@@ -52,7 +51,10 @@ public final class LimitChange {
         : new LimitChange(before, then, after, now, chargedAtMicros);
   }
 
-  /** When the bucket is full by the new limit, given when it would have been by the old one. */
+  /**
+   * Returns when the bucket is full under the new limit, given when it would have been full under
+   * the old one.
+   */
   public long fullAtMicros(long fullAtBeforeMicros) {
     double left =
         (double) before.capacityTokens()
@@ -69,8 +71,8 @@ public final class LimitChange {
   }
 
   /**
-   * A time in which the old limit refilled some tokens, as the time in which the new one does; at
-   * most {@link Numbers#MAX} either way.
+   * Converts a time in which the old limit refilled a number of tokens into the time in which the
+   * new one refills as many; the absolute value is at most {@link Numbers#MAX}.
    */
   public long sameTokensMicros(long beforeMicros) {
     long micros = refillAfter.microsFor(refillBefore.tokensIn(beforeMicros));

@@ -4,7 +4,7 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule every client, endpoint, meter and policy name keeps: 1 to 256 bytes of UTF-8, no control
+ * The rule for client, endpoint, meter and policy names: 1 to 256 bytes of UTF-8, no control
  * characters, no unpaired surrogates.
  */
 public final class Names {
@@ -14,10 +14,8 @@ public final class Names {
   private Names() {}
 
   /**
-   * Says what is wrong with a name.
-   *
-   * @return null when the name keeps the rule, else the rule it breaks, to be put behind the
-   *     field's name ("must not be empty")
+   * Returns the rule that a name breaks, worded to follow the field's name ("must not be empty"),
+   * or null if the name is valid.
    */
   public static @Nullable String violation(String name) {
     if (name.isEmpty()) {
@@ -51,9 +49,10 @@ public final class Names {
   }
 
   /**
-   * Refuses a bad name.
+   * Requires a name to be valid and returns it.
    *
-   * @throws IllegalArgumentException naming the field, the rule and the value's length
+   * @throws IllegalArgumentException if the name is not valid; the message names the field, the
+   *     rule and the value's length
    */
   public static String require(String field, String name) {
     String violation = violation(name);

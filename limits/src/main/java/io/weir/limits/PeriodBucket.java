@@ -4,13 +4,14 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of one period of a quota or a window: a bucket that begins full, never refills,
- * and ends with its period. What is kept is how much was used, so a capacity that changes while the
- * period runs counts from its beginning: of 100 tokens 70 were used; with 120 now 50 are left, with
- * 60 none, and 10 are owed.
+ * The arithmetic of one period of a quota or of one window: a bucket that begins full, never
+ * refills, and ends with its period. The stored state is the number of tokens used, so a capacity
+ * that changes during the period applies to the period from its start. Example: 70 of 100 tokens
+ * were used; with a capacity of 120, 50 are left; with 60 none are, and 10 are owed.
  *
- * <p>A period that is over by the cache's clock, asked by a node whose clock lags, goes on as it
- * was: waiting times are 1 µs then, and what is written is kept for the margin.
+ * <p>If a node whose clock lags asks for a period that is over by the cache's clock, the period
+ * continues unchanged: waiting times are then 1 µs, and what is written is kept for the margin.
+ * Immutable.
  */
 final class PeriodBucket implements BucketArithmetic {
   private final long capacityTokens;
@@ -21,7 +22,7 @@ final class PeriodBucket implements BucketArithmetic {
     this.endsAtEpochMicros = endsAtEpochMicros;
   }
 
-  /** A store knows it by 0 units a tick: it is a bucket that never refills. */
+  /** Returns 0 units per tick, by which a store recognises a bucket that never refills. */
   @Override
   public Parameters parameters() {
     return new Parameters(endsAtEpochMicros, 0, 1, capacityTokens);
@@ -90,7 +91,7 @@ final class PeriodBucket implements BucketArithmetic {
         refilled.units() - costTokens, refilled.lastEpochMicros(), costTokens, nowEpochMicros);
   }
 
-  /** Time until the period ends, whatever is left; 1 µs when it is over. */
+  /** Returns the time until the period ends, whatever is left; 1 µs if the period is over. */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
     return Math.min(MAX_WAIT_MICROS, Math.max(1, endsAtEpochMicros - nowEpochMicros));

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface PeriodLimit extends BucketLimit permits QuotaLimit, FixedWindowLimit {
   /**
-   * When the period ends, exclusive, in microseconds since 1970 by the cache's clock; 1 to 2^53 −
-   * 1.
+   * Returns when the period ends, exclusive, in microseconds since 1970 by the cache's clock; 1 to
+   * 2^53 − 1.
    */
   long endsAtEpochMicros();
 

@@ -3,28 +3,28 @@ package io.weir.limits;
 
 import org.jspecify.annotations.Nullable;
 
-/** So many tokens a period, with a bucket for each period. Immutable. */
+/** A number of tokens per period, with a bucket for each period. Immutable. */
 public sealed interface PeriodicLimit extends PolicyLimit permits CalendarQuota, FixedWindow {
   /**
-   * A period as instants.
+   * A period as the half-open interval {@code [startEpochSecond, endEpochSecond)}.
    *
-   * @param startEpochSecond its first second
-   * @param endEpochSecond the first second behind it
+   * @param startEpochSecond the first second of the period
+   * @param endEpochSecond the first second after the period
    */
   record Span(long startEpochSecond, long endEpochSecond) {
-    /** The period's end in microseconds since 1970. */
+    /** Returns the period's end in microseconds since 1970. */
     public long endEpochMicros() {
       return endEpochSecond * 1_000_000;
     }
   }
 
-  /** The period that holds a moment, by a client's calendar. */
+  /** Returns the period that contains a moment, by a client's calendar. */
   Span at(long epochMillis, ClientCalendar client);
 
-  /** The same periods with another capacity. */
+  /** Returns the same periods with another capacity. */
   PeriodicLimit withCapacity(long tokens);
 
-  /** The limit of the bucket of a period. */
+  /** Returns the limit of the bucket of a period. */
   BucketLimit in(Span period);
 
   @Override

@@ -4,28 +4,32 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limit that a policy sets: of buckets that last, or of a bucket for each period. Immutable.
+ * The limit that a policy sets: either on one lasting bucket or on one bucket per period.
+ * Immutable.
  */
 public sealed interface PolicyLimit permits TokenBucketLimit, PeriodicLimit {
-  /** Tokens of a full bucket, or of a whole period; 0 denies every call. */
+  /** Returns the tokens of a full bucket, or of a whole period; 0 denies every call. */
   long capacityTokens();
 
-  /** Whether what was used comes back while the bucket lives. */
+  /** Returns whether a bucket gains tokens during its lifetime. */
   boolean refills();
 
-  /** The limit of its buckets where they last; null where each period has a bucket of its own. */
+  /** Returns the limit of the buckets if they last, or null if each period has its own bucket. */
   @Nullable BucketLimit lasting();
 
   /**
-   * The limit of a bucket.
+   * Returns the limit of a bucket.
    *
-   * @param period the bucket's period; null where buckets last
+   * @param period the bucket's period; null if buckets last
    */
   BucketLimit ofBucket(PeriodicLimit.@Nullable Span period);
 
-  /** Whether every call that this admits, the other would admit, too, as far as can be told. */
+  /**
+   * Returns true only if the other limit would admit every call that this one admits. False if that
+   * cannot be determined.
+   */
   boolean isNoWiderThan(PolicyLimit other);
 
-  /** In words, for people. */
+  /** Returns a description for display. */
   String describe();
 }

@@ -5,22 +5,22 @@ import io.weir.limits.TokenBucketLimit.Scale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of a token bucket with one limit.
+ * The arithmetic of a token bucket under one limit. Immutable.
  *
- * <p>Example: capacity 10, one token per 100 ms, 4 left, cost 6: not held, retry after 200 ms; a
- * try at 199.999 ms fails, the one at 200 ms succeeds.
+ * <p>Example: capacity 10, one token per 100 ms, 4 left, cost 6: not held, retry after 200 ms; an
+ * attempt at 199.999 ms fails, the one at 200 ms succeeds.
  *
  * <p>Bound: in any interval T of the cache's clock at most capacity + rate × T tokens are taken,
  * exactly, for every limit, as long as the state is not lost.
  */
 /*
  * The token bucket as in Turner, "New directions in communications (or which way to the information
- * age?)", IEEE Communications Magazine 24(10), 1986, refilled lazily when it is looked at.
+ * age?)", IEEE Communications Magazine 24(10), 1986, refilled lazily whenever it is read.
  *
- * Why the bound is exact: let the level be the units plus the part of the running tick. It grows at
- * the rate exactly and falls by the cost at a charge. A charge at a moment when the running tick
- * would lift the level above capacity drops that part of the tick (see charge), so no charge ever
- * finds a level above capacity.
+ * Why the bound is exact: let the level be the units plus the elapsed fraction of the current tick.
+ * It grows exactly at the rate and falls by the cost at a charge. A charge at a moment when the
+ * current tick would lift the level above capacity drops that fraction (see charge), so no charge
+ * ever finds a level above capacity.
  */
 public final class TokenBucket implements BucketArithmetic {
   private final Scale scale;
@@ -33,7 +33,7 @@ public final class TokenBucket implements BucketArithmetic {
     this.fillMicros = boundedMicros(ticksFor(scale.capacityUnits()), 0);
   }
 
-  /** The arithmetic of a limit. */
+  /** Returns the arithmetic of a limit. */
   public static TokenBucket of(TokenBucketLimit limit) {
     return new TokenBucket(limit);
   }
@@ -49,7 +49,7 @@ public final class TokenBucket implements BucketArithmetic {
     return fillMicros;
   }
 
-  /** Counted back from the time until the bucket is full. */
+  /** Computed backwards from the time until the bucket is full. */
   @Override
   public long moreMicros(long remainingTokens, long resetMicros) {
     if (resetMicros >= MAX_WAIT_MICROS) {
@@ -99,15 +99,15 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * The bucket as it stands now.
+   * Returns the bucket as of now.
    *
    * <ul>
    *   <li>Nothing kept, or the state of a quota: full, epoch 0.
-   *   <li>The clock stepped back: nothing is refilled until it has caught up, unless {@code last}
-   *       is further ahead than an empty bucket takes to fill; then it is pulled back to now.
-   *   <li>The limit changed: whole tokens are carried over, a part of a token is dropped, content
-   *       above the new capacity is dropped. A debt is rounded up to a whole token. Time since
-   *       {@code last} refills at the new speed.
+   *   <li>The clock stepped back: nothing is refilled until the clock has caught up, unless {@code
+   *       last} is further ahead than an empty bucket takes to fill; then it is reset to now.
+   *   <li>The limit changed: whole tokens are carried over, the fraction of a token and any content
+   *       above the new capacity are dropped. A debt is rounded up to a whole token. The time since
+   *       {@code last} refills at the new rate.
    * </ul>
    */
   @Override
@@ -157,15 +157,19 @@ public final class TokenBucket implements BucketArithmetic {
         nowEpochMicros);
   }
 
-  /** Time until a refilled bucket is full if nothing is taken meanwhile; 0 when it is. */
+  /**
+   * Returns the time until a refilled bucket is full if nothing is taken meanwhile; 0 if it is
+   * full.
+   */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
     return waitMicros(scale.capacityUnits() - refilled.units(), refilled, nowEpochMicros);
   }
 
   /**
-   * Time until a refilled bucket holds the cost: rounded up, counting the part of the tick that has
-   * passed and a {@code last} that is ahead. 0 when it holds it, −1 when it never can.
+   * Returns the time until a refilled bucket holds the cost, rounded up. Accounts for the elapsed
+   * fraction of the tick and for a {@code last} in the future. 0 if the bucket holds the cost, −1
+   * if it never can.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
@@ -182,15 +186,16 @@ public final class TokenBucket implements BucketArithmetic {
     return boundedMicros(ticksFor(missingUnits), nowEpochMicros - refilled.lastEpochMicros());
   }
 
-  /** Ticks that add at least these units. */
+  /** Returns the least number of ticks that add the given units. */
   private long ticksFor(long units) {
     return (units + scale.unitsPerTick() - 1) / scale.unitsPerTick();
   }
 
   /**
-   * Length of the ticks less what has passed of them.
+   * Returns the length of the ticks minus the part that has elapsed.
    *
-   * @param passedMicros less than a tick; negative when the first tick begins in the future
+   * @param passedMicros elapsed time, less than a tick; negative if the first tick begins in the
+   *     future
    */
   private long boundedMicros(long ticks, long passedMicros) {
     boolean tooLong = ticks > MAX_WAIT_MICROS / scale.tickMicros() + 1;

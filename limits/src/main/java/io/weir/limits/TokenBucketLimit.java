@@ -8,14 +8,14 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A token bucket's size and speed, as integers: a bucket holds at most {@code capacityTokens} and
+ * A token bucket's size and rate, as integers: a bucket holds at most {@code capacityTokens} and
  * gains {@code refillTokens} evenly over each {@code refillPeriodMicros}. "100 a minute, in bursts
  * of at most 20" is capacity 20, refill 100, period 60,000,000.
  *
  * <p>Arithmetic is exact, without a remainder to carry: with refillTokens / refillTicks in lowest
  * terms, a token is worth {@code unitsPerToken} = refillTicks units and every tick adds {@code
  * unitsPerTick} = refillTokens units. A tick is the shortest of 1 µs, 1 ms and 1 s for which a full
- * bucket stays below 2^53, the largest range of integers that a Lua number holds exactly.
+ * bucket stays below 2^53, the largest range of integers that a Lua number represents exactly.
  *
  * @param capacityTokens most tokens the bucket holds, which is the largest burst; 0 to 2^53 − 1,
  *     where 0 denies every call
@@ -30,7 +30,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   /** Longest refill period: 366 days. */
   public static final long MAX_PERIOD_MICROS = 366L * 86_400 * 1_000_000;
 
-  /** Denies every call: a bucket without room. */
+  /** A limit that denies every call: its bucket holds no token. */
   public static final TokenBucketLimit DENY = new TokenBucketLimit(0, 1, 1_000_000);
 
   public TokenBucketLimit {
@@ -71,13 +71,13 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   }
 
   /**
-   * One node's part of the limit: 1 / nodes of the capacity, rounded down but at least one token,
-   * and 1 / nodes of the speed. Example: capacity 100, 10 tokens a second, 4 nodes: capacity 25, 10
-   * tokens per 4 s.
+   * Returns one node's share of the limit: 1 / nodes of the capacity, rounded down but at least one
+   * token, and 1 / nodes of the rate. Example: capacity 100, 10 tokens a second, 4 nodes: capacity
+   * 25, 10 tokens per 4 s.
    *
-   * <p>All shares together never exceed the limit, but for two roundings: a capacity below the
-   * number of nodes gives each node one token, and a speed below one token in 366 days and node
-   * gives each node that one.
+   * <p>The sum of all shares never exceeds the limit, with two exceptions due to rounding: a
+   * capacity below the number of nodes gives each node one token, and a rate below one token per
+   * 366 days and node gives each node one token per 366 days.
    */
   @Override
   public TokenBucketLimit shareOf(int nodes) {
@@ -99,7 +99,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
     try {
       return new TokenBucketLimit(capacity, refill, periodMicros);
     } catch (IllegalArgumentException notCountable) {
-      // only limits at the edge of what can be counted come here; less than the share is safe
+      // reached only by limits at the edge of the exact range; less than the share is safe
       return new TokenBucketLimit(1, 1, refillPeriodMicros);
     }
   }
@@ -110,11 +110,11 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   }
 
   /**
-   * What the bucket holds, from the moment it will be full: level(t) = capacity − (full_at − t)⁺ ·
-   * refill / period, rounded down, as decision 0005 has it.
+   * Returns the content of the bucket, computed from the time at which it will be full: level(t) =
+   * capacity − (full_at − t)⁺ · refill / period, rounded down, as in decision 0005.
    *
    * <p>With 100 tokens a minute in bursts of at most 100, a bucket that will be full 600 ms after
-   * {@code now} lacks one token and holds 99; 601 ms before it holds 98.
+   * {@code now} lacks one token and holds 99; 601 ms before that time it holds 98.
    */
   @Override
   public long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {
@@ -143,7 +143,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
     if (capacityTokens == 0) {
       return true;
     }
-    // refill / period of the one is at most that of the other
+    // refill / period of this limit is at most that of the other
     return other instanceof TokenBucketLimit bucket
         && capacityTokens <= bucket.capacityTokens
         && BigInteger.valueOf(refillTokens)
@@ -177,17 +177,17 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
     }
   }
 
-  /** The integers the arithmetic runs on. */
+  /** Returns the integers that the arithmetic uses. */
   public Scale scale() {
     return Scale.of(capacityTokens, refillTokens, refillPeriodMicros);
   }
 
   /**
-   * The integers the arithmetic runs on.
+   * The integers that the arithmetic uses.
    *
    * @param tickMicros length of a tick: 1, 1,000 or 1,000,000 µs
-   * @param unitsPerTick units a tick adds
-   * @param unitsPerToken units a token is worth
+   * @param unitsPerTick units that a tick adds
+   * @param unitsPerToken units per token
    * @param capacityUnits units of a full bucket; capacityUnits + unitsPerTick &lt; 2^53
    */
   public record Scale(long tickMicros, long unitsPerTick, long unitsPerToken, long capacityUnits) {

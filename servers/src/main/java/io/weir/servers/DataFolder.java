@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A folder that belongs to one process at a time. Two brokers over one folder corrupt its metadata
- * log, so the lock is taken before anything else; the operating system gives it back when the
- * process ends, however it ends.
+ * log, so the lock is taken before anything else; the operating system releases it when the process
+ * ends, however it ends.
  */
 public final class DataFolder implements AutoCloseable {
   private final Path path;
@@ -27,9 +27,9 @@ public final class DataFolder implements AutoCloseable {
   }
 
   /**
-   * Creates the folder when it is missing, and locks it.
+   * Creates the folder if it is missing, and locks it.
    *
-   * @throws ServerStartException when another process holds it or it cannot be written
+   * @throws ServerStartException if another process holds the lock or the folder cannot be written
    */
   public static DataFolder open(Path path) throws ServerStartException {
     Path absolute = path.toAbsolutePath().normalize();
@@ -68,7 +68,7 @@ public final class DataFolder implements AutoCloseable {
     }
   }
 
-  /** The folder, absolute. */
+  /** Returns the absolute path of the folder. */
   public Path path() {
     return path;
   }

@@ -23,17 +23,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A KRaft broker in this JVM, alone or of a cluster, over a folder that it may be started on again,
- * also after a {@code kill -9}. Loopback only; for a laptop, a demo and tests.
+ * A KRaft broker in this JVM, either alone or as part of a cluster, over a folder on which it can
+ * be started again, also after a {@code kill -9}. Loopback only; for a laptop, a demo and tests.
  */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedKafka.class);
   private static final int FREE_PORT_ATTEMPTS = 5;
 
-  /** How long a stop may take: a broker whose disk is full, or that is alone, may never end it. */
+  /**
+   * Longest time for a stop: a broker whose disk is full, or that is alone, may never complete it.
+   */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
 
-  /** Why a broker of this JVM asked to end the process; empty when none did. */
+  /** Why a broker of this JVM asked to end the process; empty if none did. */
   private static volatile String lastFailure = "";
 
   private final KafkaRaftServer server;
@@ -45,10 +47,11 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a broker.
+   * Starts a single broker.
    *
-   * @param folder its data; formatted when empty
-   * @param port the port it listens on; 0 takes any free one
+   * @param folder its data; formatted if empty
+   * @param port the port on which it listens; 0 selects any free one
+   * @throws ServerStartException if the port is taken or the broker does not start
    */
   public static EmbeddedKafka start(Path folder, int port) throws IOException {
     if (port != 0) {
@@ -71,25 +74,27 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a node of a cluster; returns when most of its nodes run, and this one is among them.
+   * Starts a node of a cluster. Returns when most of the cluster's nodes run, including this one.
    *
-   * @param folder its data; formatted when empty
+   * @param folder its data; formatted if empty
+   * @throws ServerStartException if the node does not start
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node) throws IOException {
     return start(folder, node, Map.of());
   }
 
   /**
-   * Starts a node of a cluster with a clock of its own, as one on a machine whose clock is wrong.
+   * Starts a node of a cluster with a clock of its own, as on a machine whose clock is wrong.
    *
-   * @param folder its data; formatted when empty
-   * @param clock dates records and ends sessions; safe for threads
+   * @param folder its data; formatted if empty
+   * @param clock timestamps records and expires sessions; thread-safe
+   * @throws ServerStartException if the node does not start
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node, Time clock) throws IOException {
     return start(folder, node, Map.of(), clock);
   }
 
-  /** Starts a node of a cluster with other settings than it would have by itself. */
+  /** Starts a node of a cluster with settings that override its own. */
   static EmbeddedKafka start(Path folder, KafkaNode node, Map<String, String> others)
       throws IOException {
     return start(folder, node, others, Time.SYSTEM);
@@ -107,7 +112,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Kafka ends the JVM on a port clash or a broken log; here that is an exception of its caller,
+   * Turns Kafka's exit of the JVM, on a port clash or a broken log, into an exception of its caller
    * and a {@link #failure}.
    */
   private static void refuseToEndTheProcess(int status, @Nullable String message) {
@@ -147,7 +152,10 @@ public final class EmbeddedKafka implements AutoCloseable {
     return server;
   }
 
-  /** A broker that meets data of a newer one asks to end the process and names another cause. */
+  /**
+   * Refuses data of a newer Kafka: a broker that reads them asks to end the process and names
+   * another cause.
+   */
   private static void refuseDataOfNewerKafka(Path folder) throws Exception {
     int written =
         new BootstrapDirectory(folder.toString()).read().featureLevel(MetadataVersion.FEATURE_NAME);
@@ -161,27 +169,27 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Why the broker works no more, as one whose disk is full; empty while it works. Kafka does not
-   * say which broker it speaks of, so with several of them in a JVM each tells of any.
+   * Returns why the broker no longer works, such as a full disk; empty while it works. Kafka does
+   * not report which broker is affected, so if a JVM runs several, each returns the failure of any.
    */
   public String failure() {
     return lastFailure;
   }
 
-  /** What {@code bootstrap.servers} takes. */
+  /** Returns the value for {@code bootstrap.servers}. */
   public String bootstrapServers() {
     return "127.0.0.1:" + port;
   }
 
-  /** The port it listens on. */
+  /** Returns the port on which the broker listens. */
   public int port() {
     return port;
   }
 
   /**
-   * Stops the broker in order; its data stay. In a cluster it hands its partitions over first, and
-   * waits for most of the nodes. Returns after 20 s at most: what has not ended by then, as in a
-   * broker whose disk is full, ends with the process, as after a {@code kill -9}.
+   * Stops the broker in order; its data remain. In a cluster it hands its partitions over first,
+   * and waits for most of the nodes. Returns after at most 20 s: what has not ended by then, as in
+   * a broker whose disk is full, ends with the process, as after a {@code kill -9}.
    */
   @Override
   public void close() {

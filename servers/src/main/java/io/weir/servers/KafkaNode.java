@@ -8,18 +8,22 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What one node of a KRaft cluster is, broker and controller at once. Loopback only. Three nodes or
- * more keep every topic three times, Kafka's own included, and confirm what two of them have; fewer
- * keep it once.
+ * The configuration of one node of a KRaft cluster, which is both broker and controller. Loopback
+ * only. With three nodes or more, every topic has three replicas, including Kafka's own, and a
+ * write is acknowledged when two of them have it; with fewer nodes, topics have one replica.
+ * Immutable.
  *
  * @param id from 1
  * @param clusterId a Kafka {@code Uuid}, the same for every node of a cluster
- * @param controllerPorts where the controllers listen: of node 1, node 2, …
- * @param listeners where clients come, at least one; brokers use the first among themselves
+ * @param controllerPorts the ports on which the controllers of node 1, node 2, … listen
+ * @param listeners the listeners for clients, at least one; brokers use the first among themselves
  */
 public record KafkaNode(
     int id, String clusterId, List<Integer> controllerPorts, List<Listener> listeners) {
-  /** A restart after a kill waits until the broker's last session is over; keep that short. */
+  /**
+   * A restart after a kill waits until the broker's last session has expired; a short timeout keeps
+   * this wait short.
+   */
   private static final int SESSION_TIMEOUT_MILLIS = 3_000;
 
   private static final int MOST_REPLICAS = 3;
@@ -27,11 +31,12 @@ public record KafkaNode(
   private static final int HANDLER_THREADS = 2;
 
   /**
-   * An address of a broker; clients that come by one are told this one of every broker.
+   * A listener of a broker. Clients that connect through a listener are told the address of the
+   * listener of the same name of every broker.
    *
    * @param name upper case, the same on every node; not {@code CONTROLLER}
-   * @param port where the broker listens
-   * @param advertisedPort what clients are told: the port, or that of something in between
+   * @param port the port on which the broker listens
+   * @param advertisedPort the port that clients are told: the same port, or that of a proxy
    */
   public record Listener(String name, int port, int advertisedPort) {}
 
@@ -47,7 +52,7 @@ public record KafkaNode(
     }
   }
 
-  /** A node that is a cluster by itself. */
+  /** Returns a node that is a cluster by itself. */
   static KafkaNode alone(String clusterId, int port, int controllerPort) {
     return new KafkaNode(
         1, clusterId, List.of(controllerPort), List.of(new Listener("PLAINTEXT", port, port)));
@@ -90,7 +95,7 @@ public record KafkaNode(
     properties.put("share.coordinator.state.topic.replication.factor", Integer.toString(replicas));
     properties.put("share.coordinator.state.topic.min.isr", Integer.toString(inSync));
     properties.put("group.initial.rebalance.delay.ms", "0");
-    // each wakes three times a second while nobody asks
+    // each thread wakes three times a second while idle
     properties.put("num.io.threads", Integer.toString(HANDLER_THREADS));
     properties.put("broker.session.timeout.ms", Integer.toString(SESSION_TIMEOUT_MILLIS));
     properties.put("broker.heartbeat.interval.ms", Integer.toString(SESSION_TIMEOUT_MILLIS / 3));

@@ -10,21 +10,22 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Loopback TCP ports. */
+/** Loopback TCP ports. Thread-safe. */
 public final class Ports {
   private static final Range ANY = new Range(10_000, 5_000);
   private static final Range CONTROLLERS = new Range(15_000, 5_000);
 
-  /** Ports that something of this process wants. */
+  /** Ports that this process has reserved by {@link #requireFree}. */
   private static final Set<Integer> WANTED = ConcurrentHashMap.newKeySet();
 
   private Ports() {}
 
   /**
-   * Returns a port from 10,000 to 14,999 that nobody listens on at this moment, another one each
-   * time until all were given, and none of those that {@link #requireFree} was asked for. It lies
-   * below the ports that systems give to outgoing connections (from 32,768 on Linux, from 49,152
-   * elsewhere), so that none of these takes it before it is bound; another process may.
+   * Returns a port from 10,000 to 14,999 on which nothing listens at this moment: a different one
+   * each time until all were returned, and none that {@link #requireFree} has reserved. The range
+   * lies below the ports that systems assign to outgoing connections (from 32,768 on Linux, from
+   * 49,152 elsewhere), so that none of these takes the port before it is bound; another process
+   * may.
    *
    * @throws IOException if no port is free
    */
@@ -33,10 +34,10 @@ public final class Ports {
   }
 
   /**
-   * Returns a port as {@link #free} does, from 15,000 to 19,999, which {@code free} never gives. A
-   * broker that was killed and starts again looks for itself at its former address until the
-   * cluster knows the new one; were its controller's port that address, the broker would speak to
-   * the controller from then on, and markers of transactions would never be written.
+   * Returns a port as {@link #free} does, but from 15,000 to 19,999, which {@code free} never
+   * returns. A broker that was killed and starts again looks for itself at its former address until
+   * the cluster knows the new one; if its controller's port were that address, the broker would
+   * connect to the controller from then on, and markers of transactions would never be written.
    *
    * @throws IOException if no port is free
    */
@@ -44,7 +45,7 @@ public final class Ports {
     return CONTROLLERS.free();
   }
 
-  /** Returns whether nobody listens on a loopback port at this moment. */
+  /** Returns whether nothing listens on a loopback port at this moment. */
   public static boolean isFree(int port) {
     try {
       bind(port).close();
@@ -67,12 +68,13 @@ public final class Ports {
   }
 
   /**
-   * Refuses a port that this process cannot listen on. {@link #free} does not give it to others
-   * from now on, so that a fixed port may be bound long after it was asked for.
+   * Requires that this process can listen on a port. From now on {@link #free} does not return the
+   * port, so that a fixed port may be bound long after this check.
    *
    * @param port the port, 1 to 65535
-   * @param owner what wants it, for the message
-   * @param setting the variable that moves it, for the message
+   * @param owner the server that needs the port, for the message
+   * @param setting the variable that changes the port, for the message
+   * @throws ServerStartException if this process cannot listen on the port
    */
   public static void requireFree(int port, String owner, String setting)
       throws ServerStartException {
@@ -95,7 +97,7 @@ public final class Ports {
     private final int first;
     private final int count;
 
-    /** Begins anywhere, so that two processes seldom look at the same ports. */
+    /** Starts at a random port, so that two processes seldom try the same ports. */
     private final AtomicInteger next;
 
     Range(int first, int count) {

@@ -10,14 +10,17 @@ import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Finds a redis-server to run: the one on PATH, else the one inside the embedded-redis jar. */
+/**
+ * Finds a redis-server to run: the one on PATH, otherwise the one inside the embedded-redis jar.
+ */
 final class RedisBinary {
   private RedisBinary() {}
 
   /**
-   * The executable.
+   * Returns the path of the executable.
    *
-   * @param folder where a bundled binary is unpacked to
+   * @param folder the folder into which a bundled binary is unpacked
+   * @throws ServerStartException if there is none for this machine
    */
   static Path find(Path folder) throws IOException {
     Path onPath = onPath();

@@ -18,11 +18,11 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A real redis-server beside this process, over a folder that it may be started on again. Loopback
- * only; append-only file on, so that buckets survive a restart; never evicts.
+ * A real redis-server beside this process, over a folder on which it can be started again. Loopback
+ * only; with an append-only file, so that buckets survive a restart; never evicts.
  *
  * <p>The server never outlives this process: it runs under a shell that holds the other end of a
- * pipe, and a pipe closes when its process ends, by {@code kill -9} too.
+ * pipe, and the pipe closes when this process ends, even by {@code kill -9}.
  */
 public final class RedisServer implements AutoCloseable {
   private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
@@ -32,9 +32,9 @@ public final class RedisServer implements AutoCloseable {
   private static final long MAX_LOG_BYTES = 10L << 20;
 
   /**
-   * Starts the server, says its process id, and ends it when standard input closes. Ctrl-C reaches
-   * every process of the terminal; it must not reach this server before its owner has stopped, so
-   * it gets a session of its own where the machine can do that.
+   * Starts the server, prints its process id, and ends it when standard input closes. Ctrl-C
+   * reaches every process of the terminal, but must not reach this server before its owner has
+   * stopped, so the server has a session of its own on machines that support it.
    */
   private static final String SUPERVISOR =
       "trap '' INT; exec 3<&0; $(command -v setsid) \"$@\" </dev/null >>\"$WEIR_REDIS_LOG\" 2>&1 & pid=$!; echo $pid; "
@@ -57,8 +57,9 @@ public final class RedisServer implements AutoCloseable {
    * Starts a server and waits until it answers.
    *
    * @param folder its data and log
-   * @param port the port it listens on; 0 takes any free one
+   * @param port the port on which it listens; 0 selects any free one
    * @param options further options, as on redis-server's command line
+   * @throws ServerStartException if the port is taken or the server does not answer
    */
   public static RedisServer start(Path folder, int port, String... options) throws IOException {
     if (port != 0) {
@@ -105,7 +106,7 @@ public final class RedisServer implements AutoCloseable {
     return server;
   }
 
-  /** The log is written on by every start; it begins anew when it has grown. */
+  /** Renames the log if it has grown too large; every start appends to it. */
   private static void boundLog(Path log) throws IOException {
     if (Files.exists(log) && Files.size(log) > MAX_LOG_BYTES) {
       Files.move(log, log.resolveSibling(LOG_FILE + ".1"), StandardCopyOption.REPLACE_EXISTING);
@@ -149,33 +150,33 @@ public final class RedisServer implements AutoCloseable {
     }
   }
 
-  /** Whether the server's process runs. */
+  /** Returns whether the server's process runs. */
   public boolean isAlive() {
     return supervisor.isAlive();
   }
 
-  /** The address, {@code redis://127.0.0.1:port}. */
+  /** Returns the address, {@code redis://127.0.0.1:port}. */
   public String uri() {
     return "redis://127.0.0.1:" + port;
   }
 
-  /** The port it listens on. */
+  /** Returns the port on which the server listens. */
   public int port() {
     return port;
   }
 
-  /** The server's process id. */
+  /** Returns the server's process id. */
   public long pid() {
     return pid;
   }
 
-  /** Ends the server with SIGKILL: nothing is written any more. */
+  /** Kills the server with SIGKILL, so that it writes nothing more. */
   public void kill() {
     ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
     awaitEnd();
   }
 
-  /** Ends the server in order; its data stay. */
+  /** Stops the server in order; its data remain. */
   @Override
   public void close() {
     ProcessHandle.of(pid).ifPresent(ProcessHandle::destroy);

@@ -3,7 +3,10 @@ package io.weir.servers;
 
 import java.io.IOException;
 
-/** A server did not start. The message says which, where, why, and what can be changed. */
+/**
+ * Signals that a server did not start. The message states which, where, why, and what can be
+ * changed.
+ */
 public final class ServerStartException extends IOException {
   private static final long serialVersionUID = 1L;
 

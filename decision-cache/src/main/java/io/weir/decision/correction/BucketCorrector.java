@@ -6,21 +6,21 @@ import io.weir.limits.correction.CorrectionOutcome;
 import java.util.List;
 
 /**
- * Applies corrections to the buckets of a decision cache, each at most once. Safe for threads, and
- * for any number of correctors over one cache.
+ * Applies corrections to the buckets of a decision cache, each at most once. Thread-safe; any
+ * number of correctors may share one cache.
  */
 public interface BucketCorrector extends AutoCloseable {
   /** Most corrections in one call. */
   int MAX_BATCH = 64;
 
   /**
-   * Applies corrections in their order; blocks until the cache has answered for all of them.
+   * Applies corrections in their order. Blocks until the cache has answered for all of them.
    *
    * @param corrections 1 to {@value #MAX_BATCH}
-   * @return one outcome each, in order
-   * @throws IllegalArgumentException when there are none or too many
-   * @throws CacheUnavailableException when the cache did not answer: some, all or none may have
-   *     been applied, and all may be given again
+   * @return one outcome per correction, in order
+   * @throws IllegalArgumentException if there are none or too many
+   * @throws CacheUnavailableException if the cache did not answer: some, all or none may have been
+   *     applied, and all may be applied again
    */
   List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
       throws CacheUnavailableException;
@@ -28,7 +28,11 @@ public interface BucketCorrector extends AutoCloseable {
   @Override
   void close();
 
-  /** Gives the corrections back when there are as many as one call takes. */
+  /**
+   * Returns the corrections if one call takes as many.
+   *
+   * @throws IllegalArgumentException if there are none or too many
+   */
   static List<BoundedCorrection> requireBatch(List<BoundedCorrection> corrections) {
     if (corrections.isEmpty() || corrections.size() > MAX_BATCH) {
       throw new IllegalArgumentException(

@@ -6,49 +6,53 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the cache's state can be trusted. It is <em>warm</em> while its marker names the life of
- * the server that answers; after a flush, a restart or a failover it is <em>cold</em> until every
- * partition has been restored. Safe for threads.
+ * Tracks whether the cache's state can be trusted. The cache is <em>warm</em> while its marker
+ * holds the run ID of the server that answers; after a flush, a restart or a failover it is
+ * <em>cold</em> until every partition has been restored. Thread-safe.
  */
 public interface CacheLife extends AutoCloseable {
-  /** How the cache stands. */
+  /** The condition of the cache. */
   enum Warmth {
-    /** Its state is whole. */
+    /** The cache's state is complete. */
     WARM,
-    /** It has lost its state, or may have. */
+    /** The cache has lost its state, or may have lost it. */
     COLD,
-    /** It does not answer. */
+    /** The cache does not answer. */
     UNKNOWN
   }
 
-  /** Asks the cache, and renews the marker's time to live when it is warm. */
+  /** Queries the cache, and renews the marker's time to live if the cache is warm. */
   Warmth look();
 
   /**
-   * Waits until a decision has seen a cold cache, or the time is over; then {@link #look} tells.
-   * Costs nothing while the cache is warm.
+   * Waits until a decision has found the cache cold, or the time has elapsed; {@link #look} then
+   * returns which. Costs nothing while the cache is warm.
    */
   void awaitSuspicion(Duration atMost) throws InterruptedException;
 
   /**
-   * Begins the restoration of a cold cache, unless it is warm or another node has begun one that is
-   * still going on.
+   * Begins the restoration of a cold cache, unless it is warm or another node's restoration is in
+   * progress.
    *
    * @return the name of the generation to restore, for {@link io.weir.topics.model.CacheLoss}; null
-   *     when there is nothing for this node to do
+   *     if this node has nothing to do
+   * @throws CacheUnavailableException if the cache does not answer
    */
   @Nullable String beginRestoration() throws CacheUnavailableException;
 
   /**
-   * Gives a begun restoration up, since the loss could not be announced: any node may begin anew.
+   * Abandons a restoration whose loss could not be announced, so that any node may begin another.
+   *
+   * @throws CacheUnavailableException if the cache does not answer
    */
   void abandonRestoration(String generation) throws CacheUnavailableException;
 
   /**
-   * Notes that a partition is restored. The cache becomes warm when all have been noted for the
-   * generation that is being restored; other generations are ignored. Repeating it changes nothing.
+   * Records that a partition is restored. The cache becomes warm when all partitions have been
+   * recorded for the generation that is being restored; other generations are ignored. Idempotent.
    *
-   * @return true when the cache is warm now
+   * @return true if the cache is warm now
+   * @throws CacheUnavailableException if the cache does not answer
    */
   boolean noteRestored(CacheRestored restored) throws CacheUnavailableException;
 

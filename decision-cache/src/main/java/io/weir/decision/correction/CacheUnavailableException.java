@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.correction;
 
-/** The cache did not answer; the message says why, without a client's data. */
+/**
+ * Signals that the cache did not answer. The message states the reason, without a client's data.
+ */
 public final class CacheUnavailableException extends Exception {
   private static final long serialVersionUID = 1L;
 

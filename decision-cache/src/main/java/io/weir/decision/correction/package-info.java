@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How the decision cache is healed: corrections of buckets, and the life of the cache's state. */
+/** Repair of the decision cache: corrections of buckets, and the restoration of lost state. */
 @NullMarked
 package io.weir.decision.correction;
 

@@ -7,11 +7,11 @@ import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionOutcome;
 import java.util.List;
 
-/** Corrects the buckets of a {@link MemoryDecisionCache}. */
+/** Corrects the buckets of a {@link MemoryDecisionCache}. Thread-safe. */
 public final class MemoryBucketCorrector implements BucketCorrector {
   private final MemoryDecisionCache cache;
 
-  /** The corrector of a cache. */
+  /** Creates the corrector of a cache. */
   public MemoryBucketCorrector(MemoryDecisionCache cache) {
     this.cache = cache;
   }
@@ -22,7 +22,7 @@ public final class MemoryBucketCorrector implements BucketCorrector {
     return cache.correct(BucketCorrector.requireBatch(corrections));
   }
 
-  /** Does nothing: the cache is its owner's. */
+  /** Does nothing: the cache belongs to its owner. */
   @Override
   public void close() {}
 }

@@ -23,21 +23,22 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision cache kept in this process: for development, tests, and one node alone. Decides one
- * check after another under a lock. Its buckets end with the process.
+ * A decision cache in the memory of this process, for development, tests, and a single node.
+ * Decides one check after another under a lock. Its buckets are lost when the process ends.
+ * Thread-safe.
  *
- * <p>It may have a bound on the number of buckets. Each one more makes another be forgotten: of a
- * few taken at random one that is full by now; else before its time one of the client (hash tag of
- * the key) that has most, so that a client that invents names forgets its own; when all have as
- * many, the one that would be full soonest.
+ * <p>The number of buckets may be bounded. Each bucket above the bound evicts another one of a
+ * small random sample: preferably one that has expired, which is full; otherwise one of the client
+ * (hash tag of the key) with the most buckets, so that a client that invents names evicts its own;
+ * among clients with equally many, the one that would be full soonest.
  */
 public final class MemoryDecisionCache implements DecisionCache {
-  /** Buckets below which nothing is swept out. */
+  /** Number of buckets up to which expired ones are not swept out. */
   private static final int MIN_SWEEP_BUCKETS = 1_024;
 
   /**
-   * Buckets looked at to find one to forget. Keeps the work for each new one small and alike, where
-   * going through all made every 25,000th check wait for 40 to 200 ms. The scheme is that of
+   * Sample size when a bucket is to be evicted. Keeps the work for each new bucket small and even;
+   * a scan of all buckets made every 25,000th check wait for 40 to 200 ms. The scheme is that of
    * Psounis and Prabhakar, "A randomized web-cache replacement scheme", INFOCOM 2001.
    */
   private static final int SAMPLE = 8;
@@ -56,7 +57,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   private boolean warm = true;
   private boolean closed;
 
-  /** A bucket, and where its name stands. */
+  /** A bucket, and the index of its name. */
   private static final class Kept {
     int index;
     BucketState state;
@@ -70,19 +71,20 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * An empty cache without a bound; it is warm.
+   * Creates an empty, warm cache without a bound.
    *
-   * @param clockEpochMicros gives microseconds since 1970, ≥ 1; it may step back
+   * @param clockEpochMicros returns microseconds since 1970, ≥ 1; may step back
    */
   public MemoryDecisionCache(LongSupplier clockEpochMicros) {
     this(clockEpochMicros, Integer.MAX_VALUE);
   }
 
   /**
-   * An empty cache with a bound; it is warm.
+   * Creates an empty, warm cache with a bound.
    *
-   * @param clockEpochMicros gives microseconds since 1970, ≥ 1; it may step back
+   * @param clockEpochMicros returns microseconds since 1970, ≥ 1; may step back
    * @param maxBuckets most buckets between two calls, ≥ 1
+   * @throws IllegalArgumentException if {@code maxBuckets} is below 1
    */
   public MemoryDecisionCache(LongSupplier clockEpochMicros, int maxBuckets) {
     if (maxBuckets < 1) {
@@ -123,7 +125,11 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** Applies corrections one after another. */
+  /**
+   * Applies corrections one after another.
+   *
+   * @throws CacheUnavailableException if the cache is closed
+   */
   List<CorrectionOutcome> correct(List<BoundedCorrection> corrections)
       throws CacheUnavailableException {
     lock.lock();
@@ -172,7 +178,10 @@ public final class MemoryDecisionCache implements DecisionCache {
     bucketsOfTag.computeIfPresent(hashTag(bucket), (tag, count) -> count == 1 ? null : count - 1);
   }
 
-  /** Says whether the cache's state can be trusted; while it cannot, held buckets wait. */
+  /**
+   * Sets whether the cache's state can be trusted. While it cannot, checks with an enforced, held
+   * bucket are undecided.
+   */
   public void setWarm(boolean warm) {
     lock.lock();
     try {
@@ -187,7 +196,10 @@ public final class MemoryDecisionCache implements DecisionCache {
     return kept == null || kept.expiresEpochMicros <= nowEpochMicros ? null : kept.state;
   }
 
-  /** Drops what has expired, each time the number of buckets has doubled; then what is too much. */
+  /**
+   * Removes expired buckets each time the number of buckets has doubled, then the buckets above the
+   * bound.
+   */
   private void sweep(long nowEpochMicros) {
     if (buckets.size() > sweepAboveBuckets) {
       for (int i = names.size() - 1; i >= 0; i--) {
@@ -232,13 +244,16 @@ public final class MemoryDecisionCache implements DecisionCache {
     return Objects.requireNonNull(buckets.get(bucket)).expiresEpochMicros;
   }
 
-  /** What stands up to the first closing brace, as of Redis Cluster; the client in our keys. */
+  /**
+   * Returns the key up to the first closing brace, which in our keys identifies the client; as for
+   * hash tags of Redis Cluster.
+   */
   private static String hashTag(String bucket) {
     int end = bucket.indexOf('}');
     return end < 0 ? bucket : bucket.substring(0, end);
   }
 
-  /** The state kept under a bucket, null when there is none. */
+  /** Returns the stored state of a bucket, or null if there is none. */
   @Nullable BucketState state(String bucket) {
     lock.lock();
     try {
@@ -248,7 +263,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** Buckets kept, expired ones that have not been swept out included. */
+  /** Returns the number of stored buckets, including expired ones that have not been swept out. */
   public int bucketCount() {
     lock.lock();
     try {
@@ -258,7 +273,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** Buckets forgotten before their time since the cache was made, for want of room. */
+  /** Returns how many buckets have been evicted before they expired since the cache was created. */
   public long forgottenBuckets() {
     lock.lock();
     try {
@@ -268,7 +283,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** Forgets every bucket. */
+  /** Removes every bucket. */
   public void clear() {
     lock.lock();
     try {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The decision cache kept in this process; may depend on the port and its arithmetic alone. */
+/**
+ * The decision cache in the memory of this process; may depend only on the port and its arithmetic.
+ */
 @NullMarked
 package io.weir.decision.memory;
 

@@ -5,8 +5,8 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 
 /**
- * A command that was sent and is not answered, and how often {@link ReplyWatch} has looked for the
- * answer in vain. Only the thread that reads the connection changes it.
+ * A command that was sent and not yet answered, with the number of times that {@link ReplyWatch}
+ * has found no answer. Not thread-safe: modified only by the thread that reads the connection.
  */
 final class AwaitedReply {
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -16,9 +16,9 @@ final class AwaitedReply {
   private boolean overdue;
 
   /**
-   * A command that is about to be sent.
+   * Creates the entry of a command that is about to be sent.
    *
-   * @param onOverdue run once, when it has not been answered within the deadline
+   * @param onOverdue run once if the command is not answered within the deadline
    */
   AwaitedReply(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
     this.connection = connection;
@@ -29,12 +29,14 @@ final class AwaitedReply {
     return connection;
   }
 
-  /** Takes note of one more look that found no answer. */
+  /** Counts one more look that found no answer. */
   void lookedInVain() {
     looksInVain++;
   }
 
-  /** Whether so much time has passed, and so many looks as fit into it. */
+  /**
+   * Returns whether the limit has elapsed and as many looks as fit into it have found no answer.
+   */
   boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
     return looksInVain >= limit.toNanos() / pauseNanos && nowNanos - begunNanos >= limit.toNanos();
   }

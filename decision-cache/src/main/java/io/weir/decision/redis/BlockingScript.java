@@ -12,9 +12,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** A script that is called seldom, by a thread that waits for it. Safe for threads. */
+/** A script that is called rarely, by a thread that waits for the reply. Thread-safe. */
 final class BlockingScript {
-  /** Longest wait for an answer; a call costs the server a few milliseconds at most. */
+  /** Longest wait for a reply; a call occupies the server for a few milliseconds at most. */
   private static final long TIMEOUT_MILLIS = 1_000;
 
   private final RedisScript script;
@@ -22,10 +22,10 @@ final class BlockingScript {
   private final @Nullable ReplyWatch watch;
 
   /**
-   * A script.
+   * Creates a script that is called over a link.
    *
-   * @param watch that of the decisions which share the link, and alone gives its connection up: the
-   *     caller's time-out may be this process' own pause; null when no decision does
+   * @param watch the watch of the decisions that share the link; then only it drops the connection,
+   *     as the caller's timeout may be a pause of this process. Null if no decisions share the link
    */
   BlockingScript(RedisScript script, RedisLink link, @Nullable ReplyWatch watch) {
     this.script = script;
@@ -34,9 +34,11 @@ final class BlockingScript {
   }
 
   /**
-   * Calls the script; loads it and calls again, once, when the server does not know it.
+   * Calls the script. Loads it and calls once more if the server does not have it.
    *
-   * @return the reply, null when the script answered nil
+   * @return the reply; null if the script returned nil
+   * @throws CacheUnavailableException if there is no connection, the server does not reply in time,
+   *     or the reply is an error
    */
   byte @Nullable [] call(byte[][] keys, byte[]... arguments) throws CacheUnavailableException {
     @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();

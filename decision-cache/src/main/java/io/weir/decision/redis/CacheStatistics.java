@@ -5,9 +5,9 @@ import io.weir.limits.check.Decision;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What a cache has done since it was started; counts only go up. Safe for threads.
+ * Counters of a cache since it was started; they only increase. Thread-safe.
  *
- * <p>Asked = allowed + denied + Σ undecided, once no call is under way.
+ * <p>Asked = allowed + denied + Σ undecided, once no call is in flight.
  */
 public final class CacheStatistics {
   /** Classes of batch sizes: 1, 2, 3–4, 5–8, … up to 33–64. */
@@ -41,39 +41,42 @@ public final class CacheStatistics {
     return adders;
   }
 
-  /** Calls of take and peek. */
+  /** Returns the number of calls of take and peek. */
   public long asked() {
     return asked.sum();
   }
 
-  /** Calls that were allowed. */
+  /** Returns the number of calls that were allowed. */
   public long allowed() {
     return allowed.sum();
   }
 
-  /** Calls that were denied. */
+  /** Returns the number of calls that were denied. */
   public long denied() {
     return denied.sum();
   }
 
-  /** Calls that were not decided, for this cause. */
+  /** Returns the number of calls that were undecided for the given cause. */
   public long undecided(Decision.Cause cause) {
     return undecidedBy(cause).sum();
   }
 
-  /** Script calls sent, second tries included. */
+  /** Returns the number of script calls sent, including second attempts. */
   public long scriptCalls() {
     return scriptCalls.sum();
   }
 
-  /** Checks sent, second tries included; divided by script calls, the mean batch. */
+  /**
+   * Returns the number of checks sent, including second attempts; divided by the number of script
+   * calls, it is the mean batch size.
+   */
   public long checksSent() {
     return checksSent.sum();
   }
 
   /**
-   * Script calls by size, as pairs of upper bound (inclusive) and count, not cumulative; bounds are
-   * the powers of two from 1 to 64.
+   * Returns the script calls by size, as pairs of upper bound (inclusive) and count, not
+   * cumulative. Bounds are the powers of two from 1 to 64.
    */
   public long[][] batchSizes() {
     long[][] sizes = new long[SIZE_CLASSES][];
@@ -84,34 +87,43 @@ public final class CacheStatistics {
   }
 
   /**
-   * Checks that left the queue without being sent, since the server was silent or nobody waited for
-   * them any more; they charged nothing.
+   * Returns the number of checks that left the queue without being sent, because the server was
+   * silent or nobody waited for them any more; they charged nothing.
    */
   public long checksNotSent() {
     return checksNotSent.sum();
   }
 
-  /** Answers that came when nobody waited any more; an allowed one was charged all the same. */
+  /**
+   * Returns the number of replies that arrived when nobody waited any more; an allowed call was
+   * charged all the same.
+   */
   public long repliesLate() {
     return repliesLate.sum();
   }
 
-  /** Times the script was loaded because the server did not know it. */
+  /** Returns how often the script was loaded because the server did not have it. */
   public long scriptLoads() {
     return scriptLoads.sum();
   }
 
-  /** Connections made. */
+  /** Returns the number of connections made. */
   public long connections() {
     return connections.sum();
   }
 
-  /** Connections closed because the server did not answer for the stall timeout. */
+  /**
+   * Returns the number of connections closed because the server did not answer within the stall
+   * timeout.
+   */
   public long stalls() {
     return stalls.sum();
   }
 
-  /** Exceptions that nothing expected, in the threads that must live; these went on. */
+  /**
+   * Returns the number of unexpected exceptions in threads that must not end; these threads
+   * continued.
+   */
   public long faults() {
     return faults.count();
   }

@@ -11,7 +11,7 @@ import java.nio.ByteOrder;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Packs a check as {@code take_tokens.lua} reads it. Safe for threads. */
+/** Encodes a check for {@code take_tokens.lua}. Thread-safe. */
 final class CheckEncoder {
   private static final int HEAD_BYTES = 1 + 1 + 8;
   static final int LIMIT_BYTES = 4 * 8;
@@ -20,7 +20,7 @@ final class CheckEncoder {
   private static final byte MODE_ENFORCED = 1;
   private static final byte MODE_HELD = 2;
 
-  /** Limits whose integers are remembered; above any policy set, and small. */
+  /** Most limits whose encoding is cached; more than a policy set has, and small. */
   private static final int MAX_LIMITS = 4_096;
 
   private final Map<BucketLimit, byte[]> limits = new ConcurrentHashMap<>();
@@ -58,7 +58,7 @@ final class CheckEncoder {
     return packed;
   }
 
-  /** The integers that the scripts know a limit by; see {@code bucket.lua}. */
+  /** Returns the integers by which the scripts represent a limit; see {@code bucket.lua}. */
   static byte[] pack(BucketLimit limit) {
     BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
     return ByteBuffer.allocate(LIMIT_BYTES)

@@ -4,27 +4,27 @@ package io.weir.decision.redis;
 import java.util.Map;
 
 /**
- * Whether a server may throw buckets away before their time. A bucket that was evicted is full
- * again at its next call, so its client gets more than its limit.
+ * Whether a server may evict buckets before they expire. A bucket that was evicted is full again at
+ * its next call, so its client is admitted more than its limit. Immutable.
  *
- * @param result the answer
- * @param maxMemoryBytes the server's {@code maxmemory}; 0 is without bound, −1 not known
- * @param policy the server's {@code maxmemory-policy}; empty when not known
+ * @param result the result
+ * @param maxMemoryBytes the server's {@code maxmemory}; 0 means no bound, −1 not known
+ * @param policy the server's {@code maxmemory-policy}; empty if not known
  */
 public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
-  /** The answers. */
+  /** The results. */
   public enum Result {
     /** No bucket is evicted: memory has no bound, or a full server refuses writes. */
     SAFE,
     /** Memory is bounded and the policy evicts keys that have a TTL, as all buckets do. */
     MAY_EVICT,
-    /** The server does not tell, or has not been reached yet. */
+    /** The server does not report it, or has not been reached yet. */
     UNKNOWN
   }
 
   static final EvictionCheck NOT_KNOWN = new EvictionCheck(Result.UNKNOWN, -1, "");
 
-  /** From the answer to {@code CONFIG GET maxmemory*}. */
+  /** Returns the result for the reply to {@code CONFIG GET maxmemory*}. */
   static EvictionCheck of(Map<String, String> settings) {
     String bytes = settings.get("maxmemory");
     String policy = settings.get("maxmemory-policy");
@@ -36,7 +36,7 @@ public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
     return new EvictionCheck(safe ? Result.SAFE : Result.MAY_EVICT, maxMemoryBytes, policy);
   }
 
-  /** One sentence for a log or a health page. */
+  /** Returns one sentence for a log or a health page. */
   public String describe() {
     return switch (result) {
       case SAFE -> "the server evicts no buckets";

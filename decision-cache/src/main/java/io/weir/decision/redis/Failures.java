@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
-/** Gives an error of the client library or the server its category. */
+/** Maps errors of the client library and of the server to categories. Stateless and thread-safe. */
 final class Failures {
   /**
-   * First words of the server's errors that say it cannot serve now. Servers before Redis 7 put
-   * them behind a preamble when a script ran into them.
+   * First words of server errors that mean the server cannot serve now. Servers before Redis 7 put
+   * a preamble before them if the error occurred in a script.
    */
   private static final List<String> UNAVAILABLE_WORDS =
       List.of(
@@ -32,7 +32,7 @@ final class Failures {
           "UNBLOCKED",
           "NOSCRIPT");
 
-  /** What is said of a server in cluster mode. */
+  /** Detail for a server in cluster mode. */
   static final String CLUSTER_MODE =
       "the server is in cluster mode, which is not supported: one script call decides checks of"
           + " many clients; give a single server (or a primary with replicas)";
@@ -48,13 +48,16 @@ final class Failures {
     return unwrap(error) instanceof RedisNoScriptException;
   }
 
-  /** True when the server is a replica: the name may by now lead to another server. */
+  /**
+   * Returns whether the server is a replica, in which case the name may by now resolve to another
+   * server.
+   */
   static boolean isReadOnly(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
         && describe(error).contains("READONLY");
   }
 
-  /** True when the server says by its error that it is in cluster mode. */
+  /** Returns whether the error means that the server is in cluster mode. */
   static boolean isClusterMode(Throwable error) {
     String detail = describe(error);
     return unwrap(error) instanceof RedisCommandExecutionException
@@ -74,7 +77,7 @@ final class Failures {
     return new Decision.Undecided(strange ? Cause.CORRUPT : Cause.UNAVAILABLE, detail);
   }
 
-  /** A fault of this process, which says nothing about the server. */
+  /** Returns the outcome for a fault of this process, which implies nothing about the server. */
   static Decision.Undecided fault(Throwable fault) {
     return new Decision.Undecided(Cause.REJECTED, "a fault of this process: " + fault);
   }
@@ -83,7 +86,7 @@ final class Failures {
     return new Decision.Undecided(Cause.UNAVAILABLE, detail);
   }
 
-  /** The server has not answered for so long. */
+  /** Returns the outcome for a server that has not answered within the limit. */
   static Decision.Undecided silent(Duration limit) {
     return new Decision.Undecided(Cause.TIMEOUT, noAnswerWithin(limit));
   }

@@ -7,11 +7,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Exceptions that nothing expected, in the threads that must live. The part goes on with its next
- * task; here the fault is counted, logged, and told by the health for a while. Safe for threads.
+ * Unexpected exceptions in threads that must not end. The thread continues with its next task; the
+ * fault is counted and logged here, and the health check reports it for a while. Thread-safe.
  */
 final class Faults {
-  /** How long a fault makes the cache unwell: longer than the pause between two health probes. */
+  /** How long the health check reports a fault: longer than the pause between two health probes. */
   private static final long STANDS_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private static final Logger LOG = LoggerFactory.getLogger(Faults.class);
@@ -21,7 +21,7 @@ final class Faults {
 
   private record Fault(String text, long nanos) {}
 
-  /** Takes note of a fault. */
+  /** Records a fault. */
   void note(String part, Throwable fault) {
     count.increment();
     boolean repeated = !recent().isEmpty();
@@ -33,12 +33,12 @@ final class Faults {
     }
   }
 
-  /** Faults so far. */
+  /** Returns the number of faults so far. */
   long count() {
     return count.sum();
   }
 
-  /** The last fault; empty when there was none for a while. */
+  /** Returns the last fault; empty if there was none recently. */
   String recent() {
     Fault fault = last;
     return !fault.text.isEmpty() && NanoClock.now() - fault.nanos < STANDS_NANOS ? fault.text : "";

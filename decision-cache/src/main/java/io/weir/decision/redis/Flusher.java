@@ -11,9 +11,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends what waits in the queue: takes as many checks as are there, up to a number of buckets, and
- * makes one script call of them. While all permitted calls are under way the queue grows, and so
- * does the next batch: under load calls become fewer and larger by themselves.
+ * Sends the checks in the queue: takes as many as are waiting, up to a number of buckets, and makes
+ * one script call of them. While as many calls as permitted are in flight the queue grows, and so
+ * does the next batch: under load, calls become fewer and larger by themselves. Thread-safe.
  */
 final class Flusher implements AutoCloseable {
   private static final long JOIN_MILLIS = 2_000;
@@ -26,7 +26,10 @@ final class Flusher implements AutoCloseable {
   private final BlockingQueue<WaitingCheck> queue;
   private final Semaphore inFlight;
 
-  /** Held by who takes more than a first check, so that what is looked at is what is taken. */
+  /**
+   * Held while more than a first check is taken, so that the check that was peeked at is the one
+   * that is taken.
+   */
   private final ReentrantLock takeLock = new ReentrantLock();
 
   private final Thread thread;
@@ -54,17 +57,17 @@ final class Flusher implements AutoCloseable {
     thread.start();
   }
 
-  /** Looks for the answers of all that goes over the connection. */
+  /** Returns the watch over the replies to everything that is sent over the connection. */
   ReplyWatch watch() {
     return watch;
   }
 
-  /** Checks that wait to be sent. */
+  /** Returns the number of checks waiting to be sent. */
   int checksWaiting() {
     return queue.size();
   }
 
-  /** Queues a check; false when the queue is full. */
+  /** Adds a check to the queue. Returns false if the queue is full. */
   boolean offer(WaitingCheck check) {
     boolean queued = queue.offer(check);
     if (closed) {
@@ -87,7 +90,10 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Sends one batch with the permit there is, which ends with the call, or here. */
+  /**
+   * Sends one batch with the permit already held, which the end of the call releases, or this
+   * method if no call is made.
+   */
   private void sendOne(List<WaitingCheck> batch) throws InterruptedException {
     boolean sent = false;
     try {
@@ -101,7 +107,7 @@ final class Flusher implements AutoCloseable {
         call.send();
       }
     } catch (RuntimeException | Error fault) {
-      // this thread alone sends: it must go on, whatever one batch made it throw
+      // only this thread sends: it must continue, whatever one batch makes it throw
       statistics.faultsOf().note("sending", fault);
       batch.forEach(check -> check.fail(Failures.fault(fault)));
     } finally {
@@ -111,7 +117,7 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Tells those that wait behind calls which the server does not answer. */
+  /** Fails the checks that wait behind calls which the server does not answer. */
   private void failWaiting() {
     List<WaitingCheck> waiting = takeAll();
     waiting.forEach(check -> check.fail(Failures.silent(config.deadline())));
@@ -132,7 +138,10 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Takes the next check when it asks no more buckets than so many; null when none does. */
+  /**
+   * Takes the next check if it has at most the given number of buckets. Returns null if there is
+   * none or it has more.
+   */
   private @Nullable WaitingCheck pollWithin(int buckets) {
     takeLock.lock();
     try {

@@ -4,16 +4,16 @@ package io.weir.decision.redis;
 import java.lang.reflect.Method;
 
 /**
- * Makes the flusher's thread: virtual where the JVM has such (21 and newer), else a platform
- * thread. Callers on virtual threads then hand over to it without a switch of the operating
- * system's; it is worth a factor of two in decisions per second.
+ * Creates the flusher's thread: a virtual one where the JVM supports it (21 and newer), otherwise a
+ * platform thread. Callers on virtual threads then hand over to it without a context switch of the
+ * operating system, which is worth a factor of two in decisions per second.
  */
 final class FlusherThread {
   private static final String NAME = "weir-redis-flusher";
 
   private FlusherThread() {}
 
-  /** A thread that is not started yet and does not keep the JVM alive. */
+  /** Returns a thread that is not started yet and does not keep the JVM alive. */
   static Thread of(Runnable work) {
     try {
       Object builder = Thread.class.getMethod("ofVirtual").invoke(null);

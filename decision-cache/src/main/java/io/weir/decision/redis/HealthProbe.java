@@ -11,12 +11,12 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the server once a second whether it answers, however many want to know: a question each
- * would share the connection with the decisions, and enough of them would displace these. Asks for
- * the server's time as well when somebody is to be told.
+ * Asks the server once a second whether it answers, independently of the number of health checks:
+ * one request per check would share the connection with the decisions, and enough of them would
+ * displace these. Also asks for the server's time if there is a consumer for it. Thread-safe.
  */
 final class HealthProbe {
-  /** How old an answer may be. */
+  /** Greatest age of an answer. */
   static final Duration PAUSE = Duration.ofSeconds(1);
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -32,17 +32,17 @@ final class HealthProbe {
     this.watch = watch;
   }
 
-  /** What was wrong when the server was asked last; empty when it answered. */
+  /** Returns the failure of the last completed probe; empty if the server answered. */
   String failure() {
     return failure;
   }
 
-  /** Names who is told the server's time, in microseconds since 1970, when it has answered. */
+  /** Sets the consumer of the server's time, in microseconds since 1970, called at each answer. */
   void onServerTime(LongConsumer told) {
     onServerTime = told;
   }
 
-  /** Asks, unless the last question is not answered yet. Does not wait. */
+  /** Sends a probe, unless the last one is not answered yet. Does not wait. */
   void probe() {
     @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
     if (connection == null || !underWay.compareAndSet(false, true)) {

@@ -4,11 +4,11 @@ package io.weir.decision.redis;
 import io.weir.limits.BucketKey;
 import java.nio.charset.StandardCharsets;
 
-/** Keys that tell about the life of the cache. No bucket's key begins like them. */
+/** Keys of the cache's warm or cold state. No bucket's key has the same prefix. */
 final class LifeKeys {
   private static final String PREFIX = BucketKey.VERSION + ":@";
 
-  /** Holds the life whose state is whole: the {@code run_id} of the server it was restored on. */
+  /** Holds the {@code run_id} of the server whose state is complete. */
   private static final byte[] MARKER = bytes("warm");
 
   /** Holds the generation that is being restored. */
@@ -24,7 +24,7 @@ final class LifeKeys {
     return RESTORING.clone();
   }
 
-  /** The set of partitions that a generation has been restored for. */
+  /** Returns the key of the set of partitions restored for a generation. */
   static byte[] restored(String generation) {
     return bytes("restored:" + generation);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-/** The monotonic clock that deadlines are measured by. Buckets never see it. */
+/** The monotonic clock by which deadlines are measured. Buckets never use it. */
 final class NanoClock {
   private NanoClock() {}
 
-  /** Nanoseconds since an arbitrary moment; only differences mean something. */
+  /** Returns nanoseconds since an arbitrary moment; only differences are meaningful. */
   static long now() {
     return System.nanoTime();
   }

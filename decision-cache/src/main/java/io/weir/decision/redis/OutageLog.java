@@ -9,28 +9,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs that a server is away, once an outage, and that it is back. One process has several links to
- * a server, and each tries again all the time for reasons that change: what the first one meets is
- * told, and that the last one has a connection again. Known by the server's address over the whole
- * process, since its links do not know each other. Safe for threads.
+ * Logs once per outage that a server is unavailable, and that it is available again. A process has
+ * several links to a server, each of which retries continually and fails for changing reasons. Only
+ * the first failure and the reconnection of the last link are logged. Outages are kept by server
+ * address for the whole process, as links do not know each other. Thread-safe.
  */
 final class OutageLog {
   private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
 
-  /** Outages by the server's address; also the lock. An entry is gone with its outage. */
+  /** Outages by server address; also the lock. An entry is removed when its outage ends. */
   private static final Map<String, Outage> OUTAGES = new HashMap<>();
 
   private final String server;
   private boolean isClosed;
 
-  /** Links that are without a connection, and why the server was not used although it answered. */
+  /** The links without a connection, and the reasons why a server that answered was not used. */
   private static final class Outage {
     private final Set<OutageLog> links = new HashSet<>();
     private final Set<String> refusals = new HashSet<>();
   }
 
   /**
-   * The log of one link.
+   * Creates the log of one link.
    *
    * @param server address without user and password
    */
@@ -38,7 +38,7 @@ final class OutageLog {
     this.server = server;
   }
 
-  /** The link has no connection, or could not make one. */
+  /** Records that the link lost its connection or could not make one. */
   void away(String why) {
     synchronized (OUTAGES) {
       if (isClosed) {
@@ -55,7 +55,7 @@ final class OutageLog {
     }
   }
 
-  /** The link reached a server that must not be used: a person has to change it. */
+  /** Records that the link reached a server that must not be used until an operator changes it. */
   void refused(String why) {
     synchronized (OUTAGES) {
       if (isClosed) {
@@ -69,7 +69,7 @@ final class OutageLog {
     }
   }
 
-  /** The link has a connection. */
+  /** Records that the link has a connection. */
   void back() {
     synchronized (OUTAGES) {
       Outage outage = OUTAGES.get(server);
@@ -77,13 +77,13 @@ final class OutageLog {
         LOG.info("redis_connected server={}", server);
       } else if (outage.links.isEmpty()) {
         OUTAGES.remove(server);
-        // who was told of the loss is told of its end
+        // the level is that of the loss, so that whoever sees the loss also sees its end
         LOG.warn("redis_available_again server={}", server);
       }
     }
   }
 
-  /** The link is closed: whatever it was waiting for, it waits no more, and says nothing. */
+  /** Records that the link is closed: it no longer waits for the server and logs nothing more. */
   void close() {
     synchronized (OUTAGES) {
       isClosed = true;

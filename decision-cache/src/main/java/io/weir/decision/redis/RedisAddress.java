@@ -10,13 +10,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a Redis server listens and with which credentials, read from {@code
+ * The address of a Redis server and its credentials, parsed from {@code
  * redis://[user:password@]host[:port][/database][?options]} or {@code rediss://}. Everything before
- * the last {@code @} belongs to the credentials, so a password may hold {@code /}, {@code @},
- * {@code #} and {@code ?} as they are; a {@code %} begins an encoded character.
+ * the last {@code @} belongs to the credentials, so a password may contain {@code /}, {@code @},
+ * {@code #} and {@code ?} unencoded; a {@code %} begins an encoded character. Immutable.
  *
- * <p>Neither {@link #toString} nor a message of this class holds any part of the credentials, nor
- * of an address that cannot be read, in which nobody knows where the password stands.
+ * <p>Neither {@link #toString} nor a message of this class contains any part of the credentials,
+ * nor of an address that cannot be parsed, since the position of the password in it is unknown.
  */
 final class RedisAddress {
   private static final int DEFAULT_PORT = 6379;
@@ -28,7 +28,7 @@ final class RedisAddress {
           "(\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?(?:/([0-9]{0,5}))?(\\?.*)?",
           Pattern.DOTALL);
 
-  /** A percent sign that no two hexadecimal digits follow. */
+  /** A percent sign that is not followed by two hexadecimal digits. */
   private static final Pattern BARE_PERCENT = Pattern.compile("%(?![0-9A-Fa-f]{2})");
 
   private final String scheme;
@@ -48,9 +48,10 @@ final class RedisAddress {
   }
 
   /**
-   * Reads an address.
+   * Parses an address.
    *
-   * @throws IllegalArgumentException saying the rule that is broken, without the text
+   * @throws IllegalArgumentException if the address breaks a rule; the message states the rule,
+   *     without the text
    */
   static RedisAddress of(String uri) {
     Matcher form = FORM.matcher(uri);
@@ -77,9 +78,9 @@ final class RedisAddress {
     return address;
   }
 
-  /** The same for the client library. */
+  /** Returns this address for the client library. */
   RedisURI toLettuce() {
-    // the library's reader gets no credentials, since its exceptions tell what they were given
+    // the library's parser gets no credentials, since its exceptions quote their input
     RedisURI uri;
     try {
       uri = RedisURI.create(scheme + "://localhost/" + database + options);
@@ -97,12 +98,12 @@ final class RedisAddress {
     return uri;
   }
 
-  /** A plus sign stands for itself, unlike in a form. */
+  /** Decodes percent-encoded characters. Unlike in a form, a plus sign stands for itself. */
   private static String decoded(String text) {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
-  /** The address without credentials and options. */
+  /** Returns the address without credentials and options. */
   @Override
   public String toString() {
     return scheme

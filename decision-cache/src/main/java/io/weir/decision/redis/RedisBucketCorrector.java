@@ -15,10 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Corrects the buckets of a decision cache in a Redis server: one call of {@code
- * correct_buckets.lua} for all corrections given. Over a connection of its own, which is made anew
- * in the background when it is lost, so that no decision waits behind corrections. A call waits 1 s
- * at most for each answer; the server's clock decides.
+ * Corrects the buckets of a decision cache in a Redis server, by one call of {@code
+ * correct_buckets.lua} for all given corrections. Uses a connection of its own, so that no decision
+ * waits behind corrections; a lost connection is re-established in the background. A call waits at
+ * most 1 s for each reply. Times are by the server's clock. Thread-safe.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
   private static final int NUMBERS_BYTES = 6 * Long.BYTES;
@@ -36,10 +36,11 @@ public final class RedisBucketCorrector implements BucketCorrector {
   }
 
   /**
-   * Starts a corrector. Waits for the first try to connect, not for its success.
+   * Starts a corrector. Waits for the first attempt to connect, not for its success.
    *
-   * @param config of the cache whose buckets are corrected: the server and the timeouts are used
-   * @throws IllegalArgumentException when the URI is not one
+   * @param config settings of the cache whose buckets are corrected; the server and the timeouts
+   *     are used
+   * @throws IllegalArgumentException if the URI is not valid
    */
   public static RedisBucketCorrector start(RedisCacheConfig config) {
     return start(config, RedisScript.correctBuckets());
@@ -96,7 +97,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
     return outcomes;
   }
 
-  /** Ends the connection; later calls fail. */
+  /** Closes the connection; later calls fail. */
   @Override
   public void close() {
     link.close();

@@ -5,23 +5,24 @@ import io.weir.limits.check.Check;
 import java.time.Duration;
 
 /**
- * Settings of a {@link RedisDecisionCache}.
+ * Settings of a {@link RedisDecisionCache}. Immutable.
  *
  * @param uri the server, {@code redis://[user:password@]host[:port][/database]} or {@code
- *     rediss://}; never to be shown, see {@link #shownUri}
+ *     rediss://}; must never be shown, see {@link #shownUri}
  * @param deadline longest time the server may take to answer a call; 1 ms to 1 min. Time in which
- *     this process was kept from reading the answer does not count
- * @param patience longest time a caller waits in all, for this process included; then it is turned
- *     away. At least the deadline, at most 1 h
- * @param queueCapacity checks that may wait to be sent; one more is rejected. 1 to 1,000,000
- * @param maxBatchBuckets most buckets that the checks of one script call ask, which bounds for how
- *     long a call occupies the server; a check that asks more has a call of its own. 1 to {@value
+ *     this process could not read the answer does not count
+ * @param patience longest time that a caller waits in total, including delays of this process,
+ *     before it is rejected. At least the deadline, at most 1 h
+ * @param queueCapacity checks that may wait to be sent; further ones are rejected. 1 to 1,000,000
+ * @param maxBatchBuckets most buckets in the checks of one script call, which bounds how long a
+ *     call occupies the server; a check with more buckets has a call of its own. 1 to {@value
  *     #MAX_BATCH_BUCKETS}
- * @param maxInFlight most script calls sent and not answered. It also bounds what a server that
- *     hangs may charge later without anyone waiting: maxInFlight × maxBatchBuckets checks. 1 to 64
- * @param stallTimeout a connection whose calls have not been answered for so long is closed and
- *     made anew; longer than the deadline
+ * @param maxInFlight most script calls sent and not answered. Also bounds what a hung server may
+ *     charge later without anyone waiting: maxInFlight × maxBatchBuckets checks. 1 to 64
+ * @param stallTimeout a connection whose calls are not answered for this time is closed and
+ *     replaced; longer than the deadline
  * @param connectTimeout longest time for making a connection, and for a start to wait for the first
+ *     one
  * @param onEviction what to do with a server that may evict buckets
  */
 public record RedisCacheConfig(
@@ -35,8 +36,8 @@ public record RedisCacheConfig(
     Duration connectTimeout,
     OnEviction onEviction) {
   /**
-   * Upper end of {@code maxBatchBuckets}: a bucket takes a server some 10 to 20 µs, in whichever
-   * checks it stands, and a script call is to take 2 ms at most, since all others wait for it.
+   * Upper end of {@code maxBatchBuckets}. A bucket takes a server some 10 to 20 µs, however buckets
+   * are spread over checks, and a script call must take at most 2 ms, since all others wait for it.
    */
   public static final int MAX_BATCH_BUCKETS = 64;
 
@@ -45,9 +46,9 @@ public record RedisCacheConfig(
 
   /** What to do with a server whose {@code maxmemory-policy} may evict buckets. */
   public enum OnEviction {
-    /** Do not use it: an evicted bucket is full again, and nobody would notice. */
+    /** Do not use it: an evicted bucket is full again, and this would not be noticed. */
     REFUSE,
-    /** Use it, and say so in the log at every connection. */
+    /** Use it, and log a warning at every connection. */
     WARN
   }
 
@@ -64,8 +65,8 @@ public record RedisCacheConfig(
   }
 
   /**
-   * The defaults: deadline 20 ms, patience 1 s, queue of 4,096, batches of 64 buckets, 3 in flight,
-   * stall 1 s, connect 2 s, refuse eviction.
+   * Returns the defaults: deadline 250 ms, patience 1 s, queue of 4,096, batches of 64 buckets, 3
+   * in flight, stall 1 s, connect 2 s, refuse eviction.
    */
   public static RedisCacheConfig of(String uri) {
     return new RedisCacheConfig(
@@ -80,7 +81,10 @@ public record RedisCacheConfig(
         OnEviction.REFUSE);
   }
 
-  /** The same with another deadline; patience and stall timeout grow with it where they must. */
+  /**
+   * Returns these settings with another deadline; patience and stall timeout become at least twice
+   * the deadline.
+   */
   public RedisCacheConfig withDeadline(Duration other) {
     Duration least = other.multipliedBy(2);
     return new RedisCacheConfig(
@@ -99,7 +103,7 @@ public record RedisCacheConfig(
     return one.compareTo(other) < 0 ? other : one;
   }
 
-  /** The same with another patience. */
+  /** Returns these settings with another patience. */
   public RedisCacheConfig withPatience(Duration other) {
     return new RedisCacheConfig(
         uri,
@@ -113,7 +117,7 @@ public record RedisCacheConfig(
         onEviction);
   }
 
-  /** The same with another queue, batch and number in flight. */
+  /** Returns these settings with another queue capacity, batch size and number in flight. */
   public RedisCacheConfig withQueue(int capacity, int batch, int inFlight) {
     return new RedisCacheConfig(
         uri,
@@ -127,7 +131,7 @@ public record RedisCacheConfig(
         onEviction);
   }
 
-  /** The same with other timeouts of the connection. */
+  /** Returns these settings with other timeouts of the connection. */
   public RedisCacheConfig withConnectionTimeouts(Duration stall, Duration connect) {
     return new RedisCacheConfig(
         uri,
@@ -141,7 +145,7 @@ public record RedisCacheConfig(
         onEviction);
   }
 
-  /** The same with another answer to eviction. */
+  /** Returns these settings with another reaction to eviction. */
   public RedisCacheConfig withOnEviction(OnEviction other) {
     return new RedisCacheConfig(
         uri,
@@ -155,12 +159,12 @@ public record RedisCacheConfig(
         other);
   }
 
-  /** The server's address without user and password. */
+  /** Returns the server's address without user and password. */
   public String shownUri() {
     return RedisAddress.of(uri).toString();
   }
 
-  /** Without user and password. */
+  /** Returns the settings without user and password. */
   @Override
   public String toString() {
     return String.format(

@@ -10,19 +10,19 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The life of a decision cache in a Redis server. The server's {@code run_id} names its life: it
- * changes at a restart and at a failover, and the marker that holds it is lost in a flush. A
- * generation is the life it restores, a dash, and a random name.
+ * Tracks whether a decision cache in a Redis server is warm. The server's {@code run_id} changes at
+ * a restart and at a failover, and the marker that holds it is lost in a flush. A generation is the
+ * run ID that it restores, a dash, and a random name. Thread-safe.
  *
- * <p>It speaks over the connection by which the cache decides, so that both mean the same server.
- * Each call waits 1 s at most. A server that does not tell its run_id has the life {@code unknown}:
- * then a flush is seen, a restart is not.
+ * <p>Uses the connection by which the cache decides, so that both refer to the same server. Each
+ * call waits at most 1 s. A server that does not report its run ID has the run ID {@code unknown}:
+ * a flush is then noticed, a restart is not.
  */
 public final class RedisCacheLife implements CacheLife {
-  /** The marker outlives a deployment without any node for so long; then the cache is cold. */
+  /** How long the marker outlives a deployment without any node; after that the cache is cold. */
   private static final Duration MARKER_TTL = Duration.ofHours(1);
 
-  /** A restoration of which nothing is heard for so long is given up; any node may begin anew. */
+  /** How long a restoration may make no progress; after that any node may begin another. */
   private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
   private final RedisLink link;
@@ -41,7 +41,7 @@ public final class RedisCacheLife implements CacheLife {
     this.note = new BlockingScript(RedisScript.of("note_restored.lua"), link, watch);
   }
 
-  /** The life of a cache; it ends with the cache. */
+  /** Creates the tracker of a cache, which must not be used after the cache is closed. */
   public static RedisCacheLife of(RedisDecisionCache cache) {
     return new RedisCacheLife(cache.link(), cache.watch(), cache.suspicion());
   }
@@ -78,7 +78,7 @@ public final class RedisCacheLife implements CacheLife {
 
   @Override
   public void abandonRestoration(String generation) throws CacheUnavailableException {
-    // another one may have begun meanwhile; then there is nothing to give up
+    // another node may have begun one meanwhile; then there is nothing to abandon
     var unused =
         abandon.call(keys(LifeKeys.restoring(), LifeKeys.restored(generation)), bytes(generation));
   }
@@ -118,7 +118,7 @@ public final class RedisCacheLife implements CacheLife {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Does nothing: the connection is the cache's. */
+  /** Does nothing: the connection belongs to the cache. */
   @Override
   public void close() {}
 }

@@ -8,17 +8,17 @@ import io.weir.limits.check.Decision.Cause;
 import java.util.function.LongConsumer;
 
 /**
- * The decision cache in a Redis server. Callers park on a bounded queue; one thread sends what
- * waits there as one script call, several calls may be under way.
+ * A decision cache in a Redis server. Callers add their checks to a bounded queue and park; one
+ * thread sends all waiting checks as one script call. Several calls may be in flight. Thread-safe.
  *
- * <p>When the server has not answered a call within the deadline, its callers are answered {@link
- * Cause#TIMEOUT}, and whether they were charged is unknown; until something comes back all others
- * are answered so at once. Time in which this process was kept from reading does not count ({@link
+ * <p>If the server has not answered a call within the deadline, its callers are answered {@link
+ * Cause#TIMEOUT}, and whether they were charged is unknown; until the next reply all other callers
+ * are answered so at once. Time in which this process could not read does not count ({@link
  * ReplyWatch}). Without a connection the answer is {@link Cause#UNAVAILABLE} at once; the
- * connection is made anew in the background, so a start does not need a running server either.
+ * connection is re-established in the background, so a start does not need a running server either.
  *
- * <p>When this process itself did not come to ask, or to read the answer, within the caller's
- * patience, the answer is {@link Cause#REJECTED}: that says nothing about the server, and is no
+ * <p>If this process itself could not send the check, or read the answer, within the caller's
+ * patience, the answer is {@link Cause#REJECTED}: that implies nothing about the server, and is no
  * reason to let a call pass.
  */
 public final class RedisDecisionCache implements DecisionCache {
@@ -39,10 +39,10 @@ public final class RedisDecisionCache implements DecisionCache {
   }
 
   /**
-   * Starts a cache. Waits for the first try to connect, not for its success: {@link #check} and
-   * {@link #evictionCheck} tell how it went.
+   * Starts a cache. Waits for the first attempt to connect, not for its success, which {@link
+   * #check} and {@link #evictionCheck} report.
    *
-   * @throws IllegalArgumentException when the URI is not one
+   * @throws IllegalArgumentException if the URI is not valid
    */
   public static RedisDecisionCache start(RedisCacheConfig config) {
     return start(config, RedisScript.takeTokens());
@@ -57,11 +57,11 @@ public final class RedisDecisionCache implements DecisionCache {
   }
 
   /**
-   * Names who is told the server's clock, about once a second, whether or not anything is decided;
-   * on a thread that must not be held up. What the server showed then is in the past when it is
-   * told.
+   * Sets the consumer of the server's clock. It is called about once a second, whether or not
+   * anything is decided, on a thread that must not be blocked. The time is already in the past when
+   * it is passed.
    *
-   * @param told takes microseconds since 1970
+   * @param told receives microseconds since 1970
    */
   public void onServerTime(LongConsumer told) {
     probe.onServerTime(told);
@@ -109,7 +109,10 @@ public final class RedisDecisionCache implements DecisionCache {
     return () -> undecided;
   }
 
-  /** Tells what is known, at most a second old; asks nobody and does not wait. */
+  /**
+   * Returns the health known from the last probe, at most a second old. Sends nothing and does not
+   * wait.
+   */
   @Override
   public Health check() {
     if (closed || link.current() == null) {
@@ -125,30 +128,32 @@ public final class RedisDecisionCache implements DecisionCache {
         : new Health(false, failure);
   }
 
-  /** Checks that wait to be sent. */
+  /** Returns the number of checks waiting to be sent. */
   int checksWaiting() {
     return flusher.checksWaiting();
   }
 
   /**
-   * Why the server that was reached last is not used: its mode, its version, or that it may evict
-   * buckets. Empty when it is used, or when none was reached.
+   * Returns why the server that was reached last is not used: its mode, its version, or possible
+   * eviction. Empty if it is used, or if none was reached.
    */
   public String refusal() {
     return link.refusal();
   }
 
-  /** Whether the server connected last may evict buckets. */
+  /** Returns whether the server connected last may evict buckets. */
   public EvictionCheck evictionCheck() {
     return link.evictionCheck();
   }
 
-  /** What this cache has done so far. */
+  /** Returns the counters of this cache. */
   public CacheStatistics statistics() {
     return statistics;
   }
 
-  /** Ends the cache: whoever waits is answered {@link Cause#UNAVAILABLE}; no thread is left. */
+  /**
+   * Closes the cache: waiting callers are answered {@link Cause#UNAVAILABLE}, and all threads end.
+   */
   @Override
   public void close() {
     closed = true;

@@ -30,20 +30,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one connection to the server, and makes it anew when it is lost. While there is none, that
- * is known at once: nothing is buffered for a server that is away. A connection counts only when it
- * has loaded the script and the server has passed the checks of its mode, version and eviction.
+ * Maintains one connection to the server, and re-establishes it when it is lost. While there is
+ * none, calls fail at once: nothing is buffered for an unavailable server. A connection is used
+ * only after the script has been loaded and the server has passed the checks of its mode, version
+ * and eviction policy. Thread-safe.
  */
 final class RedisLink implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
 
-  /** First pause before a new try; short, since a restarted server is back within milliseconds. */
+  /**
+   * First pause before another attempt; short, since a restarted server is back within
+   * milliseconds.
+   */
   private static final long MIN_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-  /** Longest pause; bounds how long a healthy server stays unused. */
+  /** Longest pause; bounds how long a healthy server remains unused. */
   private static final long MAX_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** Lettuce wants two threads of a kind at least; one connection uses one of them. */
+  /** Lettuce requires at least two threads of each kind; one connection uses one of them. */
   private static final int CLIENT_THREADS = 2;
 
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
@@ -69,11 +73,11 @@ final class RedisLink implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * A link that is not started yet.
+   * Creates a link that is not started yet.
    *
    * @param script loaded before a connection is used
    * @param onConnected run at every connection made
-   * @param faults told of what nothing expected
+   * @param faults records unexpected exceptions
    */
   RedisLink(RedisCacheConfig config, RedisScript script, Runnable onConnected, Faults faults) {
     this.faults = faults;
@@ -116,7 +120,7 @@ final class RedisLink implements AutoCloseable {
     thread.setDaemon(true);
   }
 
-  /** Begins to connect and waits for the outcome of the first try. */
+  /** Begins to connect and waits for the outcome of the first attempt. */
   void start() {
     thread.start();
     try {
@@ -128,7 +132,7 @@ final class RedisLink implements AutoCloseable {
     }
   }
 
-  /** Does a task that does not wait again and again, until the link is closed. */
+  /** Runs a non-blocking task repeatedly, until the link is closed. */
   void every(Duration pause, Runnable task) {
     var unused =
         resources
@@ -136,24 +140,26 @@ final class RedisLink implements AutoCloseable {
             .scheduleWithFixedDelay(task, pause.toNanos(), pause.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  /** The connection, null while there is none. */
+  /** Returns the connection; null while there is none. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;
   }
 
-  /** The thread that reads the connection; only before there was one it is another. */
+  /**
+   * Returns the thread that reads the connection; before the first connection, some other thread.
+   */
   EventExecutor reader() {
     return reader;
   }
 
-  /** Why there is no connection. */
+  /** Returns why there is no connection. */
   String reason() {
     return reason;
   }
 
   /**
-   * Names the life of the server that the last connection led to: its {@code run_id}, {@value
-   * ServerInfo#UNKNOWN_LIFE} when it does not tell, empty before the first connection.
+   * Returns the {@code run_id} of the server of the last connection: {@value
+   * ServerInfo#UNKNOWN_LIFE} if the server does not report it, empty before the first connection.
    */
   String life() {
     return life;
@@ -163,30 +169,33 @@ final class RedisLink implements AutoCloseable {
     return evictionCheck;
   }
 
-  /** Why the server that was reached last is not used; empty when it is, or none was reached. */
+  /**
+   * Returns why the server that was reached last is not used; empty if it is used or none was
+   * reached.
+   */
   String refusal() {
     return refusal;
   }
 
-  /** Gives a connection up; its calls fail now and another one is made. */
+  /** Drops a connection: its calls fail now and another one is made. */
   void drop(StatefulRedisConnection<byte[], byte[]> connection, String why) {
     lost(connection, why);
     abandon(connection);
   }
 
   private static void abandon(StatefulRedisConnection<byte[], byte[]> connection) {
-    // nobody waits for the end of a connection that is not used any more
+    // nobody waits for an unused connection to close
     var unused = connection.closeAsync();
   }
 
   private static void abandon(
       CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting) {
-    // it may still come to be after its time
+    // it may still succeed after the timeout
     var unused = connecting.thenAccept(RedisLink::abandon);
   }
 
   private void lost(StatefulRedisConnection<byte[], byte[]> connection, String why) {
-    // two threads may find out at once: a second report must not hide a connection made since
+    // two threads may notice at once: the second report must not hide a connection made since
     if (current == connection) {
       reason = why;
       current = null;
@@ -206,7 +215,7 @@ final class RedisLink implements AutoCloseable {
       try {
         connect();
       } catch (RuntimeException | Error fault) {
-        // this thread alone makes connections: it must go on, whatever one try made it throw
+        // only this thread connects: it must continue, whatever one attempt makes it throw
         faults.note("connecting", fault);
         unreachable("connecting failed: " + fault);
       }
@@ -250,7 +259,7 @@ final class RedisLink implements AutoCloseable {
   }
 
   /**
-   * Looks at the server, each time anew since another one may have come under its name, loads the
+   * Checks the server, each time again since another one may have taken over its name, loads the
    * script, and puts the connection to use.
    */
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
@@ -281,7 +290,7 @@ final class RedisLink implements AutoCloseable {
           }
         });
     onConnected.run();
-    // one connection at a time is made, and its channel came to be when its making began
+    // one connection at a time is made, so the newest channel is the one of this connection
     reader = newestReader;
     current = connection;
     if (!connection.isOpen()) {

@@ -10,26 +10,26 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * A script and the name under which a server keeps it.
+ * A script and the digest by which a server identifies it. Immutable.
  *
  * @param body the source
  * @param sha1 SHA-1 of the source in hexadecimal
  */
 record RedisScript(String body, String sha1) {
-  /** What the scripts on buckets share. */
+  /** The part that the scripts on buckets share. */
   private static final String BUCKET = "bucket.lua";
 
-  /** Decides checks. */
+  /** Returns the script that decides checks. */
   static RedisScript takeTokens() {
     return of(BUCKET, "take_tokens.lua");
   }
 
-  /** Corrects buckets. */
+  /** Returns the script that corrects buckets. */
   static RedisScript correctBuckets() {
     return of(BUCKET, "correct_buckets.lua");
   }
 
-  /** The script of these resources beside this class, one behind the other. */
+  /** Returns the concatenation of the given resources, which are located beside this class. */
   static RedisScript of(String... resources) {
     StringBuilder body = new StringBuilder();
     for (String resource : resources) {

@@ -11,29 +11,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells a server that does not answer from a process that does not come to read its answers.
+ * Distinguishes a server that does not answer from a process that cannot read its answers.
+ * Thread-safe.
  *
- * <p>A clock cannot: while other work has the processors, the answer may have been there for long.
- * So the thread that reads the connection looks at the calls under way between two readings, a
- * hundred times within the deadline, and a call has not been answered when as many looks, each
- * after another reading, have found nothing. A look that comes late counts once, however late it
- * is: a process that is held up gives the server that much more time. A server beside it, held up
- * by the same work, has to be run once while this thread is run a hundred times; with six busy
- * loops on two processors it was at most 18 (77 ms).
+ * <p>A clock cannot tell them apart: while other work occupies the processors, the answer may have
+ * been waiting for long. So the thread that reads the connection looks at the calls in flight
+ * between two reads, a hundred times within the deadline; a call counts as unanswered after that
+ * many looks, each after another read, have found no answer. A late look counts once, however late
+ * it is: a process that is held up gives the server that much more time. A server on the same
+ * machine, held up by the same work, must run once while this thread runs a hundred times; with six
+ * busy loops on two processors, the most was 18 times (77 ms).
  *
- * <p>From the first call that is overdue until the next answer the server is <i>silent</i>: then
- * nothing is sent, and whoever asks is told at once.
+ * <p>From the first overdue call until the next answer the server is <i>silent</i>: nothing is
+ * sent, and checks are answered at once.
  */
 final class ReplyWatch {
   private static final Logger LOG = LoggerFactory.getLogger(ReplyWatch.class);
 
-  /** Looks within the deadline; each wakes the reading thread, so not many more. */
+  /** Looks within the deadline. Each wakes the reading thread, so there are not many more. */
   private static final int LOOKS = 100;
 
-  /** Shortest pause between two looks: the timers of the reading thread know no shorter one. */
+  /** Shortest pause between two looks: the resolution of the reading thread's timers. */
   private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** Longest pause: how late a stall is noticed. */
+  /** Longest pause between two looks, which bounds how late a stall is noticed. */
   private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final RedisCacheConfig config;
@@ -46,7 +47,7 @@ final class ReplyWatch {
   private volatile boolean silent;
 
   /**
-   * A watch without calls.
+   * Creates a watch without calls.
    *
    * @param onSilence run at each look while the server is silent
    */
@@ -60,15 +61,16 @@ final class ReplyWatch {
         Math.min(Math.max(config.deadline().toNanos() / LOOKS, MIN_PAUSE_NANOS), MAX_PAUSE_NANOS);
   }
 
-  /** Whether a call is overdue and nothing has been answered since. */
+  /** Returns whether a call is overdue and nothing has been answered since. */
   boolean isSilent() {
     return silent;
   }
 
   /**
-   * A call is about to be sent; {@link #ended} must follow.
+   * Registers a call that is about to be sent; {@link #ended} must follow.
    *
-   * @param onOverdue run once, by the reading thread, when it is not answered within the deadline
+   * @param onOverdue run once, by the reading thread, if the call is not answered within the
+   *     deadline
    */
   AwaitedReply begun(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
     AwaitedReply reply = new AwaitedReply(connection, onOverdue);
@@ -77,7 +79,7 @@ final class ReplyWatch {
     return reply;
   }
 
-  /** A call has been answered, or never will be. */
+  /** Removes a call that has been answered or never will be. */
   void ended(AwaitedReply reply) {
     underWay.remove(reply);
     silent = false;
@@ -93,7 +95,7 @@ final class ReplyWatch {
     try {
       var unused = link.reader().schedule(this::look, pauseNanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closing) {
-      // the reading thread ends only with the link, and with it every call
+      // the reading thread ends only with the link, and every call ends with it
       looking.set(false);
     }
   }
@@ -108,7 +110,8 @@ final class ReplyWatch {
       lookLater();
       return;
     }
-    // it rests until the next call; one that began just now saw it looking
+    // rests until the next call; one that began just now still saw it looking, hence the second
+    // check
     looking.set(false);
     if (!underWay.isEmpty()) {
       wake();

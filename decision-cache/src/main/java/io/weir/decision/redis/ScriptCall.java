@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** One call of the script for the checks of many callers; every one of them is answered. */
+/** One call of the script for the checks of many callers, each of which is answered. */
 final class ScriptCall {
   private final Environment environment;
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -21,11 +21,11 @@ final class ScriptCall {
   private final AtomicBoolean ended = new AtomicBoolean();
 
   /**
-   * What all calls of a cache share.
+   * The objects that all calls of a cache share.
    *
    * @param script the script
-   * @param watch finds the calls that the server does not answer
-   * @param onEnd run once a call, after all of its checks have been answered
+   * @param watch detects calls that the server does not answer
+   * @param onEnd run once per call, after all of its checks have been answered
    */
   record Environment(
       RedisCacheConfig config,
@@ -37,9 +37,9 @@ final class ScriptCall {
       Runnable onEnd) {}
 
   /**
-   * A call.
+   * Creates a call.
    *
-   * @param connection to send it over
+   * @param connection the connection over which it is sent
    * @param batch the checks, at least one
    */
   ScriptCall(
@@ -52,12 +52,15 @@ final class ScriptCall {
     this.reply = environment.watch.begun(connection, this::tellOverdue);
   }
 
-  /** Sends the call; whatever becomes of it, it ends once. */
+  /** Sends the call, which ends exactly once whatever its outcome. */
   void send() {
     guarded(() -> send(true));
   }
 
-  /** What a call made this process throw is no answer, and must not cost the call its end. */
+  /**
+   * Runs a step so that an exception fails the checks and ends the call: it is no answer, and must
+   * not prevent the end.
+   */
   private void guarded(Runnable step) {
     try {
       step.run();
@@ -112,7 +115,7 @@ final class ScriptCall {
     }
   }
 
-  /** A server that was restarted or told to forget its scripts has charged nothing yet. */
+  /** A server that was restarted or that flushed its scripts has charged nothing yet. */
   private void loadAndSendAgain() {
     environment.statistics.countScriptLoad();
     try {

@@ -12,7 +12,7 @@ import java.util.List;
 
 /** The reply of {@code take_tokens.lua} to the checks of one call. Immutable. */
 final class ScriptReply {
-  /** Bytes before the first check. */
+  /** Bytes before the reply to the first check. */
   static final int HEAD_BYTES = 8 + 1;
 
   private static final int CHECK_BYTES = 1 + 1;
@@ -30,29 +30,29 @@ final class ScriptReply {
   private final byte[] bytes;
 
   /**
-   * A reply.
+   * Creates a reply.
    *
-   * @param bytes as they came, not to be changed any more; at least {@link #HEAD_BYTES}
+   * @param bytes the bytes received, which must not be modified; at least {@link #HEAD_BYTES}
    */
   ScriptReply(byte[] bytes) {
     this.bytes = bytes;
   }
 
-  /** Bytes that the answer to a check of so many buckets takes. */
+  /** Returns the bytes of the reply to a check with the given number of buckets. */
   static int bytesOf(int buckets) {
     return CHECK_BYTES + buckets * BUCKET_BYTES;
   }
 
-  /** Whether the cache was warm. */
+  /** Returns whether the cache was warm. */
   boolean warm() {
     return bytes[Long.BYTES] != 0;
   }
 
   /**
-   * Reads the answer to one check.
+   * Decodes the reply to one check.
    *
-   * @param offset where the check's answer begins; the reply holds it whole
-   * @param buckets buckets of the check
+   * @param offset start of the check's reply, which is complete
+   * @param buckets number of buckets of the check
    */
   Decision decode(int offset, int buckets) {
     ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);

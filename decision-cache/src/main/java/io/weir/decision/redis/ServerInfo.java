@@ -5,28 +5,31 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a server says about itself to {@code INFO server}. A server of which something is not known
- * is used all the same: where it cannot serve, its answers say so.
+ * The server's answer to {@code INFO server}. A server is used even if some of it is not known: if
+ * it cannot serve, its replies show it. Immutable.
  *
- * @param life its {@code run_id}; {@value #UNKNOWN_LIFE} when it does not tell
- * @param version its {@code redis_version}; empty when it does not tell
- * @param mode its {@code redis_mode}; empty when it does not tell
+ * @param life the server's {@code run_id}; {@value #UNKNOWN_LIFE} if it is not reported
+ * @param version the server's {@code redis_version}; empty if it is not reported
+ * @param mode the server's {@code redis_mode}; empty if it is not reported
  */
 record ServerInfo(String life, String version, String mode) {
-  /** Stands for the run_id of a server that does not tell it. */
+  /** Replaces the run ID of a server that does not report it. */
   static final String UNKNOWN_LIFE = "unknown";
 
-  /** A server that tells nothing. */
+  /** The information of a server that reports nothing. */
   static final ServerInfo UNTOLD = new ServerInfo(UNKNOWN_LIFE, "", "");
 
-  /** The scripts ask for the time before they write, which servers before this one refuse. */
+  /**
+   * Lowest supported version: the scripts read the time before they write, which earlier servers
+   * reject.
+   */
   private static final int LEAST_VERSION = 5;
 
   private static final Pattern FIELD =
       Pattern.compile("(?m)^(run_id|redis_version|redis_mode):(\\S+)\\s*$");
   private static final Pattern MAJOR_VERSION = Pattern.compile("^(\\d{1,9})");
 
-  /** From the text of the answer. */
+  /** Parses the text of the answer. */
   static ServerInfo of(String text) {
     String life = UNKNOWN_LIFE;
     String version = "";
@@ -42,7 +45,7 @@ record ServerInfo(String life, String version, String mode) {
     return new ServerInfo(life, version, mode);
   }
 
-  /** Why the server cannot be used; empty when nothing is known against it. */
+  /** Returns why the server cannot be used; empty if no reason is known. */
   String refusal() {
     if (mode.equals("cluster")) {
       return Failures.CLUSTER_MODE;

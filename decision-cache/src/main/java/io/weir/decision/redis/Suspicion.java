@@ -6,15 +6,15 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Wakes whoever restores a cold cache when a decision has seen it turn cold. It is told of every
- * script call, so it must cost nothing while nothing changes; a cache that stays cold wakes once.
- * Safe for threads.
+ * Wakes the thread that restores a cold cache when a decision has found it cold. It is called for
+ * every script call, so it must cost nothing while nothing changes; a cache that remains cold wakes
+ * the thread once. Thread-safe.
  */
 final class Suspicion {
   private final Semaphore turnedCold = new Semaphore(0);
   private volatile boolean warm = true;
 
-  /** How the cache stood when it decided. */
+  /** Records whether the cache was warm when it decided. */
   void seen(boolean nowWarm) {
     if (nowWarm != warm) {
       warm = nowWarm;
@@ -24,14 +24,16 @@ final class Suspicion {
     }
   }
 
-  /** How the cache stood when it was looked at, which wakes nobody: who looked knows. */
+  /**
+   * Records whether the cache was warm when it was queried. Wakes nobody, since the caller knows.
+   */
   void looked(boolean nowWarm) {
     warm = nowWarm;
   }
 
-  /** Waits until the cache has turned cold since the last wait, or the time is over. */
+  /** Waits until the cache has turned cold since the last wait, or the time has elapsed. */
   void await(Duration atMost) throws InterruptedException {
-    // whether it turned cold or the time is over, the caller looks for itself
+    // in either case the caller queries the cache itself
     var unused = turnedCold.tryAcquire(atMost.toNanos(), TimeUnit.NANOSECONDS);
   }
 }

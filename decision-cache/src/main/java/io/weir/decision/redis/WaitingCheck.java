@@ -12,12 +12,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A check and the thread that waits for its answer. The caller packs the check before it waits and
- * reads the answer after it woke, so that the threads everyone shares only hand bytes on.
+ * A check and the thread that waits for its answer. The caller encodes the check before it waits
+ * and decodes the answer after it woke, so that the shared threads only pass bytes on.
  *
- * <p>Whether the server answers is not for the caller to judge, who may have been kept from a
- * processor: {@link ReplyWatch} does. The caller's own patience only ends what nobody else has
- * ended, and then the check was this process' failure, not the server's.
+ * <p>The caller does not judge whether the server answers, since it may itself have been without a
+ * processor: {@link ReplyWatch} does. The caller's own patience only ends a check that nothing else
+ * has ended; then the failure was this process's, not the server's.
  */
 final class WaitingCheck implements PendingDecision {
   private final byte[][] keys;
@@ -26,29 +26,29 @@ final class WaitingCheck implements PendingDecision {
   private final Thread caller;
   private final AtomicReference<State> state = new AtomicReference<>(Stage.WAITING);
 
-  /** How far a check has come. */
+  /** The state of a check. */
   private sealed interface State {}
 
-  /** The steps without an answer. */
+  /** The states without an answer. */
   private enum Stage implements State {
-    /** It waits to be sent. */
+    /** The check waits to be sent. */
     WAITING,
-    /** It has been given to the connection; from now on it may be charged. */
+    /** The check has been passed to the connection; from now on it may be charged. */
     SENT,
-    /** The caller has its answer, or has gone without one. */
+    /** The caller has its answer, or has given up. */
     LEFT
   }
 
-  /** The script's reply, and where this check's part begins. */
+  /** The script's reply, and the offset of this check's part. */
   private record Reply(ScriptReply reply, int offset) implements State {}
 
-  /** No reply. */
+  /** There is no reply. */
   private record Failure(Decision.Undecided undecided) implements State {}
 
   /**
-   * A check of the current thread.
+   * Creates a check of the current thread.
    *
-   * @param argument the check as {@link CheckEncoder} packs it
+   * @param argument the check as encoded by {@link CheckEncoder}
    * @param patienceEndNanos until when the caller waits, by {@link NanoClock}
    */
   WaitingCheck(Check check, byte[] argument, long patienceEndNanos) {
@@ -70,14 +70,14 @@ final class WaitingCheck implements PendingDecision {
     return argument;
   }
 
-  /** Takes the check for sending; false when nobody waits for it any more. */
+  /** Marks the check as sent. Returns false if nobody waits for it any more. */
   boolean trySend() {
     return state.compareAndSet(Stage.WAITING, Stage.SENT);
   }
 
   /**
-   * Gives the caller the reply, also in the place of a failure that it has not read yet; false when
-   * the caller has gone.
+   * Passes the reply to the caller; replaces a failure that the caller has not read yet. Returns
+   * false if the caller has given up.
    */
   boolean tryAnswer(ScriptReply reply, int offset) {
     Reply answer = new Reply(reply, offset);
@@ -89,7 +89,7 @@ final class WaitingCheck implements PendingDecision {
     return before != Stage.LEFT;
   }
 
-  /** Tells the caller that there is no reply, unless there is one or the caller has gone. */
+  /** Tells the caller that there is no reply, unless there is one or the caller has given up. */
   void fail(Decision.Undecided undecided) {
     Failure failure = new Failure(undecided);
     if (state.compareAndSet(Stage.WAITING, failure) || state.compareAndSet(Stage.SENT, failure)) {
@@ -106,7 +106,7 @@ final class WaitingCheck implements PendingDecision {
         break;
       }
       LockSupport.parkNanos(this, leftNanos);
-      // a parked thread that is interrupted does not park again until the flag is cleared
+      // an interrupted thread does not park again until the flag is cleared
       interrupted |= Thread.interrupted();
     }
     if (interrupted) {

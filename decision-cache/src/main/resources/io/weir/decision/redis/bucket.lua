@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the scripts on buckets share; stands before each of them. Mirrors BucketArithmetic: whole
--- tokens, units, ticks and microseconds, all integers below 2^53.
--- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota is one with unitsPerTick 0
---          (it never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
+-- The part that the scripts on buckets share; precedes each of them. Mirrors BucketArithmetic:
+-- whole tokens, units, ticks and microseconds, all integers below 2^53.
+-- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota has unitsPerTick 0 (it
+--          never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
 -- State    57 bytes, little-endian: form u8 = 3; units, unitsPerToken, lastEpochMicros, epoch,
---          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens
---          used: so a changed capacity comes right. Units are negative in debt.
---          Form 2, 49 bytes, is read and not written: it has no correctedEpoch, which is the epoch when
---          the version is not 0. A form is written only by the release after the first that reads it.
+--          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus
+--          the tokens used, so that a changed capacity applies to the whole period. Units are
+--          negative in debt. Form 2, 49 bytes, is read and not written: it has no correctedEpoch,
+--          which is the epoch if the version is not 0. A form is first read by one release and
+--          written by the next.
 -- Clock    this server's TIME, read once.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8i8', 57, 3
@@ -18,9 +19,9 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local charged_views = {}
 
--- A bucket under a limit as it was last written; full and without an epoch when nothing of its kind
--- is kept; nil when the value is not ours. All fields are made at once: a table that grows field by
--- field costs a microsecond.
+-- Returns a bucket under a limit as it was last written; full and without an epoch if nothing of
+-- its kind is stored; nil if the value is not a bucket's state. All fields are created at once: a
+-- table that grows field by field costs a microsecond.
 local function load(key, mode, tick, per_tick, per_token, capacity)
   local base, kind = 0, per_token
   if per_tick == 0 then base, kind = capacity, 0 end
@@ -86,7 +87,7 @@ local function refill(view)
   end
 end
 
--- Keeps a bucket whose reset is known, until it is full and a margin longer.
+-- Stores a bucket whose reset is known, until it is full and for a margin longer.
 local function store(view)
   redis.call('SET', view.key, pack(STATE, FORM, view.units - view.base, view.kind, view.last, view.epoch,
     view.corrected, view.version, view.charged), 'PX', string.format('%d', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS))

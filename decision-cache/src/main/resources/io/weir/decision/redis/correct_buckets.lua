@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Sets buckets right, each correction at most once, in order. Mirrors CorrectionRule.apply (decision
--- record 0005). Stands behind bucket.lua.
+-- Corrects buckets, in order, each correction at most once. Mirrors CorrectionRule.apply (decision
+-- record 0005). Preceded by bucket.lua.
 -- KEYS[n]  bucket of correction n.
--- ARGV[n]  correction n, little-endian, 10 i64: the bucket's limit (4), debt cap in tokens (>= 0), epoch,
---          version (>= 1), charged tokens (>= 0), truth (when the bucket is full, microseconds since 1970;
---          for a quota the tokens used), all at most 2^53 - 1; whether it only takes (0, 1).
--- Reply    one string, little-endian; a correction: kind u8 (0 applied, 1 created, 2 stale, 3 full,
---          4 corrupt), clamped u8 (0, 1), change in tokens i64, toward zero.
--- Complexity: O(corrections). A stored value that is not ours stays as it is.
+-- ARGV[n]  correction n, little-endian, 10 i64: the bucket's limit (4), debt cap in tokens (>= 0),
+--          epoch, version (>= 1), charged tokens (>= 0), truth (when the bucket is full,
+--          microseconds since 1970; for a quota the tokens used), all at most 2^53 - 1; whether it
+--          must not add tokens (0, 1).
+-- Reply    one string, little-endian; per correction: kind u8 (0 applied, 1 created, 2 stale, 3
+--          full, 4 corrupt), clamped u8 (0, 1), change in tokens i64, rounded toward zero.
+-- Complexity: O(corrections). A stored value that is not a bucket's state is left unchanged.
 local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8', '<BBi8'
 local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
 
@@ -20,20 +21,21 @@ local function correct(view, debt_cap, epoch, version, charged, truth, takes_onl
     or younger and view.corrected == 0 and not quota then return STALE, 0, 0 end
   if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
   local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
-  local behind = since < 0 -- the cache has gone back behind what the correction knows of
+  local behind = since < 0 -- the cache has gone back behind the correction
   if behind then since, view.epoch, view.charged = 0, max(now, epoch + 1), 0 end
   local lacking = quota and truth or product(ceil(max(truth - now, 0) / view.tick), view.per_tick)
   local refilled = quota and 0 or product(floor(max(now - truth, 0) / view.tick), view.per_tick)
   local high = max(lacking + product(since, view.per_token), 0)
-  -- what is lacking lies between: the charges since were made at some time after the records, until now
+  -- the missing units lie in between: the charges since were made at some time between the records
+  -- and now
   local low, own = max(high - refilled, 0), view.capacity - view.units
-  -- carried over to another limit, under which what was charged since may have been refilled
+  -- carried over to another limit, under which the charges since may have been refilled
   if takes_only == 1 then low = max(lacking, 0) end
-  -- no charge of the cache is known: what looks gone back, or begun since, may be a life whose stamps are on
-  -- their way
+  -- no charge of the cache is known: what looks like a cache that went back, or like a newer epoch,
+  -- may be an epoch whose stamps are still in flight
   if takes_only == 1 or (behind or younger) and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
-  -- a bucket that is deeper in debt already, by a limit that was lowered, is given nothing
+  -- a bucket that is already deeper in debt, because its limit was lowered, gains nothing
   local most = min(max(view.capacity + debt_cap * view.per_token, own), EXACT - 1)
   local units = view.capacity - min(missing, most)
   local change = (units - view.units) / view.per_token

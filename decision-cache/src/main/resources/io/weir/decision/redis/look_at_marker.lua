@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Tells whether the cache is warm, and renews its marker when it is.
--- KEYS     marker of the cache's life.
--- ARGV     life of this server, time to live of the marker in milliseconds.
+-- Returns whether the cache is warm, and renews its marker if it is.
+-- KEYS     marker of a warm cache.
+-- ARGV     run ID of this server, time to live of the marker in milliseconds.
 -- Reply    1 warm, 0 cold. Complexity: O(1).
 if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return '0' end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Notes that a partition is restored; when all are, the cache is warm.
--- KEYS     marker of the cache's life, generation being restored, partitions restored of the generation.
--- ARGV     life of this server, the generation, the partition, how many partitions there are, time to live
---          of the marker, time to live of a restoration (both in milliseconds).
--- Reply    1 when the cache is warm now, 0 when it is not. Another generation than the one being restored
+-- Records that a partition is restored; once all are, the cache is warm.
+-- KEYS     marker of a warm cache, generation being restored, partitions restored of the
+--          generation.
+-- ARGV     run ID of this server, the generation, the partition, the number of partitions, time to
+--          live of the marker, time to live of a restoration (both in milliseconds).
+-- Reply    1 if the cache is warm now, otherwise 0. A generation other than the one being restored
 --          changes nothing. Complexity: O(partitions).
 local marker, restoring, restored, life, generation = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
 if redis.pcall('GET', restoring) ~= generation or string.sub(generation, 1, #life + 1) ~= life .. '-' then

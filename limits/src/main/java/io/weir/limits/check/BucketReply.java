@@ -2,18 +2,18 @@
 package io.weir.limits.check;
 
 /**
- * What one bucket answered.
+ * The reply for one bucket of a check.
  *
- * @param sufficient whether it held the cost before the decision
- * @param remainingTokens whole tokens it holds after the decision, 0 to capacity
- * @param resetMicros time until it is full, if nothing is taken meanwhile; 0 when it is
- * @param retryAfterMicros time until it will hold the cost; 0 when it does, −1 when it never can
- *     because cost is above capacity
- * @param epoch this life of the bucket, see {@link io.weir.topics.model.Charge}; 0 when it has none
- *     because it has never been charged
- * @param version version of the last correction applied in this epoch, 0 when none was
- * @param chargedTokens tokens taken in this epoch after the decision
- * @param charged whether this decision took the cost from it
+ * @param sufficient whether the bucket held the cost before the decision
+ * @param remainingTokens whole tokens in the bucket after the decision, 0 to capacity
+ * @param resetMicros time until the bucket is full if nothing is taken meanwhile; 0 if it is full
+ * @param retryAfterMicros time until the bucket will hold the cost; 0 if it does, −1 if it never
+ *     can because the cost is above the capacity
+ * @param epoch the bucket's epoch, see {@link io.weir.topics.model.Charge}; 0 if the bucket has
+ *     never been charged
+ * @param version version of the last correction applied in this epoch; 0 if none was
+ * @param chargedTokens tokens taken in this epoch, including this decision
+ * @param charged whether this decision took the cost from the bucket
  */
 public record BucketReply(
     boolean sufficient,

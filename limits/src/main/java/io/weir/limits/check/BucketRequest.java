@@ -4,17 +4,17 @@ package io.weir.limits.check;
 import io.weir.limits.BucketLimit;
 
 /**
- * One bucket that a check asks.
+ * One bucket of a check.
  *
  * @param bucket the bucket's key in the cache
- * @param limit how much it holds and how it fills
- * @param enforced true when a lack of tokens refuses the call; false (shadow) when the bucket is
- *     evaluated and, if it can pay, charged, but never refuses
- * @param held true when the bucket must not be used while the cache has lost its state: the check
- *     is then not decided ({@link Decision.Cause#COLD})
+ * @param limit how much the bucket holds and how it refills
+ * @param enforced true if a lack of tokens refuses the call; false (shadow) if the bucket is
+ *     evaluated and, if it holds the cost, charged, but never refuses a call
+ * @param held true if the bucket must not be used while the cache is cold: the check is then
+ *     undecided ({@link Decision.Cause#COLD})
  */
 public record BucketRequest(String bucket, BucketLimit limit, boolean enforced, boolean held) {
-  /** A bucket that is used on a cold cache, too. */
+  /** Creates the request of a bucket that is used on a cold cache, too. */
   public BucketRequest(String bucket, BucketLimit limit, boolean enforced) {
     this(bucket, limit, enforced, false);
   }

@@ -4,9 +4,9 @@ package io.weir.limits.check;
 import java.util.List;
 
 /**
- * What the cache is asked for one call: take {@code cost} tokens from every bucket, or from none.
+ * The question to the cache for one call: take {@code cost} tokens from every bucket, or from none.
  *
- * @param buckets the buckets, 1 to {@value #MAX_BUCKETS}, each key once, all in one hash slot
+ * @param buckets the buckets, 1 to {@value #MAX_BUCKETS}, with distinct keys, all in one hash slot
  * @param cost tokens, ≥ 1
  */
 public record Check(List<BucketRequest> buckets, long cost) {

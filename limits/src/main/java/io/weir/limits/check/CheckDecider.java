@@ -10,9 +10,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides a check over several buckets: all are looked at, then all are charged or none. A shadow
- * bucket never refuses; it is charged when the call is allowed and it holds the cost. While the
- * cache is cold, a check with a held bucket that is enforced is not decided.
+ * Decides a check over several buckets: all of them are read, then all or none are charged. A
+ * shadow bucket never refuses a call; it is charged if the call is allowed and the bucket holds the
+ * cost. While the cache is cold, a check with a held bucket that is enforced is undecided.
+ * Stateless and thread-safe.
  */
 public final class CheckDecider {
   /** Detail of {@link Cause#COLD}. */
@@ -21,7 +22,10 @@ public final class CheckDecider {
 
   private CheckDecider() {}
 
-  /** Whether a cold cache must not decide for this bucket. A shadow bucket never refuses. */
+  /**
+   * Returns whether a cold cache must not decide for this bucket. A shadow bucket never refuses a
+   * call, so it is never held back.
+   */
   public static boolean isHeldBack(BucketRequest request) {
     return request.held() && request.enforced();
   }
@@ -29,17 +33,17 @@ public final class CheckDecider {
   /**
    * A bucket to be written.
    *
-   * @param bucket its key
-   * @param state what to keep
-   * @param ttlMillis for how long
+   * @param bucket the bucket's key
+   * @param state the state to keep
+   * @param ttlMillis how long to keep it
    */
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
   /**
-   * A decision and what follows from it.
+   * A decision and the writes that follow from it.
    *
-   * @param decision the answer
-   * @param writes the buckets charged; empty for a deny, a peek and a check that is not decided
+   * @param decision the decision
+   * @param writes the charged buckets; empty for a denial, a peek and an undecided check
    */
   public record Outcome(Decision decision, List<Write> writes) {
     public Outcome {
@@ -47,17 +51,17 @@ public final class CheckDecider {
     }
   }
 
-  /** A bucket as it is looked at. */
+  /** A bucket, refilled up to the time of the decision. */
   private record View(BucketRequest request, BucketArithmetic arithmetic, BucketState state) {}
 
   /**
-   * Decides.
+   * Decides a check.
    *
-   * @param check what is asked
+   * @param check the check
    * @param peek true to charge nothing
-   * @param warm false when the cache has lost its state and is not restored yet
-   * @param nowEpochMicros the cache's clock
-   * @param kept gives the state kept under a key, null when there is none
+   * @param warm false while the cache has lost its state and is not restored yet
+   * @param nowEpochMicros time by the cache's clock
+   * @param kept returns the state stored under a key, or null if there is none
    */
   public static Outcome decide(
       Check check,
@@ -112,7 +116,7 @@ public final class CheckDecider {
     return new Outcome(decision, writes);
   }
 
-  /** Index of the enforced bucket that refuses, −1 when none does. */
+  /** Returns the index of the enforced bucket that refuses the call, or −1 if none does. */
   private static int decidingBucket(List<View> views, long costTokens, long nowEpochMicros) {
     int deciding = -1;
     long longestMicros = 0;

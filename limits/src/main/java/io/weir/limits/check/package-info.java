@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One check: the buckets it asks, and the decision over all of them, all or nothing. */
+/**
+ * Checks: the buckets that a call is checked against, and the all-or-nothing decision over them.
+ */
 @NullMarked
 package io.weir.limits.check;
 

@@ -2,15 +2,15 @@
 package io.weir.limits.correction;
 
 /**
- * A correction and how far below zero it may take the bucket. Immutable.
+ * A correction, with a bound on the debt into which it may put the bucket. Immutable.
  *
- * @param correction what to apply
- * @param debtCapTokens 0 to 2^53 − 1
- * @param takesOnly whether it gives a bucket nothing: it was carried over from another limit, and
- *     so is a bound only
+ * @param correction the correction to apply
+ * @param debtCapTokens most tokens below zero; 0 to 2^53 − 1
+ * @param takesOnly true if the correction must not add tokens, because it was carried over from
+ *     another limit and is therefore only a bound
  */
 public record BoundedCorrection(Correction correction, long debtCapTokens, boolean takesOnly) {
-  /** A correction that may take and give. */
+  /** Creates a correction that may both add and take tokens. */
   public BoundedCorrection(Correction correction, long debtCapTokens) {
     this(correction, debtCapTokens, false);
   }

@@ -6,29 +6,30 @@ import io.weir.limits.Numbers;
 import java.util.Locale;
 
 /**
- * The truth about one bucket, for the decision cache: "when your counter of this epoch stood at
- * {@code chargedTokens}, the bucket should have been this full". What the cache has charged since
- * is its own to add, so that a correction may be late, and may be applied while calls are decided.
+ * The true state of one bucket, for the decision cache: "when your counter of this epoch stood at
+ * {@code chargedTokens}, the bucket should have been this full". The cache itself accounts for its
+ * charges since then, so a correction may arrive late and may be applied while calls are decided.
  *
- * <p>Absolute, so that it may be repeated: a cache applies it only when (epoch, version) is greater
- * than what it has.
+ * <p>The state is absolute, so that a correction may be repeated: a cache applies it only if
+ * (epoch, version) is greater than that of the last one it applied. Immutable.
  *
  * @param bucket the bucket's key in the decision cache
- * @param limit the bucket's limit as the newest record tells it
- * @param epoch the life of the bucket that is spoken of; a bucket that is gone, or has gone back
- *     behind that, begins a new life with the correction
- * @param version counts the corrections of the bucket, from 1; greater ones replace lesser ones
+ * @param limit the bucket's limit according to the newest record
+ * @param epoch the epoch of the bucket to which the correction refers; a bucket that is gone, or
+ *     has gone back to a state before {@code chargedTokens}, begins a new epoch with the correction
+ * @param version number of the correction among those of the bucket, from 1; a greater one replaces
+ *     a lesser one
  * @param chargedTokens the cache's counter up to which records are included
- * @param fullAtEpochMicros when the bucket will be full if nothing more is taken: for a token
- *     bucket this tells how full it is. The end of the period for a quota
- * @param totalTokens tokens of all records of the bucket since it was last known to be full; of the
- *     whole period for a quota, whose true rest is capacity − total
- * @param driftTokens exact − charged by the cache in this epoch, cumulative: what the cache missed
- *     (positive) or invented (negative)
- * @param cause why it was published
+ * @param fullAtEpochMicros when the bucket will be full if nothing more is taken, which for a token
+ *     bucket states how full it is; for a quota the end of the period
+ * @param totalTokens tokens of all records of the bucket since it was last known to be full; for a
+ *     quota those of the whole period, so that capacity − total is left
+ * @param driftTokens exact sum − sum charged by the cache in this epoch, cumulative: positive for
+ *     what the cache missed, negative for what it charged without a record
+ * @param cause why the correction was published
  * @param disturbedAtEpochMillis when the oldest call was decided that this correction takes into
  *     account for the first time
- * @param asOfEpochMillis when it was computed, by the broker's clock
+ * @param asOfEpochMillis when the correction was computed, by the broker's clock
  */
 public record Correction(
     String bucket,
@@ -43,30 +44,37 @@ public record Correction(
     long disturbedAtEpochMillis,
     long asOfEpochMillis) {
 
-  /** Why cache and records disagree. */
+  /** Why the cache and the records disagree. */
   public enum Cause {
-    /** Charged, but never recorded: a crash between the two, or a reply that came too late. */
+    /** A charge was never recorded: a crash between the two, or a reply that came too late. */
     GAP,
-    /** Recorded, but the cache has gone back behind it: a failover, a restart from old data. */
+    /**
+     * A call was recorded, but the cache went back to a state before it: a failover, a restart from
+     * old data.
+     */
     OVERLAP,
-    /** Let through without the cache: fail-open or local mode. */
+    /** A call was let through without the cache: fail-open or local mode. */
     UNSTAMPED,
-    /** The bucket came back as new although it could not be full: a flush, an eviction. */
+    /** The bucket was recreated as full although it could not be full: a flush, an eviction. */
     FRESH_EPOCH,
-    /** A call was settled at another cost than was charged. */
+    /** A call was settled at a cost other than the one charged. */
     SETTLE,
     /**
-     * The cache has lost its state, or a quota's limit has changed; cache and records need not
-     * disagree.
+     * The cache has lost its state, or a quota's limit has changed; the cache and the records need
+     * not disagree.
      */
     RESTORE;
 
-    /** The lower-case word on the wire. */
+    /** Returns the lower-case wire name. */
     public String wireName() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** The cause of a wire name. */
+    /**
+     * Returns the cause with the given wire name.
+     *
+     * @throws IllegalArgumentException if there is none
+     */
     public static Cause ofWireName(String wireName) {
       for (Cause cause : values()) {
         if (cause.wireName().equals(wireName)) {
@@ -85,9 +93,9 @@ public record Correction(
   }
 
   /**
-   * The same correction of the bucket under another limit.
+   * Returns this correction of the bucket under another limit.
    *
-   * @param otherFullAtEpochMicros when the bucket will be full by that limit
+   * @param otherFullAtEpochMicros when the bucket will be full under that limit
    */
   public Correction withLimit(BucketLimit other, long otherFullAtEpochMicros) {
     return new Correction(

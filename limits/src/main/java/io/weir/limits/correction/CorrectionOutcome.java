@@ -2,26 +2,28 @@
 package io.weir.limits.correction;
 
 /**
- * What became of a correction. Immutable.
+ * The outcome of a correction. Immutable.
  *
  * @param kind what was done
- * @param changeTokens tokens given (positive) or taken (negative), rounded toward zero; of a bucket
- *     made anew what it lacks of its capacity, negative
- * @param clamped whether the debt cap cut the debit
+ * @param changeTokens tokens added (positive) or taken (negative), rounded toward zero; for a
+ *     recreated bucket the tokens missing from its capacity, as a negative number
+ * @param clamped whether the debt cap limited the debit
  */
 public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
 
   /** Kinds of outcomes. */
   public enum Kind {
-    /** The bucket was set right. */
+    /** The bucket was corrected. */
     APPLIED,
-    /** The bucket was gone and was made anew. */
+    /** The bucket was gone and was recreated. */
     CREATED,
-    /** The cache has this or a newer one already; nothing was changed. */
+    /** This correction or a newer one was already applied; nothing was changed. */
     STALE,
-    /** The bucket was gone, and by now it would be full (or its period is over): nothing to do. */
+    /**
+     * The bucket was gone, and would be full by now (or its period is over); nothing was changed.
+     */
     FULL,
-    /** What is kept under the key is not a bucket's state; it was left alone. */
+    /** The value under the key is not the state of a bucket; it was left unchanged. */
     CORRUPT
   }
 }

@@ -10,34 +10,40 @@ import io.weir.limits.correction.CorrectionOutcome.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a correction does to a bucket: the reference that every corrector answers to (decision
- * record 0005). It is applied when its (epoch, version) is greater than that of the last one
- * applied; then the bucket is as the records say, less what the cache has charged since. A bucket
- * that is gone, or whose counter has gone back behind what the correction knows of, begins a new
- * life with it: in the life before, charges to come would hide behind the greater counter. A token
- * bucket gains nothing by that from a correction that knows of no charge of the cache.
+ * The effect of a correction on a bucket: the reference that every corrector follows (decision
+ * record 0005). A correction is applied if its (epoch, version) is greater than that of the last
+ * one applied; the bucket is then as the records state, less what the cache has charged since. A
+ * bucket that is gone, or whose counter is behind that of the correction, begins a new epoch with
+ * it: in the previous epoch, future charges would be hidden behind the greater counter. A token
+ * bucket gains nothing by that from a correction that knows of no charge of the cache. Stateless
+ * and thread-safe.
  *
  * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
- * full in 4 s": 6 tokens. The cache has charged 9 by now: 4 tokens. When the bucket should have
+ * full in 4 s": 6 tokens. If the cache has charged 9 by now: 4 tokens. If the bucket should have
  * been full 1 s ago, and the cache has charged 11 by now, it lacks 3 tokens if the 4 since were
- * charged a second ago, and 4 if just now: a level between the two stays, another is moved to the
- * nearer. So a correction that comes late takes nothing that was refilled meanwhile.
+ * charged a second ago, and 4 if they were charged just now: a level between the two is kept, any
+ * other is moved to the nearer bound. A late correction therefore does not take what was refilled
+ * meanwhile.
  */
 public final class CorrectionRule {
-  /** Numbers of a correction above this are taken as this; none is unless it is wrong. */
+  /**
+   * Greatest number used of a correction; only a wrong correction exceeds it, and is clamped to it.
+   */
   private static final long MAX_NUMBER = TokenBucketLimit.EXACT_BELOW - 1;
 
-  /** The year 2112: an epoch leaves room for those that follow. */
+  /**
+   * Greatest epoch used of a correction, in the year 2112; leaves room for the epochs that follow.
+   */
   private static final long MAX_EPOCH = 1L << 52;
 
   private CorrectionRule() {}
 
   /**
-   * What follows from a correction.
+   * The result of a correction.
    *
-   * @param outcome the answer
-   * @param state what to keep; null when nothing is to be written
-   * @param ttlMillis for how long; 0 when nothing is to be written
+   * @param outcome the outcome
+   * @param state the state to keep; null if nothing is to be written
+   * @param ttlMillis how long to keep it; 0 if nothing is to be written
    */
   public record Result(CorrectionOutcome outcome, @Nullable BucketState state, long ttlMillis) {
     static Result unchanged(Kind kind) {
@@ -45,19 +51,21 @@ public final class CorrectionRule {
     }
   }
 
-  /** A correction's number as the arithmetic takes it: below 2^53, above −2^53. */
+  /**
+   * Returns a correction's number clamped to the range of the arithmetic: below 2^53, above −2^53.
+   */
   public static long bounded(long number) {
     return Math.max(-MAX_NUMBER, Math.min(number, MAX_NUMBER));
   }
 
-  /** The epoch that a correction speaks of, as the arithmetic takes it. */
+  /** Returns the epoch to which a correction refers, clamped to the range of the arithmetic. */
   public static long epoch(Correction correction) {
     return Math.min(correction.epoch(), MAX_EPOCH);
   }
 
   /**
-   * The one number in which a correction states how full the bucket should be: the time when it is
-   * full, for a quota the tokens used.
+   * Returns the one number by which a correction states how full the bucket should be: the time at
+   * which it is full, or for a quota the tokens used.
    */
   public static long truth(Correction correction) {
     return bounded(
@@ -67,8 +75,9 @@ public final class CorrectionRule {
   /**
    * Applies a correction.
    *
-   * @param kept the state kept under its bucket, null when there is none
-   * @param nowEpochMicros the cache's clock
+   * @param bounded the correction and its bound
+   * @param kept the stored state of its bucket, or null if there is none
+   * @param nowEpochMicros time by the cache's clock
    */
   public static Result apply(
       BoundedCorrection bounded, @Nullable BucketState kept, long nowEpochMicros) {
@@ -91,7 +100,8 @@ public final class CorrectionRule {
         Numbers.boundedProduct(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
     long lackingUnits = arithmetic.missingUnits(truth, nowEpochMicros);
     long highUnits = Math.max(0, lackingUnits + chargedUnits);
-    // what was charged since may have been refilled under the limit that it is carried over to
+    // charges since then may have been refilled under the limit that the correction was carried
+    // over to
     long lowUnits =
         bounded.takesOnly()
             ? lackingUnits
@@ -102,7 +112,7 @@ public final class CorrectionRule {
     }
     long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);
     long missingUnits = Math.max(lowUnits, Math.min(ownUnits, highUnits));
-    // a bucket that is deeper in debt already, by a limit that was lowered, is given nothing
+    // a bucket that is already deeper in debt, because its limit was lowered, gains nothing
     long mostUnits = Math.max(mostMissingUnits(arithmetic, bounded), ownUnits);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
     long changeUnits = levelUnits - arithmetic.levelUnits(before);
@@ -121,10 +131,11 @@ public final class CorrectionRule {
   }
 
   /**
-   * Whether a correction tells nothing new: this one or a newer one was applied, or it speaks of a
-   * life before one that a charge began, which heals by its own corrections. A quota takes it all
-   * the same: what was used before is used in every life, and its own correction waits for a record
-   * with its stamp, which does not come while the cache decides nothing (simulation, seed 20435).
+   * Returns whether a correction contains nothing new: it or a newer one was applied, or it refers
+   * to an epoch before one that a charge began, which is repaired by corrections of its own. A
+   * quota applies the latter all the same: what was used before is used in every epoch, and a
+   * correction of the new epoch requires a record with its stamp, which does not arrive while the
+   * cache decides nothing (simulation, seed 20435).
    */
   private static boolean isStale(BucketState kept, long epoch, long version, BucketLimit limit) {
     return epoch < kept.correctedEpoch()
@@ -133,8 +144,8 @@ public final class CorrectionRule {
   }
 
   /**
-   * What the bucket has charged that a correction does not know of; negative when the bucket does
-   * not know of all that the correction does.
+   * Returns the tokens that the bucket has charged and the correction does not include; negative if
+   * the bucket's counter does not include everything that the correction does.
    */
   private static long chargedSince(BucketState kept, long epoch, long chargedTokens) {
     if (kept.epoch() > epoch) {
@@ -144,10 +155,10 @@ public final class CorrectionRule {
   }
 
   /**
-   * Whether no charge that the cache made is known, so that what looks like a cache gone back, or
-   * like a life that an earlier correction began, may be one whose stamps are on their way
-   * (simulation, seed 48071). Then a token bucket gives nothing; a quota cannot refill what it
-   * would lack if it had gone back after all.
+   * Returns whether the correction includes no charge of the cache. In that case, what looks like a
+   * cache that went back, or like an epoch that an earlier correction began, may be an epoch whose
+   * stamps are still in flight (simulation, seed 48071). A token bucket then gains nothing; a quota
+   * cannot refill what it would lack if it had gone back after all.
    */
   private static boolean mayMissStamps(Correction correction) {
     return correction.chargedTokens() == 0 && correction.limit().refills();
@@ -159,7 +170,10 @@ public final class CorrectionRule {
         : correction.limit().isOverAt(epochMicros);
   }
 
-  /** What a bucket may lack at most after a correction: its capacity and the policy's debt. */
+  /**
+   * Returns the most units that a bucket may lack after a correction: its capacity and the policy's
+   * debt cap.
+   */
   private static long mostMissingUnits(BucketArithmetic arithmetic, BoundedCorrection bounded) {
     return Math.min(
         TokenBucketLimit.EXACT_BELOW - 1,

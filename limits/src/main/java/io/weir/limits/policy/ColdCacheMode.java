@@ -2,14 +2,13 @@
 package io.weir.limits.policy;
 
 /**
- * What a quota does while the cache has lost its state and the exact figure is not back yet. Token
- * buckets do not have the choice: a lost one costs a capacity at most, and heals.
+ * The behaviour of a quota while the cache has lost its state and is not restored yet. Token
+ * buckets have no such choice: a lost one admits at most one capacity too much, and recovers by
+ * itself.
  */
 public enum ColdCacheMode {
-  /** Decide by what the cache has; what is admitted too much is taken back. */
+  /** Decide by the state that the cache has; tokens admitted in excess are taken back later. */
   ALLOW,
-  /**
-   * Do not decide by the cache: the policy's failure mode answers until the exact figure is back.
-   */
+  /** Do not decide by the cache: the policy's failure mode applies until the cache is restored. */
   HOLD
 }

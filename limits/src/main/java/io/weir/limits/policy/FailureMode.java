@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
-/** What a policy says to do with a call while the decision cache cannot answer. */
+/** What a policy does with a call while the decision cache cannot answer. */
 public enum FailureMode {
   /** Let the call pass; it is recorded and billed. */
   OPEN,

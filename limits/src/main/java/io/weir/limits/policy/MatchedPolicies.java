@@ -6,15 +6,15 @@ import io.weir.limits.check.Check;
 import java.util.List;
 
 /**
- * The policies that match one call, all of one version of the policy set. A call is decided and
+ * The policies that match one call, all from one version of the policy set. A call is decided and
  * recorded by one such snapshot, so that its record names the version that decided it even while
- * the set is being replaced.
+ * the set is being replaced. Immutable.
  *
  * @param policiesVersion version of the set
  * @param evaluated the policies that are evaluated, in the set's order; at most {@value
  *     Check#MAX_BUCKETS}
- * @param leftOut the policies that match but do not fit into one check, shadow ones before enforced
- *     ones; not evaluated, and to be counted
+ * @param leftOut the policies that match but do not fit into one check, shadow policies before
+ *     enforced ones; they are not evaluated, and the caller counts them
  */
 public record MatchedPolicies(
     long policiesVersion, List<MatchedPolicy> evaluated, List<Policy> leftOut) {

@@ -6,11 +6,11 @@ import io.weir.limits.check.BucketRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy that matches a call, and the bucket that the call takes its cost from.
+ * A policy that matches a call, and the bucket from which the call takes its cost.
  *
  * @param policy the policy
- * @param bucket what the cache is asked for
- * @param period the period that the bucket belongs to; null when the bucket lasts
+ * @param bucket the request to the cache
+ * @param period the bucket's period; null if the bucket lasts
  */
 public record MatchedPolicy(
     Policy policy, BucketRequest bucket, PeriodicLimit.@Nullable Span period) {}

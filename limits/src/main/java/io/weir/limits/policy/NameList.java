@@ -3,9 +3,15 @@ package io.weir.limits.policy;
 
 import java.util.List;
 
-/** Names in a sentence: all of a few, of many the first ones and how many more there are. */
+/**
+ * Formats names for a sentence: all of them if they are few, otherwise the first ones and the
+ * number of the others. Stateless and thread-safe.
+ */
 public final class NameList {
-  /** Most names that are told; one more than this would be as long as its number. */
+  /**
+   * Most names that are all listed. Four are, since "1 more" is hardly shorter than the fourth
+   * name.
+   */
   private static final int MOST = 4;
 
   private static final int FIRST = 3;
@@ -13,9 +19,9 @@ public final class NameList {
   private NameList() {}
 
   /**
-   * The names in their order. Of 30 names: {@code a, b, c and 27 more}.
+   * Returns the names in their order. Of 30 names: {@code a, b, c and 27 more}.
    *
-   * @param word what stands before the last name when all are told: {@code and}, {@code or}
+   * @param word the word before the last name if all are listed: {@code and}, {@code or}
    */
   public static String of(List<String> names, String word) {
     if (names.size() > MOST) {

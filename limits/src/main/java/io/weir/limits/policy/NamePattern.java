@@ -4,11 +4,12 @@ package io.weir.limits.policy;
 import java.util.List;
 
 /**
- * A name with wildcards, compiled: {@code *} stands for any run of characters, none included. A
- * match looks for each literal once, from left to right, and never goes back.
+ * A compiled name with wildcards: {@code *} stands for any run of characters, including an empty
+ * one. Matching searches for each literal once, from left to right, without backtracking.
+ * Immutable.
  */
 sealed interface NamePattern {
-  /** Whether a name fits. */
+  /** Returns whether the pattern matches a name. */
   boolean matches(String name);
 
   /** Compiles a pattern. */
@@ -25,7 +26,7 @@ sealed interface NamePattern {
     return new Glob(literals.get(0), literals.subList(1, last), literals.get(last));
   }
 
-  /** Fits every name. */
+  /** Matches every name. */
   record Any() implements NamePattern {
     @Override
     public boolean matches(String name) {
@@ -33,7 +34,7 @@ sealed interface NamePattern {
     }
   }
 
-  /** Fits one name. */
+  /** Matches one name. */
   record Exact(String text) implements NamePattern {
     @Override
     public boolean matches(String name) {
@@ -41,7 +42,10 @@ sealed interface NamePattern {
     }
   }
 
-  /** Fits names that begin and end so and hold the inner literals between, in this order. */
+  /**
+   * Matches names with the given start and end that contain the inner literals in between, in
+   * order.
+   */
   record Glob(String start, List<String> inner, String end) implements NamePattern {
     public Glob {
       inner = List.copyOf(inner);

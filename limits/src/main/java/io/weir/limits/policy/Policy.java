@@ -7,14 +7,14 @@ import io.weir.limits.TokenBucketLimit;
 import java.util.List;
 
 /**
- * A named limit.
+ * A named limit. Immutable.
  *
- * @param name its name, unique among policies
- * @param match which calls it is for
- * @param key what has a bucket of its own; always holds CLIENT, so that the keys of one call share
- *     a hash slot
- * @param limit the bucket's size and speed, or the calendar quota
- * @param mode what its verdict does
+ * @param name the policy's name, unique among policies
+ * @param match the calls to which the policy applies
+ * @param key the parts of a call by which buckets are separate; always contains CLIENT, so that the
+ *     keys of one call share a hash slot
+ * @param limit the bucket's size and rate, or the calendar quota
+ * @param mode what the policy's verdict does
  * @param onCacheFailure what to do while the cache cannot answer
  * @param onColdCache what a quota does while the cache has lost its state; ALLOW for token buckets
  * @param debtCapTokens how far below zero a correction may take a bucket; 0 to 2^53 − 1
@@ -46,7 +46,7 @@ public record Policy(
     }
   }
 
-  /** A policy with the defaults: a cold cache is allowed, the debt cap is one capacity. */
+  /** Creates a policy with the defaults: a cold cache is allowed, the debt cap is one capacity. */
   public Policy(
       String name,
       PolicyMatch match,
@@ -58,7 +58,7 @@ public record Policy(
         name, match, key, limit, mode, onCacheFailure, ColdCacheMode.ALLOW, limit.capacityTokens());
   }
 
-  /** Whether every call that it matches is refused, whatever the cache holds. */
+  /** Returns whether every matching call is refused, whatever the cache contains. */
   public boolean denies() {
     return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;
   }

@@ -8,11 +8,14 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * What looks like a mistake in a set of policies that is valid. Each piece of advice may be wrong:
- * it is for a person to read before a roll-out, and refuses nothing.
+ * Finds probable mistakes in a valid set of policies. A piece of advice may be mistaken: it is
+ * meant to be read by a person before a roll-out, and rejects nothing.
  */
 public final class PolicyAdvice {
-  /** What people write who expect regular expressions; braces are templates' ({@code {id}}). */
+  /**
+   * What users write who expect regular expressions. Braces are not included, as templates use them
+   * ({@code {id}}).
+   */
   private static final Pattern REGULAR_EXPRESSION = Pattern.compile("[\\^$\\[\\]()|\\\\]|\\.[*+]");
 
   private static final String ANY = "*";
@@ -30,19 +33,19 @@ public final class PolicyAdvice {
   /**
    * One piece of advice.
    *
-   * @param subject what it is about, as a sentence begins
+   * @param subject what the advice is about, as the subject of a sentence
    * @param text what looks wrong, and why
    */
   public record Advice(String subject, String text) {
-    /** Advice on a policy. */
+    /** Returns advice on a policy. */
     public static Advice on(Policy policy, String text) {
       return new Advice("'" + policy.name() + "'", text);
     }
   }
 
   /**
-   * The advice on a set, in the order of its policies, then on its calendars; empty when nothing
-   * looks wrong.
+   * Returns the advice on a set, in the order of its policies, then on its calendars; empty if
+   * nothing looks wrong.
    */
   public static List<Advice> of(PolicySet set) {
     PolicyAdvice adviser = new PolicyAdvice(set);
@@ -51,7 +54,10 @@ public final class PolicyAdvice {
     return List.copyOf(adviser.advice);
   }
 
-  /** A calendar of a client that no limit runs by is a misspelt name, or one that was left over. */
+  /**
+   * Reports the calendars of clients that no limit uses: the name is misspelt, or the entry is
+   * obsolete.
+   */
   private void lookAtCalendars() {
     List<PolicyMatch> matches =
         policies.stream().filter(PolicyAdvice::runsByCalendar).map(Policy::match).toList();
@@ -112,8 +118,9 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Calls, bytes and tokens in one bucket are added up, which is seldom meant. That there are other
-   * meters is known from policies that may be for calls of the same client and endpoint.
+   * Reports a policy for which calls, bytes and tokens add up in one bucket, which is seldom
+   * intended. Other meters are known only from policies that may apply to calls of the same client
+   * and endpoint.
    */
   private void lookAtMeter(Policy policy) {
     boolean otherMeters =
@@ -151,9 +158,9 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Whether a policy denies whatever another would deny: it is enforced, is for all calls of the
-   * other, gives out the same buckets, or wider ones, its limit is never wider, and it decides the
-   * same without Redis. Of two that leave each other nothing the first counts.
+   * Returns whether a policy denies whatever another would deny: it is enforced, applies to all
+   * calls of the other, has the same or wider buckets, its limit is never wider, and it decides the
+   * same without Redis. If two policies leave nothing to each other, only the first one counts.
    */
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE
@@ -183,7 +190,10 @@ public final class PolicyAdvice {
         && covers(wide.meter(), narrow.meter());
   }
 
-  /** A pattern fits all that another fits when it fits the other's text, its stars included. */
+  /**
+   * Returns whether the wide patterns match every name that the narrow ones match. A pattern does
+   * if it matches the other's text, stars included.
+   */
   private static boolean covers(List<String> wide, List<String> narrow) {
     List<NamePattern> patterns = wide.stream().map(NamePattern::of).toList();
     List<String> texts = narrow.isEmpty() ? List.of("*") : narrow;

@@ -17,10 +17,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy set, compiled for the hot path. Safe for threads. Policies that are off are left out. A
- * client that some policy names in full is found by a hash look-up; the patterns of clients are
- * tried for the others only. The running period of a limit is remembered for each calendar, and
- * reckoned anew when the time has left it.
+ * A policy set, compiled for the hot path. Thread-safe. Policies that are off are left out. A
+ * client that some policy names in full is found by a hash look-up; client patterns are tried for
+ * other clients only. The current period of a limit is cached for each calendar, and computed again
+ * when the time is outside it.
  */
 public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
@@ -65,15 +65,15 @@ public final class PolicyMatcher {
     return new PolicyMatcher(set);
   }
 
-  /** Version of the set. */
+  /** Returns the version of the set. */
   public long policiesVersion() {
     return version;
   }
 
   /**
-   * The policies of a call, with its buckets.
+   * Returns the policies of a call, with its buckets.
    *
-   * @param nowEpochMillis by the cache's clock; decides which period is asked
+   * @param nowEpochMillis time by the cache's clock; determines the period
    */
   public MatchedPolicies match(String client, String endpoint, String meter, long nowEpochMillis) {
     List<CompiledPolicy> named = forNamedClients.get(client);
@@ -90,7 +90,7 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Shortens a list to what fits into a check; gives what was taken out: shadow policies first,
+   * Shortens a list to what fits into a check, and returns what was removed: shadow policies first,
    * policies that deny every call last.
    */
   private static List<Policy> leaveOut(List<CompiledPolicy> matched) {
@@ -133,8 +133,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the period of a policy of this set that holds a moment, by the client's calendar; null
-   * when its buckets last.
+   * Returns the period of a policy of this set that contains a moment, by the client's calendar;
+   * null if its buckets last.
    */
   private PeriodicLimit.@Nullable Span period(Policy policy, String client, long epochMillis) {
     return policy.limit() instanceof PeriodicLimit limit
@@ -150,7 +150,7 @@ public final class PolicyMatcher {
         : periods.at(limit, index, epochMillis);
   }
 
-  /** Clients with equal calendars share what is remembered. */
+  /** Creates the cached periods of each client; clients with equal calendars share them. */
   private static Map<String, RunningPeriods> periodsOfClients(
       Map<String, ClientCalendar> calendars, int limits) {
     Map<ClientCalendar, RunningPeriods> distinct = new HashMap<>();
@@ -176,8 +176,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * The running period of each limit by one calendar. Written without a guard: a span is immutable,
-   * so another thread sees it whole or reckons it once more.
+   * The current period of each limit by one calendar. Written without synchronization: a span is
+   * immutable, so another thread sees it whole or computes it once more.
    */
   private static final class RunningPeriods {
     private final ClientCalendar calendar;
@@ -218,7 +218,7 @@ public final class PolicyMatcher {
       boolean enforced,
       boolean held) {
 
-    /** How much a call must not be decided without it. */
+    /** Returns the policy's rank when not all policies fit into a check; greater ranks are kept. */
     int weight() {
       return policy.denies() ? 2 : enforced ? 1 : 0;
     }
@@ -233,7 +233,7 @@ public final class PolicyMatcher {
           BucketKey.Part.of(policy.name()).keyText(),
           policy.key().contains(KeyPart.ENDPOINT),
           enforced,
-          // a shadow policy must not keep enforced ones from being decided
+          // a shadow policy must not leave enforced ones undecided
           enforced && policy.onColdCache() == ColdCacheMode.HOLD);
     }
 

@@ -5,7 +5,7 @@ package io.weir.limits.policy;
 public enum PolicyMode {
   /** A denied call is refused. */
   ENFORCE,
-  /** The verdict is evaluated, charged and counted; it never refuses a call. */
+  /** The verdict is evaluated, charged and counted, but never refuses a call. */
   SHADOW,
   /** The policy is not evaluated. */
   OFF

@@ -8,10 +8,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * All policies of one version.
+ * All policies of one version. Immutable.
  *
- * @param version counts up with every change; 0 means none were ever set
- * @param policies in the order in which they are reported; names are unique
+ * @param version increases with every change; 0 means that policies were never set
+ * @param policies the policies in the order in which they are reported; names are unique
  * @param calendars calendars of the clients that have their own, by client
  */
 public record PolicySet(
@@ -19,10 +19,10 @@ public record PolicySet(
   /** Most policies in a set; each call is matched against all of them. */
   public static final int MAX_POLICIES = 1_000;
 
-  /** No policies: every call is allowed and counted. */
+  /** The set without policies: every call is allowed and counted. */
   public static final PolicySet EMPTY = new PolicySet(0, List.of());
 
-  /** Policies for clients without calendars of their own. */
+  /** Creates a set for clients without calendars of their own. */
   public PolicySet(long version, List<Policy> policies) {
     this(version, policies, Map.of());
   }

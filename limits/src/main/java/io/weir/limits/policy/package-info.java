@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Policies: which calls a limit is for, and the buckets that a call is charged to. */
+/**
+ * Policies: the calls to which a limit applies, and the buckets from which a call takes its cost.
+ */
 @NullMarked
 package io.weir.limits.policy;
 

@@ -4,9 +4,12 @@ package io.weir.servers.testing;
 import java.time.Duration;
 import org.testcontainers.DockerClientFactory;
 
-/** Whether servers come as containers. */
+/** Whether servers run in containers. */
 final class Containers {
-  /** A machine that is busy with other tests must not look like a server that does not start. */
+  /**
+   * Longest time for a start: long enough that a server on a machine busy with other tests is not
+   * mistaken for one that does not start.
+   */
   static final Duration START_PATIENCE = Duration.ofMinutes(3);
 
   private static final String PROPERTY = "weir.test.servers";
@@ -14,10 +17,10 @@ final class Containers {
   private Containers() {}
 
   /**
-   * Whether the property asks for containers.
+   * Returns whether the property requests containers.
    *
-   * @throws IllegalStateException when it does and no Docker engine answers: a suite that was told
-   *     to use containers must not quietly use something else
+   * @throws IllegalStateException if it does and no Docker engine answers (a suite that was told to
+   *     use containers must not silently use something else), or if its value is not known
    */
   static boolean requested() {
     String servers = System.getProperty(PROPERTY, "process");

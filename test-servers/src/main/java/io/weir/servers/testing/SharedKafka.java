@@ -17,8 +17,8 @@ import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one broker of this JVM, lent to one test at a time and emptied in between: that takes a tenth
- * of a start and a stop. Safe for threads.
+ * The single broker of this JVM, lent to one test at a time and emptied in between, which takes a
+ * tenth of the time of a start and a stop. Thread-safe.
  */
 final class SharedKafka {
   private static final long LOOK_MILLIS = 10;
@@ -70,8 +70,8 @@ final class SharedKafka {
   }
 
   /**
-   * Waits until the broker lists every topic that was created before. The controller confirms a
-   * creation before the broker has learned it; the broker learns all of them in their order.
+   * Waits until the broker lists every topic created so far. The controller confirms a creation
+   * before the broker has learned of it; the broker learns of all of them in order.
    */
   private static void catchUp(Admin admin) throws ExecutionException, InterruptedException {
     String last = "last-" + Uuid.randomUuid();
@@ -86,7 +86,10 @@ final class SharedKafka {
     return admin.listTopics().names().get();
   }
 
-  /** A static member stays in its group when it ends, and keeps it from being deleted. */
+  /**
+   * Deletes a group. A static member remains in its group when it ends, which prevents deletion, so
+   * members are removed first.
+   */
   private static void removeGroup(Admin admin, String group)
       throws ExecutionException, InterruptedException {
     List<Throwable> failures = new ArrayList<>();
@@ -96,7 +99,7 @@ final class SharedKafka {
           .all()
           .get();
     } catch (ExecutionException noMembers) {
-      failures.add(noMembers); // told only if the group cannot be deleted either
+      failures.add(noMembers); // reported only if the group cannot be deleted either
     }
     try {
       admin.deleteConsumerGroups(List.of(group)).all().get();

@@ -12,7 +12,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one Redis of this JVM, lent to one test at a time and emptied in between. Safe for threads.
+ * The single Redis server of this JVM, lent to one test at a time and emptied in between.
+ * Thread-safe.
  */
 final class SharedRedis {
   private static final List<String> EMPTY = List.of("FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT");

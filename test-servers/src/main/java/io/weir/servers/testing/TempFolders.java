@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.stream.Stream;
 
-/** Folders of a test's server, removed when it closes. */
+/** Temporary folders of a test's server, deleted when the server closes. */
 final class TempFolders {
   private TempFolders() {}
 

@@ -11,34 +11,36 @@ import org.testcontainers.containers.FixedHostPortGenericContainer;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
-/** A real single-node Kafka broker for a test, on a free port. Not safe for threads. */
+/** A real single-node Kafka broker for a test, on a free port. Not thread-safe. */
 public abstract sealed class TestKafka implements AutoCloseable {
-  /** Starts one of the test's own, in this process or as a container. */
+  /** Starts a broker for this test only, in this process or as a container. */
   public static TestKafka start() {
     return Containers.requested() ? new InContainer() : new InProcess();
   }
 
   /**
    * Lends the broker that the tests of this JVM share, without topics and consumer groups. It is
-   * started when it is first borrowed and ends with the JVM; {@link #close} gives it back. It
-   * cannot be stopped: a test that does so needs one of its own.
+   * started when it is first borrowed and ends with the JVM; {@link #close} returns it. It cannot
+   * be stopped: a test that needs this must start its own.
    *
-   * @throws IllegalStateException if it is lent already
+   * @throws IllegalStateException if it is already lent
    */
   public static TestKafka borrow() {
     return SharedKafka.lend();
   }
 
-  /** What {@code bootstrap.servers} takes; the same after {@link #restart}. */
+  /** Returns the value for {@code bootstrap.servers}, which {@link #restart} does not change. */
   public abstract String bootstrapServers();
 
   /**
-   * Takes the broker away; its data stay. A process is stopped in order, a container is frozen,
-   * since not every Kafka image starts twice over its own folder.
+   * Makes the broker unavailable; its data remain. A process is stopped in order; a container is
+   * frozen, since not every Kafka image starts twice over its own folder.
    */
   public abstract void stop();
 
-  /** Brings the broker back on the same port, over the same data; it must not be running. */
+  /**
+   * Makes the broker available again on the same port, over the same data. It must not be running.
+   */
   public abstract void restart();
 
   @Override
@@ -88,7 +90,7 @@ public abstract sealed class TestKafka implements AutoCloseable {
     }
   }
 
-  /** The broker of this JVM while a test has it. */
+  /** The shared broker of this JVM while it is lent to a test. */
   static final class Borrowed extends TestKafka {
     private final TestKafka shared;
 

@@ -8,42 +8,42 @@ import java.nio.file.Path;
 import org.testcontainers.containers.FixedHostPortGenericContainer;
 import org.testcontainers.containers.GenericContainer;
 
-/** A real redis-server for a test, on a free port. Not safe for threads. */
+/** A real redis-server for a test, on a free port. Not thread-safe. */
 public abstract sealed class TestRedis implements AutoCloseable {
-  /** Starts one of the test's own, as a process or a container. */
+  /** Starts a server for this test only, as a process or a container. */
   public static TestRedis start(String... options) {
     return Containers.requested() ? new InContainer(options) : new AsProcess(options);
   }
 
   /**
    * Lends the server that the tests of this JVM share, without keys and scripts. It is started when
-   * it is first borrowed and ends with the JVM; {@link #close} gives it back. It cannot be killed
-   * or paused, and its settings must not be changed: a test that does so needs one of its own.
+   * it is first borrowed and ends with the JVM; {@link #close} returns it. It cannot be killed or
+   * paused, and its settings must not be changed: a test that needs this must start its own.
    *
-   * @throws IllegalStateException if it is lent already
+   * @throws IllegalStateException if it is already lent
    */
   public static TestRedis borrow() {
     return SharedRedis.lend();
   }
 
-  /** Starts one as a process, for a test that is about two servers that know each other. */
+  /** Starts a server as a process, for a test in which two servers must reach each other. */
   public static TestRedis startProcess(String... options) {
     return new AsProcess(options);
   }
 
-  /** The address, {@code redis://host:port}; the same after {@link #restart}. */
+  /** Returns the address, {@code redis://host:port}, which {@link #restart} does not change. */
   public abstract String uri();
 
-  /** Ends the server with SIGKILL. */
+  /** Kills the server with SIGKILL. */
   public abstract void kill();
 
-  /** Starts the server again on the same port, over the same data; it must not be running. */
+  /** Starts the server again on the same port, over the same data. It must not be running. */
   public abstract void restart();
 
-  /** Stops the server's process where it is, as SIGSTOP does. */
+  /** Suspends the server's process, as SIGSTOP does. */
   public abstract void pause();
 
-  /** Lets a paused server go on. */
+  /** Resumes a paused server. */
   public abstract void resume();
 
   @Override
@@ -114,7 +114,7 @@ public abstract sealed class TestRedis implements AutoCloseable {
     }
   }
 
-  /** The server of this JVM while a test has it. */
+  /** The shared server of this JVM while it is lent to a test. */
   static final class Borrowed extends TestRedis {
     private final TestRedis shared;
 
@@ -164,7 +164,7 @@ public abstract sealed class TestRedis implements AutoCloseable {
     private final GenericContainer<?> container;
     private final int hostPort;
 
-    @SuppressWarnings({"deprecation", "resource"}) // a restart must come back on the same port
+    @SuppressWarnings({"deprecation", "resource"}) // a restart must return on the same port
     InContainer(String[] options) {
       try {
         hostPort = io.weir.servers.Ports.free();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Servers for tests: one suite, two ways to get a server (local processes, or containers). The
- * system property {@code weir.test.servers} chooses: {@code process} (default) or {@code
- * containers}.
+ * Servers for tests, which are either local processes or containers. The system property {@code
+ * weir.test.servers} selects which: {@code process} (default) or {@code containers}.
  */
 @NullMarked
 package io.weir.servers.testing;

@@ -13,9 +13,10 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * How many copies of a topic there must be for an acknowledged record to outlive any one broker:
- * three, of which two at least have the record when it is acknowledged. With two copies the loss of
- * one broker either stops every write or leaves records on a single disk.
+ * The number of copies of a topic that an acknowledged record needs to survive the loss of any one
+ * broker: three, at least two of which have the record when it is acknowledged. With two copies the
+ * loss of one broker either stops every write or leaves records on a single disk. Stateless and
+ * thread-safe.
  */
 public final class Copies {
   /** Least replication factor. */
@@ -27,7 +28,8 @@ public final class Copies {
   private Copies() {}
 
   /**
-   * What the topics lack, one sentence each; empty when every one of them outlives any one broker.
+   * Returns what the topics lack, one sentence each; empty if every one of them survives the loss
+   * of any one broker.
    */
   static List<String> lacking(
       Collection<TopicDescription> topics, Map<ConfigResource, Config> configs) {
@@ -58,7 +60,7 @@ public final class Copies {
     return lacking;
   }
 
-  /** What is said to a person when topics lack copies: what is wrong, and what to do. */
+  /** Returns the message for topics that lack copies: what is wrong, and what to do. */
   public static String advice(List<String> lacking) {
     return "the loss of one broker could lose what was acknowledged: "
         + String.join("; ", lacking)

@@ -2,15 +2,15 @@
 package io.weir.topics.catalog;
 
 /**
- * Whether topics may be kept in fewer copies than the loss of one broker allows ({@code
+ * Whether topics may have fewer copies than are needed to survive the loss of one broker ({@code
  * WEIR_SINGLE_COPY}).
  */
 public enum SingleCopy {
-  /** Every topic has three copies, and what is acknowledged is in two of them at least. */
+  /** Every topic has three copies, and an acknowledged record is in at least two of them. */
   REFUSE,
-  /** One broker is all there is, and its loss is accepted. */
+  /** There may be only one broker, and its loss is accepted. */
   ALLOW;
 
-  /** The variable that chooses. */
+  /** The environment variable that sets it. */
   public static final String VARIABLE = "WEIR_SINGLE_COPY";
 }

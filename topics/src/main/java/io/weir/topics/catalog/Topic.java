@@ -7,13 +7,13 @@ import java.util.Map;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * One topic: its name, what it is for, and the settings on which exactness rests.
+ * One topic: its name, its purpose, and the settings on which exactness depends. Immutable.
  *
  * @param name the name, which ends in the version of its wire format
  * @param purpose one sentence for operators
  * @param cleanupPolicy Kafka's {@code cleanup.policy}
- * @param retention how long records stay, for topics that delete; zero for compacted ones
- * @param appendTime true when the broker's clock stamps the records ({@code LogAppendTime})
+ * @param retention how long records are kept, for topics that delete; zero for compacted ones
+ * @param appendTime true if the broker's clock timestamps the records ({@code LogAppendTime})
  */
 public record Topic(
     String name, String purpose, String cleanupPolicy, Duration retention, boolean appendTime) {
@@ -21,7 +21,7 @@ public record Topic(
   /** Largest record in any topic: a batch of calls with room to spare. */
   public static final int MAX_RECORD_BYTES = 4 * 1024 * 1024;
 
-  /** The settings the topic must have, by Kafka's names. */
+  /** Returns the required settings of the topic, by Kafka's names. */
   public Map<String, String> configs() {
     Map<String, String> configs = new LinkedHashMap<>();
     configs.put(TopicConfig.CLEANUP_POLICY_CONFIG, cleanupPolicy);
@@ -31,7 +31,7 @@ public record Topic(
     configs.put(
         TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG, appendTime ? "LogAppendTime" : "CreateTime");
     if (!appendTime) {
-      // records carry the times of the calls topic, whose broker's clock may be ahead of others'
+      // records carry timestamps of the calls topic, whose broker's clock may be ahead of others'
       configs.put(TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG, Long.toString(Long.MAX_VALUE));
     }
     configs.put(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(MAX_RECORD_BYTES));

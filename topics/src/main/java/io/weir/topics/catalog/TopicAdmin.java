@@ -28,12 +28,12 @@ import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
-/** Creates the catalogue's topics, and compares a cluster with it. Not safe for threads. */
+/** Creates the catalogue's topics, and compares a cluster with the catalogue. Not thread-safe. */
 public final class TopicAdmin implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final long KNOWN_PAUSE_NANOS = Duration.ofMillis(20).toNanos();
 
-  /** How often a new topic is looked for; with the pauses, 20 s at least. */
+  /** How often a new topic is looked up; with the pauses, for at least 20 s. */
   private static final int MAX_LOOKS = 1_000;
 
   private final Admin admin;
@@ -46,7 +46,10 @@ public final class TopicAdmin implements AutoCloseable {
     this.timeout = timeout;
   }
 
-  /** The cluster does not answer, or refuses. The message says where and why. */
+  /**
+   * Signals that the cluster does not answer, or refuses a request. The message states where and
+   * why.
+   */
   public static final class TopicAdminException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -55,16 +58,16 @@ public final class TopicAdmin implements AutoCloseable {
     }
   }
 
-  /** Connects to a cluster; nothing is asked of it yet. */
+  /** Creates a client of a cluster; nothing is requested from the cluster yet. */
   public static TopicAdmin connect(String bootstrapServers) {
     return connect(bootstrapServers, TIMEOUT);
   }
 
   /**
-   * The same with another limit of what one question may take.
+   * Creates a client of a cluster with another timeout per request.
    *
    * @param timeout 1 ms to an hour
-   * @throws IllegalArgumentException when none of the servers is an address
+   * @throws IllegalArgumentException if none of the servers is an address
    */
   public static TopicAdmin connect(String bootstrapServers, Duration timeout) {
     Map<String, Object> settings = new HashMap<>();
@@ -79,12 +82,14 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Creates the topics that are missing; those that are there are left as they are. Returns when
-   * the leader of every new partition answers, so that they can be written to.
+   * Creates the missing topics; existing ones are left unchanged. Returns when the leader of every
+   * new partition answers, so that they can be written to.
    *
-   * @param partitions of each new topic; once calls are counted it must not change any more
-   * @param replicationFactor of each new topic; empty takes the cluster's default
+   * @param partitions number of partitions of each new topic; must not change any more once calls
+   *     are counted
+   * @param replicationFactor of each new topic; if empty, the cluster's default
    * @return names of the topics created
+   * @throws TopicAdminException if the cluster does not answer or refuses
    */
   public List<String> createMissing(int partitions, Optional<Short> replicationFactor)
       throws TopicAdminException {
@@ -92,9 +97,11 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * The same, so that no topic loses what was acknowledged with any one broker.
+   * Creates the missing topics such that none loses acknowledged records with any one broker.
    *
-   * @param replicationFactor of each new topic, {@link Copies#LEAST} at least
+   * @param replicationFactor of each new topic, at least {@link Copies#LEAST}
+   * @throws TopicAdminException if the cluster does not answer or refuses
+   * @throws IllegalArgumentException if the replication factor is too small
    */
   public List<String> createMissingInCopies(int partitions, short replicationFactor)
       throws TopicAdminException {
@@ -144,15 +151,19 @@ public final class TopicAdmin implements AutoCloseable {
     }
   }
 
-  /** A broker learns of a new topic a moment after it was created. */
+  /**
+   * Returns whether the brokers list the created topics. A broker learns of a new topic a moment
+   * after it was created.
+   */
   private boolean isListed(List<String> created) throws TopicAdminException {
     return call("list topics", admin.listTopics().names()::get).containsAll(created);
   }
 
   /**
-   * A broker is known as the leader of a partition a moment before it acts as one. In that moment
-   * it can refuse a producer's first batch and take the next, after which it never takes the first:
-   * of a producer without records it accepts any sequence to begin with.
+   * Returns whether the leaders of the created partitions answer. A broker is known as the leader
+   * of a partition a moment before it acts as one. In that moment it can refuse a producer's first
+   * batch and accept the next one, after which it never accepts the first: for a producer without
+   * records it accepts any sequence number to begin with.
    */
   private boolean isLed(List<String> created, int partitions) throws TopicAdminException {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
@@ -165,7 +176,7 @@ public final class TopicAdmin implements AutoCloseable {
       call("read the end of new topics", admin.listOffsets(ends).all()::get);
       return true;
     } catch (TopicAdminException failed) {
-      // another broker was asked than the one that listed them; the client tries that once only
+      // a broker other than the one that listed them was asked; the client retries that only once
       if (failed.getCause() instanceof UnknownTopicOrPartitionException) {
         return false;
       }
@@ -177,14 +188,18 @@ public final class TopicAdmin implements AutoCloseable {
     try {
       call("create topic " + topic.name(), admin.createTopics(List.of(topic)).all()::get);
     } catch (TopicAdminException failed) {
-      // another process was faster, which is as good
+      // another process created it first, which is as good
       if (!(failed.getCause() instanceof TopicExistsException)) {
         throw failed;
       }
     }
   }
 
-  /** What differs from the catalogue, one sentence each; empty when nothing does. */
+  /**
+   * Returns the differences from the catalogue, one sentence each; empty if there are none.
+   *
+   * @throws TopicAdminException if the cluster does not answer or refuses
+   */
   public List<String> differences() throws TopicAdminException {
     Set<String> present = call("list topics", admin.listTopics().names()::get);
     List<String> differences = new ArrayList<>();
@@ -213,10 +228,11 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * What topics lack for an acknowledged record to outlive any one broker, one sentence each; empty
-   * when they lack nothing. Topics that are missing lack nothing.
+   * Returns what topics lack for an acknowledged record to survive the loss of any one broker, one
+   * sentence each; empty if they lack nothing. Missing topics are ignored.
    *
-   * @param isMeant tells the names of the topics to be looked at
+   * @param isMeant selects topics by name
+   * @throws TopicAdminException if the cluster does not answer or refuses
    */
   public List<String> lackingCopies(Predicate<String> isMeant) throws TopicAdminException {
     List<String> names =
@@ -230,7 +246,11 @@ public final class TopicAdmin implements AutoCloseable {
         call("describe topic settings", admin.describeConfigs(resources).all()::get));
   }
 
-  /** Partitions of the calls topic; 0 when it is missing. */
+  /**
+   * Returns the number of partitions of the calls topic; 0 if it is missing.
+   *
+   * @throws TopicAdminException if the cluster does not answer or refuses
+   */
   public int callsPartitions() throws TopicAdminException {
     if (!call("list topics", admin.listTopics().names()::get).contains(Topics.CALLS.name())) {
       return 0;

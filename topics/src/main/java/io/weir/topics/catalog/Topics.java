@@ -5,17 +5,18 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The one list of all topics. All have the same number of partitions, since rows stay in theirs.
+ * The catalogue of all topics. All have the same number of partitions, since rows stay in the
+ * partition of their calls.
  */
 public final class Topics {
   /**
-   * How long a call may be on its way; older ones are quarantined and the audit log forgets them.
+   * How long a call may be in flight; older calls are quarantined, and the audit log deletes them.
    */
   public static final Duration LATENESS = Duration.ofDays(35);
 
   /**
-   * The audit log: sealed batches of calls. The broker stamps its records, so that "too late" and
-   * "from the future" are judged by one clock and a replay judges alike.
+   * The audit log: sealed batches of calls. The broker timestamps its records, so that "too late"
+   * and "from the future" are judged by one clock and a replay reaches the same verdict.
    */
   public static final Topic CALLS =
       new Topic(
@@ -25,7 +26,7 @@ public final class Topics {
           LATENESS,
           true);
 
-  /** The only topic to bill from. */
+  /** The usage ledger, the only topic to bill from. */
   public static final Topic LEDGER =
       new Topic(
           "weir.usage.ledger.v1",
@@ -43,7 +44,10 @@ public final class Topics {
           Duration.ZERO,
           false);
 
-  /** What the decision cache got wrong. A correction that is older than this corrects nothing. */
+  /**
+   * The true state of buckets that the decision cache has wrong. A correction that is older than
+   * the retention corrects nothing.
+   */
   public static final Topic CORRECTIONS =
       new Topic(
           "weir.corrections.v1",
@@ -52,7 +56,9 @@ public final class Topics {
           LATENESS,
           false);
 
-  /** What the counting did with each settlement; who asked for it waits for this. */
+  /**
+   * The verdict of the aggregator on each settlement, for which the node that requested it waits.
+   */
   public static final Topic SETTLEMENTS =
       new Topic(
           "weir.settlements.v1",
@@ -61,7 +67,7 @@ public final class Topics {
           LATENESS,
           false);
 
-  /** What could not be counted, as it came. */
+  /** The records that could not be counted, as they arrived. */
   public static final Topic QUARANTINE =
       new Topic(
           "weir.quarantine.v1",
@@ -75,12 +81,12 @@ public final class Topics {
 
   private Topics() {}
 
-  /** Whether a name is one of the catalogue's. */
+  /** Returns whether a topic of the catalogue has the given name. */
   public static boolean contains(String name) {
     return ALL.stream().anyMatch(topic -> topic.name().equals(name));
   }
 
-  /** Every topic, in the order of the flow. */
+  /** Returns every topic, in the order of the flow. */
   public static List<Topic> all() {
     return ALL;
   }

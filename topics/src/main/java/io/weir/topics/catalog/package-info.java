@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The one list of all topics and the partitioner they share; depends on the Kafka clients. */
+/** The catalogue of all topics, and their common partitioner; depends on the Kafka clients. */
 @NullMarked
 package io.weir.topics.catalog;
 

@@ -4,31 +4,32 @@ package io.weir.topics.model;
 import io.weir.limits.Numbers;
 
 /**
- * What the headers of one sealed batch say. A node seals the calls it decided for one partition
- * into batches; a sealed batch is never cut anew, so that a retry or a replay repeats it byte for
- * byte.
+ * The headers of one sealed batch. A node seals the calls it decided for one partition into
+ * batches; the boundaries of a sealed batch never change, so that a retry or a replay repeats it
+ * byte for byte. Immutable.
  *
- * <p>A line is named by node, epoch and position. Each opening of a journal is an epoch of its own,
- * so that a journal that has gone back (a disk restored, power lost) never gives a position to
- * another line; how its old lines are cut into batches then may differ.
+ * <p>A line is identified by node, epoch and position. Each opening of a journal is an epoch of its
+ * own, so that a journal that has gone back (a restored disk, a power failure) never assigns a
+ * position to another line; it may then divide its old lines into batches differently.
  *
- * <p>An empty batch (count 0) is a heartbeat. It takes no number of its own: it repeats the number
- * of the last batch sealed for the partition, 0 before the first.
+ * <p>An empty batch (count 0) is a heartbeat. It has no number of its own: it repeats the number of
+ * the last batch sealed for the partition, 0 before the first.
  *
  * @param node the ingest node's name, 1 to 64 of {@code [A-Za-z0-9._-]}
- * @param nodeEpoch identifies an opening of the node's journal: epoch milliseconds of it; greater
- *     for a later one
- * @param batchSequence 1 for the first batch of the node's journal and the partition, then counting
- *     up; for people, since a journal that has gone back uses numbers again
+ * @param nodeEpoch identifies an opening of the node's journal by its time in epoch milliseconds; a
+ *     later opening has a greater one
+ * @param batchSequence number of the batch among those of the node's journal and the partition,
+ *     from 1. Informative only, since a journal that has gone back reuses numbers
  * @param count lines in the batch
- * @param lowWatermarkEpochMillis promise that every call this node decided before this time, for
- *     this partition, stands in this batch or in one with a smaller number; half-open, so a call
- *     decided at exactly this time may still come
+ * @param lowWatermarkEpochMillis the low watermark: every call that this node decided before this
+ *     time, for this partition, is in this batch or in one with a smaller number. Exclusive: a call
+ *     decided at exactly this time may still follow
  * @param linesBefore lines of the node's journal and the partition in earlier batches; the n-th
  *     line of the batch therefore has the position linesBefore + n
- * @param linesBeforeEpoch lines of them that are of earlier epochs; at most linesBefore
+ * @param linesBeforeEpoch those of them that belong to earlier epochs; at most linesBefore
  * @param departing true on the last heartbeat of an epoch, when the node stopped cleanly or has
- *     opened its journal anew: it holds no other line of the epoch and no promise of it is awaited
+ *     opened its journal again: it holds no other line of the epoch, and no further low watermark
+ *     of the epoch is awaited
  */
 public record BatchHeader(
     String node,
@@ -59,7 +60,7 @@ public record BatchHeader(
     Numbers.require("lines_before_epoch", linesBeforeEpoch, 0, linesBefore);
   }
 
-  /** The header of a journal that was opened once. */
+  /** Creates the header of a batch from a journal that was opened once. */
   public BatchHeader(
       String node,
       long nodeEpoch,
@@ -71,17 +72,17 @@ public record BatchHeader(
     this(node, nodeEpoch, batchSequence, count, lowWatermarkEpochMillis, linesBefore, 0, departing);
   }
 
-  /** The position of the batch's last line. */
+  /** Returns the position of the batch's last line. */
   public long linesEnd() {
     return linesBefore + count;
   }
 
-  /** True for an empty batch, which only carries the promise. */
+  /** Returns whether the batch is empty and only carries the low watermark. */
   public boolean isHeartbeat() {
     return count == 0;
   }
 
-  /** Whether a text may name an ingest node. */
+  /** Returns whether a text is valid as the name of an ingest node. */
   public static boolean isNodeName(String text) {
     if (text.isEmpty() || text.length() > MAX_NODE_CHARS) {
       return false;

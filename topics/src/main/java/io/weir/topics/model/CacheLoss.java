@@ -5,12 +5,14 @@ import io.weir.limits.Names;
 import io.weir.limits.Numbers;
 
 /**
- * A node found that the cache has lost its state, or may have gone back in time. Written into every
- * partition of the calls topic, so that what was recorded before it is known to be before it.
+ * Records that a node found that the cache has lost its state, or may have gone back in time.
+ * Written to every partition of the calls topic, so that everything recorded before it is known to
+ * precede it. Immutable.
  *
- * @param generation names the new life of the cache; its restoration is announced under this name
- * @param foundAtEpochMillis when the node found it, by the cache's clock as the node knows it, as
- *     calls and the low watermark of a batch are dated
+ * @param generation the generation of the cache to restore; its restoration is announced under this
+ *     name
+ * @param foundAtEpochMillis when the node found it, by the node's estimate of the cache's clock,
+ *     which also dates calls and the low watermark of a batch
  */
 public record CacheLoss(String generation, long foundAtEpochMillis) {
   public CacheLoss {

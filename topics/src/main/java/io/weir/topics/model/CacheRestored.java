@@ -4,14 +4,14 @@ package io.weir.topics.model;
 import io.weir.limits.Names;
 
 /**
- * All live buckets of one partition have been published again for a cache that lost its state: they
- * stand before this in the partition of the corrections topic, and every call decided before the
- * loss is included in them.
+ * Records that all live buckets of one partition have been published again for a cache that lost
+ * its state: they precede this record in the partition of the corrections topic, and include every
+ * call decided before the loss. Immutable.
  *
- * @param generation the life of the cache, as in {@link CacheLoss}
+ * @param generation the generation of the cache, as in {@link CacheLoss}
  * @param partition the partition
- * @param partitions how many there are: the cache is restored when all have said so
- * @param buckets how many buckets were published
+ * @param partitions the number of partitions; the cache is restored when this was recorded for all
+ * @param buckets the number of buckets published
  * @param asOfEpochMillis when it was complete, by the broker's clock
  */
 public record CacheRestored(

@@ -13,28 +13,29 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One immutable fact: a call was decided. It is the decision's audit line and the source of the
- * bill at once. With a settlement it is the later fact that this call turned out to cost something
- * else: all other members repeat the call's.
+ * One immutable fact: a call was decided. It is both the decision's audit line and the source of
+ * the bill. With a settlement it is the later fact that this call turned out to have another cost;
+ * all other members repeat those of the call.
  *
- * @param id names the call; unique for the client, the same on every retry of the call. Another
- *     endpoint, meter or cost under the same id is another call
- * @param idFromCaller true when the caller chose the id, so that retries may repeat it; false when
- *     the server minted it, so that only a replayed batch can repeat it. Absent on the wire means
+ * @param id identifies the call; unique for the client, the same on every retry of the call.
+ *     Another endpoint, meter or cost under the same id is another call
+ * @param idFromCaller true if the caller chose the id, so that retries may repeat it; false if the
+ *     server generated it, so that only a replayed batch can repeat it. Absent on the wire means
  *     false
- * @param client who called
- * @param endpoint what was called
+ * @param client the calling client
+ * @param endpoint the called endpoint
  * @param meter what is counted
- * @param cost tokens asked for and units billed when allowed, 1 to {@link #MAX_QUANTITY}
+ * @param cost tokens requested, and units billed if allowed, 1 to {@link #MAX_QUANTITY}
  * @param allowed whether the call was let through; only allowed calls are billed
- * @param decidedBy who answered
- * @param policy the policy that denied, or the one nearest to its limit; null when none matched
- * @param policiesVersion version of the policies that were in force; 0 when there were none
- * @param decidedAtEpochMillis when, by the decision cache's clock
- * @param ipPrefix the caller's network prefix, null when not given
- * @param charges the buckets charged; empty when denied or not decided by the cache. Of a
- *     settlement: the same buckets, without stamps
- * @param settlement null when this is the call itself; only an allowed call is settled
+ * @param decidedBy what decided the call
+ * @param policy the policy that denied the call, or the one nearest to its limit; null if none
+ *     matched
+ * @param policiesVersion version of the policies that were in force; 0 if there were none
+ * @param decidedAtEpochMillis when the call was decided, by the decision cache's clock
+ * @param ipPrefix the caller's network prefix; null if not given
+ * @param charges the charged buckets; empty if the call was denied or not decided by the cache. For
+ *     a settlement, the same buckets without stamps
+ * @param settlement null if this is the call itself; only an allowed call is settled
  */
 public record CallEvent(
     String id,
@@ -55,15 +56,15 @@ public record CallEvent(
   private static final long FNV_PRIME = 0x100000001b3L;
   private static final int FINGERPRINT_BYTES = 16;
 
-  /** The meter of a call that names none. */
+  /** The meter of a call that does not specify one. */
   public static final String DEFAULT_METER = PolicyMatch.METER_OF_CALLS;
 
-  /** The endpoint of a call that names none. */
+  /** The endpoint of a call that does not specify one. */
   public static final String DEFAULT_ENDPOINT = "-";
 
   /**
-   * Largest cost of a call, and largest quantity of a key and window: 2^53 − 1. Up to here JSON
-   * numbers are exact in every reader (RFC 8259 §6), and no caller can make a sum overflow.
+   * Greatest cost of a call, and greatest quantity of a key and window: 2^53 − 1. Up to here JSON
+   * numbers are exact in every reader (RFC 8259 §6), and no caller can cause a sum to overflow.
    */
   public static final long MAX_QUANTITY = Numbers.MAX;
 
@@ -87,7 +88,7 @@ public record CallEvent(
     charges = List.copyOf(charges);
   }
 
-  /** The call itself, not a settlement of it. */
+  /** Creates the fact of a call itself, without a settlement. */
   public CallEvent(
       String id,
       boolean idFromCaller,
@@ -120,9 +121,9 @@ public record CallEvent(
   }
 
   /**
-   * The settlement of this call. Its charges have no stamps: the cache was not asked.
+   * Returns the settlement of this call. Its charges have no stamps, as the cache was not asked.
    *
-   * @throws IllegalArgumentException when the call was denied
+   * @throws IllegalArgumentException if the call was denied
    */
   public CallEvent settledAt(Settlement how) {
     return new CallEvent(
@@ -145,8 +146,8 @@ public record CallEvent(
   }
 
   /**
-   * Units this fact adds to the bill: of a call its cost when allowed, else 0; of a settlement the
-   * signed difference between the actual cost and the call's.
+   * Returns the units that this fact adds to the bill: for a call its cost if allowed, otherwise 0;
+   * for a settlement the signed difference between the actual cost and the call's cost.
    */
   public long quantity() {
     if (settlement != null) {
@@ -155,15 +156,16 @@ public record CallEvent(
     return allowed ? cost : 0;
   }
 
-  /** When this fact came about: the settlement's time, or the decision's. */
+  /** Returns when this fact occurred: the time of the settlement, or of the decision. */
   public long happenedAtEpochMillis() {
     return settlement != null ? settlement.settledAtEpochMillis() : decidedAtEpochMillis;
   }
 
   /**
-   * Tells this call from others under its id: a retry has the same endpoint, meter and cost. The
-   * first 128 bits of SHA-256 (FIPS 180-4) over them, in Base64: whoever chooses the endpoint must
-   * not be able to find two calls with one fingerprint.
+   * Returns a fingerprint that distinguishes this call from others under its id: a retry has the
+   * same endpoint, meter and cost. It consists of the first 128 bits of SHA-256 (FIPS 180-4) over
+   * them, in Base64: whoever chooses the endpoint must not be able to find two calls with the same
+   * fingerprint.
    */
   public String fingerprint() {
     MessageDigest sha256;
@@ -172,7 +174,7 @@ public record CallEvent(
     } catch (NoSuchAlgorithmException impossible) {
       throw new IllegalStateException("every Java platform has SHA-256", impossible);
     }
-    // no name holds a line feed
+    // no name contains a line feed
     sha256.update((endpoint + '\n' + meter + '\n' + cost).getBytes(StandardCharsets.UTF_8));
     return Base64.getEncoder()
         .withoutPadding()
@@ -187,12 +189,13 @@ public record CallEvent(
   }
 
   /**
-   * This call's summand of {@code events_digest}. A row's digest is the sum, modulo 2^64, over its
-   * distinct events, calls and settlements: independent of their order, different (but for chance)
-   * when one is missing, doubled or altered. It finds accidents; it is no defence against a forger.
+   * Returns this fact's summand of {@code events_digest}. A row's digest is the sum, modulo 2^64,
+   * over its distinct events, calls and settlements: it does not depend on their order, and differs
+   * (with high probability) if one is missing, doubled or altered. It detects accidents; it does
+   * not protect against forgery.
    *
    * <p>The summand is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id and then the
-   * signed cost (negative when denied), and of a settlement the bitwise complement of the actual
+   * signed cost (negative if denied), and for a settlement the bitwise complement of the actual
    * cost, finished with the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable
    * pseudorandom number generators", OOPSLA 2014).
    */

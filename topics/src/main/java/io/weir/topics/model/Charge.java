@@ -6,16 +6,16 @@ import io.weir.limits.Numbers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one call took, or should have taken, from one bucket.
+ * The tokens that one call took, or should have taken, from one bucket. Immutable.
  *
  * <p>Without a stamp the cache does not know of the call: it was let through while the cache was
- * away, and the bucket owes it. With cost 0 the bucket refused the call: nothing was taken, but the
- * stamp tells how the bucket stood.
+ * unavailable, and the bucket owes it. With cost 0 the bucket refused the call: nothing was taken,
+ * but the stamp records the state of the bucket.
  *
  * @param bucket the bucket's key in the decision cache
  * @param cost tokens this call took, ≥ 0
  * @param limit the bucket's limit when the call was decided; null in old records
- * @param stamp the cache's word, null when the cache was not asked
+ * @param stamp the state that the cache reported; null if the cache was not asked
  */
 public record Charge(String bucket, long cost, @Nullable BucketLimit limit, @Nullable Stamp stamp) {
   public Charge {

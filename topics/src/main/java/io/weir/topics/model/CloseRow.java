@@ -2,15 +2,15 @@
 package io.weir.topics.model;
 
 /**
- * Says that a period of one partition is closed: every FINAL of a window that ends at or before
- * {@code closedThroughEpochMillis} stands above this row; what comes later is an ADJUSTMENT.
+ * Records that a period of one partition is closed: every FINAL row of a window that ends at or
+ * before {@code closedThroughEpochMillis} precedes this row; later rows are ADJUSTMENTs. Immutable.
  *
  * @param inputPartition the partition that is closed
- * @param closedThroughEpochMillis the boundary; exclusive end of the last closed window
- * @param rows control total: FINAL and ADJUSTMENT rows between the CLOSE before and this one
+ * @param closedThroughEpochMillis the boundary: exclusive end of the last closed window
+ * @param rows control total: FINAL and ADJUSTMENT rows between the previous CLOSE and this one
  * @param quantityTotal control total: sum of those rows' quantity
- * @param complete false when a silent node was not waited for
- * @param emittedAtEpochMillis when the row was made, by the aggregator's clock
+ * @param complete false if the window was closed without waiting for a silent node
+ * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
  */
 public record CloseRow(
     int inputPartition,

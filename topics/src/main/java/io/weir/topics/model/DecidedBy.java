@@ -6,19 +6,19 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Who answered a check. */
+/** What decided a call. */
 public enum DecidedBy {
-  /** The decision cache looked at every bucket of the call. */
+  /** The decision cache evaluated every bucket of the call. */
   CACHE("cache"),
-  /** A node remembered a recent deny and repeated it without asking the cache. */
+  /** A node repeated a recent denial from memory, without asking the cache. */
   DENY_CACHE("deny-cache"),
-  /** A node spent tokens it had leased from the cache before. */
+  /** A node spent tokens that it had leased from the cache before. */
   LEASE("lease"),
-  /** The cache was away and the node decided alone with its share. */
+  /** The cache was unavailable and the node decided alone by its share. */
   LOCAL("local"),
-  /** The cache was away and the policy lets calls pass. */
+  /** The cache was unavailable and the policy lets calls pass. */
   FAIL_OPEN("fail-open"),
-  /** The cache was away and the policy refuses calls. */
+  /** The cache was unavailable and the policy refuses calls. */
   FAIL_CLOSED("fail-closed"),
   /** No policy matched the call. */
   NONE("none");
@@ -32,17 +32,17 @@ public enum DecidedBy {
     this.wireName = wireName;
   }
 
-  /** The lower-case word on the wire. */
+  /** Returns the lower-case wire name. */
   public String wireName() {
     return wireName;
   }
 
-  /** The value of a wire name, or null when there is none of that name. */
+  /** Returns the value with the given wire name, or null if there is none. */
   public static @Nullable DecidedBy ofWireName(String wireName) {
     return BY_WIRE_NAME.get(wireName);
   }
 
-  /** True when the call was let through, or judged, without the cache's state. */
+  /** Returns whether the call was let through, or decided by the node alone, without the cache. */
   public boolean withoutCache() {
     return this == FAIL_OPEN || this == LOCAL;
   }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
-/** A row of the usage ledger: append-only, never edited, in the order of its partition. */
+/**
+ * A row of the usage ledger. Rows are appended in the order of their partition and never edited.
+ */
 public sealed interface LedgerRow permits UsageRow, CloseRow {
   /** Version of the row's schema. */
   int SCHEMA_VERSION = 1;
 
-  /** The same after any replay: a name-based UUID (version 5) of the row's natural key. */
+  /**
+   * Returns the row's id: a name-based UUID (version 5) of the row's natural key, and therefore the
+   * same after any replay.
+   */
   String recordId();
 
-  /** The partition of the calls topic, and of the ledger, that the row belongs to. */
+  /** Returns the partition of the calls topic, and of the ledger, to which the row belongs. */
   int inputPartition();
 
-  /** The same row, made at another time of the aggregator's clock. */
+  /** Returns this row with another creation time by the aggregator's clock. */
   LedgerRow emittedAt(long epochMillis);
 }

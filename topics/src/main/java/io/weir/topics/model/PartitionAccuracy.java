@@ -7,15 +7,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How right the decisions of one partition were, judged afterwards by the exact records. Everything
- * counts up from the partition's first record, but for what is called "now" or "open".
+ * The accuracy of one partition's decisions, judged afterwards by the exact records. All figures
+ * are cumulative from the partition's first record, except those called "now" or "open". Immutable.
  *
  * @param partition the partition
  * @param asOfEpochMillis the broker's time of the last record judged
- * @param policies figures by policy (as the bucket's key names it, see {@link BucketKey#policy})
+ * @param policies figures by policy (as in the bucket's key, see {@link BucketKey#policy})
  * @param corrections corrections published, by cause; causes without any are absent
- * @param delays how long it took from the disturbed decision until a decision showed the
- *     correction: counts by {@link #DELAY_BOUNDS_MILLIS}, the last one for longer ones
+ * @param delays times from the disturbed decision until a decision reflected the correction: counts
+ *     by {@link #DELAY_BOUNDS_MILLIS}, with one more for longer delays
  */
 public record PartitionAccuracy(
     int partition,
@@ -57,7 +57,7 @@ public record PartitionAccuracy(
       long driftNowTokens,
       long outageTokens,
       long outageOpenTokens) {
-    /** Nothing yet. */
+    /** The figures before any decision. */
     public static final Figures NONE = new Figures(0, 0, 0, 0, 0, 0);
   }
 }

@@ -4,19 +4,19 @@ package io.weir.topics.model;
 import java.util.List;
 
 /**
- * How far one partition of the calls topic has been counted. It travels in the state topic behind
- * the figures it speaks of, so whoever has read it has read them.
+ * The progress of counting in one partition of the calls topic. It follows the figures to which it
+ * refers in the state topic, so a consumer that has read it has read these figures, too. Immutable.
  *
  * @param partition the partition
  * @param offset offset of the last record counted, −1 before the first
- * @param watermarkEpochMillis every call decided before this, by every live node, is counted; 0
- *     when no promise was made yet
+ * @param watermarkEpochMillis every call that any live node decided before this time is counted; 0
+ *     before the first low watermark
  * @param closedThroughEpochMillis boundary of the last CLOSE row; 0 before the first
- * @param newestPromiseEpochMillis the greatest promise any node made; 0 before the first
- * @param counters the written equation's terms
- * @param idConflicts calls that came under an id that names another call: counted as calls of their
- *     own
- * @param nodes every epoch of a node that is awaited in the partition, or departed lately
+ * @param newestPromiseEpochMillis the greatest low watermark of any node; 0 before the first
+ * @param counters the terms of the written equation
+ * @param idConflicts calls under an id that identifies another call; they are counted as separate
+ *     calls
+ * @param nodes every epoch of a node that is awaited in the partition, or departed recently
  */
 public record PartitionProgress(
     int partition,
@@ -33,13 +33,13 @@ public record PartitionProgress(
   }
 
   /**
-   * Lines of the partition by what became of them. Received = counted + duplicate + late-adjusted +
+   * Lines of the partition by their outcome. Received = counted + duplicate + late-adjusted +
    * quarantined, always.
    *
    * @param received lines read
    * @param counted folded into an open window
-   * @param duplicate dropped because batch or id had been counted before
-   * @param lateAdjusted counted through an ADJUSTMENT
+   * @param duplicate dropped because the batch or the id had been counted before
+   * @param lateAdjusted counted by an ADJUSTMENT
    * @param quarantined refused, and kept in the quarantine topic
    */
   public record Counters(
@@ -64,15 +64,15 @@ public record PartitionProgress(
   }
 
   /**
-   * What is known of one ingest node in the partition.
+   * The state of one ingest node in the partition.
    *
-   * @param node its name
-   * @param epoch its journal
-   * @param lines its lines counted, without a hole before them
-   * @param missingLines lines that are missing below the greatest position heard of: evidence of
-   *     loss when it stays
-   * @param promiseEpochMillis its low watermark
-   * @param state whether its promise is waited for
+   * @param node the node's name
+   * @param epoch the epoch of the node's journal
+   * @param lines counted lines of the node, without a gap before them
+   * @param missingLines lines missing below the greatest known position: evidence of loss if the
+   *     number stays above 0
+   * @param promiseEpochMillis the node's low watermark
+   * @param state whether the node's low watermark is awaited
    */
   public record Node(
       String node,
@@ -82,15 +82,15 @@ public record PartitionProgress(
       long promiseEpochMillis,
       State state) {}
 
-  /** Whether a node's promise is waited for. */
+  /** Whether a node's low watermark is awaited. */
   public enum State {
-    /** It is. */
+    /** The low watermark is awaited. */
     LIVE,
-    /** It has been silent for longer than the hold; windows close without it, incomplete. */
+    /** The node has been silent for longer than the hold; windows close without it, incomplete. */
     SILENT,
-    /** It has said that it holds nothing more. */
+    /** The node has announced that it holds nothing more. */
     DEPARTED,
-    /** A newer epoch of the same node appeared without that: calls of it may be lost. */
+    /** A newer epoch of the same node appeared without that announcement: calls may be lost. */
     LOST
   }
 }

@@ -7,13 +7,19 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.UUID;
 
-/** Name-based UUIDs, version 5 (RFC 9562 §5.5), in a namespace of our own. */
+/**
+ * Creates name-based UUIDs, version 5 (RFC 9562 §5.5), in a namespace of our own. Stateless and
+ * thread-safe.
+ */
 final class RecordId {
   private static final UUID NAMESPACE = UUID.fromString("5d4d6f0e-3c0c-5a57-9b0e-7765697200a1");
 
   private RecordId() {}
 
-  /** The id of a natural key. Each part is written with its length, so no two keys run together. */
+  /**
+   * Returns the id of a natural key. Each part is preceded by its length, so that different keys
+   * never have the same encoding.
+   */
   static String of(String... parts) {
     MessageDigest sha1 = sha1();
     sha1.update(

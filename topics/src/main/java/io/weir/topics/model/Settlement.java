@@ -5,16 +5,16 @@ import io.weir.limits.Numbers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a call turned out to cost, told after it was decided: a true-up when that is more than its
- * cost, a refund when less, a void at 0. A call is settled once.
+ * The actual cost of a call, reported after it was decided: a true-up if it is above the call's
+ * cost, a refund if below, a void at 0. A call is settled once. Immutable.
  *
- * @param actualCost units to be billed in place of the call's cost, 0 to {@link
+ * @param actualCost units to be billed instead of the call's cost, 0 to {@link
  *     CallEvent#MAX_QUANTITY}
- * @param settledAtEpochMillis when the settlement was recorded, by the decision cache's clock as
- *     far as the node knows it; at or after the call's decision but for clocks that differ
- * @param call the place of the line that recorded the call, in the settlement's own partition: only
- *     a line that was counted is settled. Null in records of nodes that did not name it; those are
- *     counted without that proof
+ * @param settledAtEpochMillis when the settlement was recorded, by the node's estimate of the
+ *     decision cache's clock; not before the call's decision, except for differences between clocks
+ * @param call the position of the line that recorded the call, in the settlement's own partition:
+ *     only a line that was counted is settled. Null in records of nodes that did not write it;
+ *     those are counted without that proof
  */
 public record Settlement(long actualCost, long settledAtEpochMillis, @Nullable UsagePosition call) {
   public Settlement {
@@ -28,7 +28,7 @@ public record Settlement(long actualCost, long settledAtEpochMillis, @Nullable U
     Numbers.require("settled_at_ms", settledAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
   }
 
-  /** A settlement as nodes wrote it that did not name the place of its call. */
+  /** Creates a settlement without the position of its call, as old nodes wrote it. */
   public Settlement(long actualCost, long settledAtEpochMillis) {
     this(actualCost, settledAtEpochMillis, null);
   }

@@ -5,16 +5,16 @@ import io.weir.limits.Names;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the counting did with one settlement in the log.
+ * The aggregator's verdict on one settlement in the log. Immutable.
  *
- * @param position the place of the settlement that is judged
- * @param client whose call
+ * @param position the position of the settlement
+ * @param client the client of the call
  * @param id the id of the call
- * @param outcome what became of it
- * @param standing the settlement that the call is billed by: this one when it stands, an earlier
- *     one when the call was settled before. Null when the settlement is refused, and when the
- *     earlier one was counted by a version that did not remember it
- * @param reason why the settlement is refused; null when it is not
+ * @param outcome the outcome
+ * @param standing the settlement by which the call is billed: this one if it stands, an earlier one
+ *     if the call was settled before. Null if the settlement is refused, or if the earlier one was
+ *     counted by a version that did not store it
+ * @param reason why the settlement is refused; null if it is not
  */
 public record SettlementVerdict(
     UsagePosition position,
@@ -35,13 +35,13 @@ public record SettlementVerdict(
     }
   }
 
-  /** What became of a settlement. */
+  /** The outcome of a settlement. */
   public enum Outcome {
-    /** The call is billed by it. */
+    /** The call is billed by this settlement. */
     STANDS("stands"),
     /** The call had been settled before; the earlier settlement stands. */
     SETTLED_BEFORE("settled-before"),
-    /** It counts for nothing: its call was not billed, or the ledger cannot take it. */
+    /** The settlement has no effect: its call was not billed, or the ledger cannot take it. */
     REFUSED("refused");
 
     private final String wireName;
@@ -50,15 +50,15 @@ public record SettlementVerdict(
       this.wireName = wireName;
     }
 
-    /** The name on the wire. */
+    /** Returns the wire name. */
     public String wireName() {
       return wireName;
     }
 
     /**
-     * The outcome of a name on the wire.
+     * Returns the outcome with the given wire name.
      *
-     * @throws IllegalArgumentException when there is none
+     * @throws IllegalArgumentException if there is none
      */
     public static Outcome ofWireName(String wireName) {
       for (Outcome outcome : values()) {
@@ -71,10 +71,10 @@ public record SettlementVerdict(
   }
 
   /**
-   * A settlement that a call is billed by.
+   * A settlement by which a call is billed.
    *
-   * @param actualCost what the call is billed at
-   * @param position the settlement's place
+   * @param actualCost the cost that is billed
+   * @param position the settlement's position
    */
   public record Standing(long actualCost, UsagePosition position) {}
 }

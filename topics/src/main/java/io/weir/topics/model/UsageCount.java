@@ -2,20 +2,20 @@
 package io.weir.topics.model;
 
 /**
- * What was counted for one key and window. Counts of disjoint sets of events are added with {@link
- * #plus}.
+ * The count of one key and window. Counts of disjoint sets of events are added with {@link #plus}.
+ * Immutable.
  *
- * @param quantity sum of the cost of allowed calls, each at its actual cost when it was settled;
- *     negative in an adjustment's delta, or when a settlement was counted before its call
+ * @param quantity sum of the cost of allowed calls, each at its actual cost if it was settled;
+ *     negative in an adjustment's delta, or if a settlement was counted before its call
  * @param callsAllowed allowed calls
  * @param callsDenied denied calls
- * @param callsFailOpen allowed calls among {@code callsAllowed} that were decided without the cache
- * @param duplicatesDropped calls left out because their id had been counted before
+ * @param callsFailOpen those of {@code callsAllowed} that were decided without the cache
+ * @param duplicatesDropped calls not counted because their id had been counted before
  * @param lateCount calls that arrived after the window closed
- * @param eventCount distinct calls: allowed + denied; settlements are not among them
- * @param firstOffset smallest offset of the calls topic that contributed; {@link Long#MAX_VALUE}
- *     when none did
- * @param lastOffset greatest offset that contributed; −1 when none did
+ * @param eventCount distinct calls: allowed + denied; settlements are not included
+ * @param firstOffset smallest offset of the calls topic that contributed; {@link Long#MAX_VALUE} if
+ *     none did
+ * @param lastOffset greatest offset that contributed; −1 if none did
  * @param eventsDigest sum of the digests of calls and settlements modulo 2^64, see {@link
  *     CallEvent#digest}
  * @param policiesVersion greatest policies version seen
@@ -33,7 +33,7 @@ public record UsageCount(
     long eventsDigest,
     long policiesVersion) {
 
-  /** Nothing counted yet. */
+  /** The count of no events. */
   public static final UsageCount ZERO =
       new UsageCount(0, 0, 0, 0, 0, 0, 0, Long.MAX_VALUE, -1, 0, 0);
 
@@ -62,9 +62,9 @@ public record UsageCount(
   }
 
   /**
-   * Adds the count of other events.
+   * Returns the sum of this count and the count of other events.
    *
-   * @throws ArithmeticException when the quantity leaves the range of int64: a stopped biller is
+   * @throws ArithmeticException if the quantity leaves the range of int64: a stopped biller is
    *     better than a wrong bill
    */
   public UsageCount plus(UsageCount other) {

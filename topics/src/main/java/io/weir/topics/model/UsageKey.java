@@ -4,11 +4,11 @@ package io.weir.topics.model;
 import io.weir.limits.Names;
 
 /**
- * What usage is counted for: one client, one meter, one endpoint.
+ * The key under which usage is counted: one client, one meter, one endpoint. Immutable.
  *
- * @param client who called
+ * @param client the calling client
  * @param meter what is counted
- * @param endpoint what was called
+ * @param endpoint the called endpoint
  */
 public record UsageKey(String client, String meter, String endpoint) {
   public UsageKey {
@@ -17,7 +17,10 @@ public record UsageKey(String client, String meter, String endpoint) {
     Names.require("endpoint", endpoint);
   }
 
-  /** The unit a quantity of this meter is in: {@code call} for the default meter, else its name. */
+  /**
+   * Returns the unit of a quantity of this meter: {@code call} for the default meter, otherwise the
+   * meter's name.
+   */
   public String unit() {
     return meter.equals(CallEvent.DEFAULT_METER) ? "call" : meter;
   }

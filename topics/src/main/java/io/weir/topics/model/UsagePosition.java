@@ -4,13 +4,13 @@ package io.weir.topics.model;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of one call among all that an ingest node recorded: what a report must have reached to
- * include the call. Written {@code partition:node:epoch:line}.
+ * The position of one call among all calls that an ingest node recorded. A report includes the call
+ * once it has reached this position. The text form is {@code partition:node:epoch:line}. Immutable.
  *
  * @param partition partition of the calls topic
  * @param node the ingest node
- * @param nodeEpoch the node's journal
- * @param line counts the node's calls for the partition from 1
+ * @param nodeEpoch the epoch of the node's journal
+ * @param line number of the line among the node's calls for the partition, from 1
  */
 public record UsagePosition(int partition, String node, long nodeEpoch, long line) {
   public UsagePosition {
@@ -20,7 +20,7 @@ public record UsagePosition(int partition, String node, long nodeEpoch, long lin
     }
   }
 
-  /** Reads the written form; null when the text is not one. */
+  /** Parses the text form. Returns null if the text is not valid. */
   public static @Nullable UsagePosition parse(String text) {
     String[] parts = text.split(":", -1);
     if (parts.length != 4) {

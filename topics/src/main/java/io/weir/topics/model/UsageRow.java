@@ -4,22 +4,22 @@ package io.weir.topics.model;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A FINAL or an ADJUSTMENT of one key and window.
+ * A FINAL or an ADJUSTMENT row of one key and window. Immutable.
  *
- * @param key what was counted
- * @param window when
+ * @param key the key
+ * @param window the window
  * @param type FINAL at the close, once; ADJUSTMENT for every later fact
- * @param revision counts the rows of this key and window from 1
- * @param previousRecordId the row before this one, null on the first
- * @param reason why an adjustment was made, null on a FINAL
- * @param count FINAL: the totals; ADJUSTMENT: the signed difference
- * @param quantityTotal cumulative quantity after this row
+ * @param revision number of the row among those of this key and window, from 1
+ * @param previousRecordId id of the previous row; null on the first
+ * @param reason why an adjustment was made; null on a FINAL row
+ * @param count for FINAL the totals; for ADJUSTMENT the signed difference
+ * @param quantityTotal cumulative quantity including this row
  * @param inputPartition partition of the calls topic
- * @param closedThroughEpochMillis every window of the partition that ends here or earlier is
- *     closed, or closing, at this row
- * @param complete false when the window was closed without waiting for a node that had promised
- *     nothing for longer than the hold
- * @param emittedAtEpochMillis when the row was made, by the aggregator's clock
+ * @param closedThroughEpochMillis every window of the partition that ends at or before this time is
+ *     closed, or being closed, at this row
+ * @param complete false if the window was closed without waiting for a node that had sent no low
+ *     watermark for longer than the hold
+ * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
  */
 public record UsageRow(
     UsageKey key,
@@ -68,7 +68,7 @@ public record UsageRow(
     return recordId(key, window, revision);
   }
 
-  /** The record id of a revision of a key and window. */
+  /** Returns the record id of a revision of a key and window. */
   public static String recordId(UsageKey key, UsageWindow window, long revision) {
     return RecordId.of(
         key.client(),

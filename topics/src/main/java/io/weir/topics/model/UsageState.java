@@ -2,14 +2,15 @@
 package io.weir.topics.model;
 
 /**
- * The newest figures of one key and window: absolute values, so that a reader may see one twice.
+ * The newest figures of one key and window: absolute values, so that a reader may process one
+ * twice. Immutable.
  *
- * @param key what was counted
- * @param window when
- * @param status how settled the figures are
- * @param revision 0 while running, else the ledger row they agree with
+ * @param key the key
+ * @param window the window
+ * @param status whether the figures are final
+ * @param revision 0 while running, otherwise the revision of the ledger row with which they agree
  * @param count the totals so far
- * @param complete false while running, or when closed without a silent node
+ * @param complete false while running, or if the window was closed without a silent node
  */
 public record UsageState(
     UsageKey key,
@@ -19,13 +20,13 @@ public record UsageState(
     UsageCount count,
     boolean complete) {
 
-  /** How settled the figures of a window are. */
+  /** Whether the figures of a window are final. */
   public enum Status {
-    /** The window is open; figures still grow. */
+    /** The window is open; the figures still grow. */
     RUNNING,
-    /** The window is closed; figures are those of the FINAL row. */
+    /** The window is closed; the figures are those of the FINAL row. */
     FINAL,
-    /** Facts came after the close; figures include every ADJUSTMENT. */
+    /** Facts arrived after the close; the figures include every ADJUSTMENT. */
     ADJUSTED
   }
 

@@ -4,10 +4,10 @@ package io.weir.topics.model;
 /**
  * A half-open interval of event time, {@code [start, end)}, aligned to the epoch. With a size of 15
  * minutes the call at 14:03:07 belongs to [14:00:00, 14:15:00) and the one at 14:15:00.000 to the
- * next.
+ * next window. Immutable.
  *
- * @param startEpochMillis first millisecond inside
- * @param endEpochMillis first millisecond behind
+ * @param startEpochMillis first millisecond of the window
+ * @param endEpochMillis first millisecond after the window
  */
 public record UsageWindow(long startEpochMillis, long endEpochMillis) {
   public UsageWindow {
@@ -21,13 +21,13 @@ public record UsageWindow(long startEpochMillis, long endEpochMillis) {
     }
   }
 
-  /** The window of a size that holds a moment. */
+  /** Returns the window of the given size that contains a moment. */
   public static UsageWindow holding(long epochMillis, long sizeMillis) {
     long start = epochMillis - Math.floorMod(epochMillis, sizeMillis);
     return new UsageWindow(start, start + sizeMillis);
   }
 
-  /** The length, in milliseconds. */
+  /** Returns the length in milliseconds. */
   public long sizeMillis() {
     return endEpochMillis - startEpochMillis;
   }

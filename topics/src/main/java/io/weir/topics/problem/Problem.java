@@ -12,11 +12,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A problem document (RFC 9457). Immutable.
  *
- * @param reason what kind of problem it is
+ * @param reason the kind of problem
  * @param status the HTTP status
- * @param detail what is wrong this time, and what would be right
- * @param field the request's member, parameter or header field that is wrong; null when none is
- * @param missingPartitions partitions that could not be asked; empty when it is not about them
+ * @param detail what is wrong in this case, and what would be right
+ * @param field the member, parameter or header field of the request that is wrong; null if none is
+ * @param missingPartitions partitions that could not be queried; empty if the problem does not
+ *     concern partitions
  */
 public record Problem(
     ProblemReason reason,
@@ -24,36 +25,38 @@ public record Problem(
     String detail,
     @Nullable String field,
     List<Integer> missingPartitions) {
-  /** The media type of the document. */
+  /** The media type of a problem document. */
   public static final String MEDIA_TYPE = "application/problem+json";
 
   private static final JsonFactory JSON = new JsonFactory();
 
-  /** A problem document. */
   public Problem {
     missingPartitions = List.copyOf(missingPartitions);
   }
 
-  /** A problem of no single field. */
+  /** Creates a problem that concerns no single field. */
   public static Problem of(ProblemReason reason, String detail) {
     return new Problem(reason, reason.status(), detail, null, List.of());
   }
 
   /**
-   * A problem of a member, parameter or header field.
+   * Creates a problem of a member, parameter or header field.
    *
-   * @param rule what it must be; it follows the field's name in the detail
+   * @param rule what the field must be; it follows the field's name in the detail
    */
   public static Problem ofField(ProblemReason reason, String field, String rule) {
     return new Problem(reason, reason.status(), field + " " + rule, field, List.of());
   }
 
-  /** A request that the server itself refuses, with the status it has chosen. */
+  /**
+   * Creates the problem of a request that the HTTP server itself refuses, with the status it has
+   * chosen.
+   */
   public static Problem malformed(int status, String detail) {
     return new Problem(ProblemReason.MALFORMED_REQUEST, status, detail, null, List.of());
   }
 
-  /** A partition that nobody answers for. */
+  /** Creates the problem of a partition for which no instance answers. */
   public static Problem partitionUnavailable(int partition, String why) {
     return new Problem(
         ProblemReason.PARTITION_UNAVAILABLE,
@@ -63,7 +66,7 @@ public record Problem(
         List.of(partition));
   }
 
-  /** Writes the members into an object that is open. */
+  /** Writes the members into an open JSON object. */
   public void writeMembers(JsonGenerator json) throws IOException {
     json.writeStringField("type", reason.type());
     json.writeStringField("title", reason.title());
@@ -82,7 +85,7 @@ public record Problem(
     }
   }
 
-  /** The document in UTF-8. */
+  /** Returns the document in UTF-8. */
   public byte[] toJson() {
     try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
       try (JsonGenerator json = JSON.createGenerator(bytes)) {

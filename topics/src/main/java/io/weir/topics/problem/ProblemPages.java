@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The sections of {@code docs/problems.md}, by the word of the problem's reason, so that the type
- * of a problem leads to its page. Safe for threads.
+ * of a problem leads to its page. Thread-safe.
  */
 public final class ProblemPages {
-  /** What the pages are written in, as something that every browser shows. */
+  /** The media type of the pages, which every browser can display. */
   public static final String MEDIA_TYPE = "text/plain; charset=utf-8";
 
   private static final Pattern SECTION = Pattern.compile("(?ms)^## (\\S+)$.*?(?=^## |\\z)");
@@ -30,7 +30,7 @@ public final class ProblemPages {
     this.pages = Map.copyOf(pages);
   }
 
-  /** Reads the pages that come with the code. */
+  /** Loads the pages that are packaged with the code. */
   public static ProblemPages load() {
     try (InputStream file =
         Objects.requireNonNull(ProblemPages.class.getResourceAsStream(RESOURCE), RESOURCE)) {
@@ -49,12 +49,12 @@ public final class ProblemPages {
     return new ProblemPages(pages);
   }
 
-  /** The page of a reason's word; null when there is no such reason. */
+  /** Returns the page of a reason's word; null if there is no such reason. */
   public @Nullable String page(String word) {
     return pages.get(word);
   }
 
-  /** The words that have a page. */
+  /** Returns the words that have a page. */
   Set<String> words() {
     return pages.keySet();
   }

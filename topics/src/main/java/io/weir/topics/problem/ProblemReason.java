@@ -5,14 +5,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why a request is refused, in one word that a program can tell apart. What each one means, and
- * what a caller should do, is written in {@code docs/problems.md}, whose sections both APIs serve
+ * Why a request is refused, as a word that programs can distinguish. The meaning of each, and what
+ * a caller should do, is described in {@code docs/problems.md}, whose sections both APIs serve
  * under {@code /problems/}.
  */
 public enum ProblemReason {
-  /** The body is no JSON object. */
+  /** The body is not a JSON object. */
   INVALID_BODY(400, "The body is not one JSON object"),
-  /** A member that is not known; most likely misspelt. */
+  /** A member is not known; it is probably misspelt. */
   UNKNOWN_MEMBER(400, "A member is not known"),
   /** A member of the body, or of the path, is missing or wrong. */
   INVALID_MEMBER(400, "A member is missing or wrong"),
@@ -20,60 +20,60 @@ public enum ProblemReason {
   INVALID_PARAMETER(400, "A parameter is wrong"),
   /** A header field is wrong. */
   INVALID_HEADER(400, "A header field is wrong"),
-  /** Not HTTP/1.1 as it should be; the status says more. */
+  /** The request is not valid HTTP/1.1; the status is more specific. */
   MALFORMED_REQUEST(400, "The request is malformed"),
-  /** No such path. */
+  /** There is no such path. */
   NO_SUCH_ROUTE(404, "There is no such route"),
-  /** The call that is to be settled was not found. */
+  /** The call to be settled was not found. */
   CALL_NOT_FOUND(404, "The call was not found"),
-  /** Only a denied try of the call that is to be settled was found. */
+  /** Only a denied attempt of the call to be settled was found. */
   ONLY_DENIED_TRY_FOUND(404, "Only a denied try was found"),
-  /** The path has other methods. */
+  /** The path does not support this method. */
   METHOD_NOT_ALLOWED(405, "The route has other methods"),
-  /** The request was not whole in time. */
+  /** The request was not complete in time. */
   REQUEST_TOO_SLOW(408, "The request was not whole in time"),
-  /** The call that is to be settled was denied. */
+  /** The call to be settled was denied. */
   CALL_DENIED(409, "A denied call cannot be settled"),
   /** The call was settled before, at another cost. */
   SETTLED_BEFORE(409, "The call was settled before"),
-  /** The counting refuses the settlement. */
+  /** The aggregator refuses the settlement. */
   SETTLEMENT_REFUSED(409, "The settlement was refused"),
   /** The body is too large. */
   BODY_TOO_LARGE(413, "The body is too large"),
-  /** Denied: a bucket, or a quota, does not hold the cost now. */
+  /** The call was denied: a bucket, or a quota, does not currently hold the cost. */
   NOT_ENOUGH_TOKENS(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
-  /** Denied: the cost is above a capacity, so that waiting cannot help. */
+  /** The call was denied: the cost is above a capacity, so that waiting cannot help. */
   COST_EXCEEDS_CAPACITY(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
-  /** Denied by a policy that denies all such calls. */
+  /** The call was denied by a policy that denies all such calls. */
   BLOCKED(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
-  /** Too much of the log was read for settlements of the client. */
+  /** The searches for calls of this client have read too much of the log. */
   SEARCH_BUDGET_SPENT(429, "Too much was searched for"),
-  /** A fault of the service. */
+  /** A fault of the service occurred. */
   INTERNAL_ERROR(500, "A fault of the service"),
-  /** The cache does not decide, and a policy refuses calls then. */
+  /** The cache does not decide, and a policy refuses calls in that case. */
   POLICY_FAILS_CLOSED(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The call could not be recorded. */
   NOT_RECORDED(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
-  /** The node has as much to do as it takes. */
+  /** The node is at its maximum load. */
   OVERLOADED(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
-  /** The node is about to end. */
+  /** The node is shutting down. */
   STOPPING(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
-  /** The call that is to be settled could not be looked for, or the settlement not be kept. */
+  /** The call to be settled could not be searched for, or the settlement could not be recorded. */
   SETTLEMENT_UNAVAILABLE(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The aggregator cannot answer reports. */
   NOT_READY(503, "The aggregator is not ready"),
-  /** As many requests of this kind as are served are under way. */
+  /** The maximum number of concurrent requests of this kind is reached. */
   BUSY(503, "Too many such requests at once"),
-  /** The figures may be old, and the format has no place to say so. */
+  /** The figures may be out of date, and the format cannot express that. */
   NOT_UP_TO_DATE(503, "The report may be old, and has no place to say so"),
-  /** Nobody who has the partition answers. */
+  /** No instance that has the partition answers. */
   PARTITION_UNAVAILABLE(503, "A partition cannot be asked"),
-  /** The count has not come to the position in time. */
+  /** The count has not reached the position in time. */
   POSITION_NOT_REACHED(504, "The report does not include the call yet");
 
-  /** Where a problem's page is served. */
+  /** The path under which problem pages are served. */
   public static final String PATH = "/problems/";
 
   private static final String REGISTRY = "https://iana.org/assignments/http-problem-types#";
@@ -96,24 +96,25 @@ public enum ProblemReason {
     this.type = registeredType == null ? ProblemReason.PATH + word : registeredType;
   }
 
-  /** The HTTP status; of {@link #MALFORMED_REQUEST} the least specific one. */
+  /** Returns the HTTP status; for {@link #MALFORMED_REQUEST} the least specific one. */
   public int status() {
     return status;
   }
 
-  /** The problem in words, the same each time. */
+  /** Returns the problem in words, the same for every occurrence. */
   public String title() {
     return title;
   }
 
-  /** The word of the member {@code reason}: {@code cost-exceeds-capacity}. */
+  /** Returns the word of the member {@code reason}, such as {@code cost-exceeds-capacity}. */
   public String word() {
     return word;
   }
 
   /**
-   * The problem type (RFC 9457 §3.1.1): a registered one of draft-ietf-httpapi-ratelimit-headers-11
-   * §6 where there is one, else the path of the problem's page.
+   * Returns the problem type (RFC 9457 §3.1.1): a registered one of
+   * draft-ietf-httpapi-ratelimit-headers-11 §6 if there is one, otherwise the path of the problem's
+   * page.
    */
   public String type() {
     return type;

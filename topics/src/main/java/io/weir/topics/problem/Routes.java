@@ -3,12 +3,15 @@ package io.weir.topics.problem;
 
 import java.util.regex.Pattern;
 
-/** Tells whoever asks one of the two APIs for a path of the other where that one is. */
+/**
+ * The two APIs and their paths. Used to answer a request for a path of the other API with its
+ * location.
+ */
 public enum Routes {
-  /** Answers checks and settles calls. */
+  /** The API that answers checks and settles calls. */
   CHECK_API("the check API, on port WEIR_HTTP_PORT of an ingest node (8080)", "check|calls"),
 
-  /** Answers reports. */
+  /** The API that answers reports. */
   REPORTS_API(
       "the reports API, on port WEIR_REPORTS_PORT of an aggregator (8081)",
       "usage|clients|completeness|accuracy");
@@ -21,7 +24,7 @@ public enum Routes {
     this.paths = Pattern.compile("/v1/(?:" + names + ")(?:/.*)?");
   }
 
-  /** The problem of a path that this API does not have. */
+  /** Returns the problem of a path that this API does not have. */
   public Problem missing(String path) {
     for (Routes other : values()) {
       if (other != this && other.paths.matcher(path).matches()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Why a request was not answered as asked: one set of problems for the check API and for the
- * reports API, each with its page. Depends on a JSON library alone.
+ * Problems of requests: one set for the check API and the reports API, each with its page. Depends
+ * only on a JSON library.
  */
 @NullMarked
 package io.weir.topics.problem;

@@ -11,13 +11,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The variables of a process, read with their types. A variable that is unset or empty takes its
- * default; a wrong one is refused with its name, its rule and its value. Immutable.
+ * The environment variables of a process, read with their types. A variable that is unset or empty
+ * has its default; an invalid one is refused with its name, its rule and its value. Immutable.
  */
 public final class Settings {
   private static final int MAX_PORT = 65_535;
 
-  /** A listener's name may stand before, as Kafka allows; an IPv6 address stands in brackets. */
+  /** A listener's name may precede the host, as Kafka allows; an IPv6 address is in brackets. */
   private static final Pattern ADDRESS =
       Pattern.compile("(?:[A-Za-z_]+://)?(?:\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
@@ -27,7 +27,7 @@ public final class Settings {
     this.variables = Map.copyOf(variables);
   }
 
-  /** A variable is wrong or missing. The message names it. */
+  /** Signals that a variable is invalid or missing. The message names it. */
   public static final class InvalidSettingException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
@@ -36,18 +36,23 @@ public final class Settings {
     }
   }
 
-  /** The settings in an environment. */
+  /** Returns the settings in an environment. */
   public static Settings of(Map<String, String> variables) {
     return new Settings(variables);
   }
 
-  /** A text, with a default. */
+  /** Returns a text, or the default. */
   public String text(String variable, String absent) {
     String value = variables.get(variable);
     return value == null || value.isEmpty() ? absent : value;
   }
 
-  /** A text that cannot be done without. */
+  /**
+   * Returns a required text.
+   *
+   * @param meaning what the variable names, for the message
+   * @throws InvalidSettingException if the variable is not set
+   */
   public String required(String variable, String meaning) {
     String value = text(variable, "");
     if (value.isEmpty()) {
@@ -56,7 +61,11 @@ public final class Settings {
     return value;
   }
 
-  /** Kafka's addresses, which cannot be done without: {@code host:port}, separated by commas. */
+  /**
+   * Returns Kafka's addresses, {@code host:port} separated by commas; required.
+   *
+   * @throws InvalidSettingException if the variable is not set or is not a list of addresses
+   */
   public String bootstrapServers(String variable) {
     String addresses = required(variable, "Kafka's bootstrap servers, host:port");
     for (String address : addresses.split(",", -1)) {
@@ -70,9 +79,10 @@ public final class Settings {
   }
 
   /**
-   * Refuses the absence of variables that cannot be done without, of all of them together.
+   * Requires variables to be set, and reports all missing ones together.
    *
    * @param meanings what each variable names
+   * @throws InvalidSettingException if at least one is not set
    */
   public void requireAll(Map<String, String> meanings) {
     String missing =
@@ -86,7 +96,11 @@ public final class Settings {
     }
   }
 
-  /** An integer in {@code [min, max]}. */
+  /**
+   * Returns an integer in {@code [min, max]}, or the default.
+   *
+   * @throws InvalidSettingException if the value is not an integer in the range
+   */
   public long integer(String variable, long absent, long min, long max) {
     String value = text(variable, Long.toString(absent));
     try {
@@ -95,18 +109,26 @@ public final class Settings {
         return number;
       }
     } catch (NumberFormatException notANumber) {
-      // refused below, with the same words
+      // refused below, with the same message
     }
     throw new InvalidSettingException(
         variable + " must be an integer from " + min + " to " + max + ", is '" + value + "'");
   }
 
-  /** A TCP port; 0 takes any free one. */
+  /**
+   * Returns a TCP port, or the default; 0 selects any free port.
+   *
+   * @throws InvalidSettingException if the value is not a port
+   */
   public int port(String variable, int absent) {
     return (int) integer(variable, absent, 0, MAX_PORT);
   }
 
-  /** A duration in {@code [min, max]}, written as ISO 8601. */
+  /**
+   * Returns a duration in {@code [min, max]}, written as ISO 8601, or the default.
+   *
+   * @throws InvalidSettingException if the value is not a duration in the range
+   */
   public Duration duration(String variable, Duration absent, Duration min, Duration max) {
     String value = text(variable, absent.toString());
     try {
@@ -115,7 +137,7 @@ public final class Settings {
         return duration;
       }
     } catch (DateTimeParseException notADuration) {
-      // refused below, with the same words
+      // refused below, with the same message
     }
     throw new InvalidSettingException(
         variable
@@ -128,7 +150,11 @@ public final class Settings {
             + "'");
   }
 
-  /** One of an enum's words, in lower case. */
+  /**
+   * Returns the enum constant whose lower-case name is the value, or the default.
+   *
+   * @throws InvalidSettingException if no constant has that name
+   */
   public <E extends Enum<E>> E choice(String variable, E absent) {
     String value = text(variable, word(absent));
     for (E constant : absent.getDeclaringClass().getEnumConstants()) {

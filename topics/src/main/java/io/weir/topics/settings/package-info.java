@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pure: how a process reads its variables, so that every error names the variable. */
+/** Reads the environment variables of a process, such that every error names the variable. Pure. */
 @NullMarked
 package io.weir.topics.settings;
 

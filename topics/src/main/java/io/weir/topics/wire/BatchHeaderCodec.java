@@ -9,13 +9,13 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The headers of a sealed batch, as text: wire version 1. Headers: {@code weir-type} (always {@code
- * calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms, lines_before}, when above 0
- * {@code lines_before_epoch} and, only when true, {@code departing}. Stateless and safe for
- * threads.
+ * Encodes the headers of a sealed batch as text: wire version 1. Headers: {@code weir-type} (always
+ * {@code calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms, lines_before}, if
+ * above 0 {@code lines_before_epoch} and, only if true, {@code departing}. Stateless and
+ * thread-safe.
  */
 public final class BatchHeaderCodec {
-  /** The header that says what a record is. */
+  /** The header that states the type of a record. */
   public static final String TYPE_HEADER = "weir-type";
 
   /** The value of {@link #TYPE_HEADER} on a batch of calls. */
@@ -23,7 +23,7 @@ public final class BatchHeaderCodec {
 
   private BatchHeaderCodec() {}
 
-  /** The headers, in the order in which they are written. */
+  /** Returns the headers, in the order in which they are written. */
   public static Map<String, byte[]> encode(BatchHeader header) {
     Map<String, byte[]> headers = new LinkedHashMap<>();
     headers.put(TYPE_HEADER, utf8(TYPE));
@@ -43,10 +43,10 @@ public final class BatchHeaderCodec {
   }
 
   /**
-   * Reads the headers of a record.
+   * Decodes the headers of a record.
    *
-   * @param headers gives a header's value, null when the record has none of that name
-   * @throws MalformedRecordException when one is missing or wrong; the message names it
+   * @param headers returns a header's value, or null if the record has no header of that name
+   * @throws MalformedRecordException if a header is missing or wrong; the message names it
    */
   public static BatchHeader decode(Function<String, byte @Nullable []> headers)
       throws MalformedRecordException {

@@ -4,8 +4,8 @@ package io.weir.topics.wire;
 import io.weir.topics.model.CacheLoss;
 
 /**
- * The word in the calls topic that the cache has lost its state, as flat JSON: wire version 1.
- * Members: {@code generation, found_at_ms}. Stateless and safe for threads.
+ * Encodes the record in the calls topic that the cache has lost its state, as flat JSON: wire
+ * version 1. Members: {@code generation, found_at_ms}. Stateless and thread-safe.
  */
 public final class CacheLossCodec {
   /** The value of the header {@code weir-type} on such a record. */
@@ -13,7 +13,7 @@ public final class CacheLossCodec {
 
   private CacheLossCodec() {}
 
-  /** The record's value; it has no key. */
+  /** Returns the record's value; the record has no key. */
   public static byte[] encode(CacheLoss loss) {
     return Json.object(
         json -> {
@@ -23,9 +23,10 @@ public final class CacheLossCodec {
   }
 
   /**
-   * Reads a value.
+   * Decodes a value.
    *
-   * @throws MalformedRecordException when the bytes are none; the message names the member
+   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   *     member
    */
   public static CacheLoss decode(byte[] bytes) throws MalformedRecordException {
     Members record = Members.read(bytes, "cache loss");

@@ -17,7 +17,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call as one line of JSON, without the line feed: wire version 1.
+ * Encodes one call as one line of JSON, without the line feed: wire version 1.
  *
  * <p>Members: {@code id, client, endpoint, meter, cost, allowed, decided_by, policy,
  * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller, actual_cost,
@@ -25,15 +25,15 @@ import org.jspecify.annotations.Nullable;
  * full_at_us, capacity, refill_tokens, refill_period_us, ends_at_us}: without {@code epoch} it has
  * no stamp, without {@code capacity} no limit; a quota has {@code ends_at_us} and no refill; absent
  * {@code version} and {@code full_at_us} mean 0. Absent {@code policy} and {@code ip_prefix} mean
- * there is none, absent {@code policies_version} 0, absent {@code charges} none, absent {@code
+ * that there is none, absent {@code policies_version} 0, absent {@code charges} none, absent {@code
  * id_from_caller} false, absent {@code actual_cost} and {@code settled_at_ms} that the line is the
- * call itself, not a settlement of it, absent {@code call_position} that a settlement does not name
- * the place of its call; every other member is required. Stateless and safe for threads.
+ * call itself, not a settlement of it, absent {@code call_position} that a settlement does not
+ * state the position of its call; every other member is required. Stateless and thread-safe.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}
 
-  /** The line of a call, without the line feed that ends it in a batch. */
+  /** Returns the line of a call, without the line feed that ends it in a batch. */
   public static byte[] encode(CallEvent call) {
     return Json.object(json -> write(json, call));
   }
@@ -102,12 +102,12 @@ public final class CallLineCodec {
   }
 
   /**
-   * Reads one line.
+   * Decodes one line.
    *
-   * @param bytes holds the line
+   * @param bytes contains the line
    * @param offset first byte of the line
    * @param length bytes of the line, without a line feed
-   * @throws MalformedRecordException when the bytes are not a call; the message names the member
+   * @throws MalformedRecordException if the bytes are not a call; the message names the member
    */
   public static CallEvent decode(byte[] bytes, int offset, int length)
       throws MalformedRecordException {

@@ -12,8 +12,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of the corrections topic, as flat JSON: wire version 1. Stateless and safe for
- * threads.
+ * Encodes the records of the corrections topic as flat JSON: wire version 1. Stateless and
+ * thread-safe.
  *
  * <p>A correction has {@code bucket, epoch, version, charged, full_at_us, total, drift, reason,
  * disturbed_at_ms, as_of_ms} and the members of the limit (see {@link LimitMembers}).
@@ -22,12 +22,12 @@ public final class CorrectionCodec {
   /** The value of the header {@code weir-type} on a correction. */
   public static final String TYPE = "correction";
 
-  /** The value of the header {@code weir-type} on the word that a partition is restored. */
+  /** The value of the header {@code weir-type} on the record that a partition is restored. */
   public static final String RESTORED_TYPE = "restored";
 
   private CorrectionCodec() {}
 
-  /** The record's value; its key is the bucket. */
+  /** Returns the record's value; its key is the bucket. */
   public static byte[] encode(Correction correction) {
     return Json.object(
         json -> {
@@ -46,9 +46,10 @@ public final class CorrectionCodec {
   }
 
   /**
-   * Reads a correction.
+   * Decodes a correction.
    *
-   * @throws MalformedRecordException when the bytes are none; the message names the member
+   * @throws MalformedRecordException if the bytes are not a correction; the message names the
+   *     member
    */
   public static Correction decode(byte[] bytes) throws MalformedRecordException {
     Members record = Members.read(bytes, "correction");
@@ -91,12 +92,15 @@ public final class CorrectionCodec {
     return limit.limit();
   }
 
-  /** The key of the word that a partition is restored; no bucket's key begins with {@code @}. */
+  /**
+   * Returns the key of the record that a partition is restored. No bucket's key begins with {@code
+   * @}.
+   */
   public static String restoredKey(int partition) {
     return String.format(Locale.ROOT, "@restored/%05d", partition);
   }
 
-  /** The value of the word that a partition is restored. */
+  /** Returns the value of the record that a partition is restored. */
   public static byte[] encode(CacheRestored restored) {
     return Json.object(
         json -> {
@@ -109,9 +113,10 @@ public final class CorrectionCodec {
   }
 
   /**
-   * Reads the word that a partition is restored.
+   * Decodes the record that a partition is restored.
    *
-   * @throws MalformedRecordException when the bytes are none; the message names the member
+   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   *     member
    */
   public static CacheRestored decodeRestored(byte[] bytes) throws MalformedRecordException {
     Members record = Members.read(bytes, "restored record");

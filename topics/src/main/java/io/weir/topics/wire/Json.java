@@ -11,17 +11,20 @@ import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
-/** The streaming JSON both directions share: strict reading, one factory, no object mapping. */
+/**
+ * The streaming JSON that encoders and decoders share: strict parsing, one factory, no object
+ * mapping. Stateless and thread-safe.
+ */
 final class Json {
-  /** Deep nesting is refused; the deepest record of ours has three levels. */
+  /** Greatest nesting depth; the deepest of our records has three levels. */
   private static final int MAX_NESTING = 16;
 
-  /** Longest text or name read; well above every name and row of ours. */
+  /** Longest text or name read; well above every name and row that we write. */
   private static final int MAX_TEXT_CHARS = 64 * 1024;
 
   static final JsonFactory FACTORY =
       JsonFactory.builder()
-          // a virtual thread lives for one request, so buffers kept by thread are never used again
+          // a virtual thread serves one request, so thread-local buffers would never be reused
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
           .streamReadConstraints(
               StreamReadConstraints.builder()
@@ -33,7 +36,7 @@ final class Json {
 
   private Json() {}
 
-  /** Writes members into an object that is opened and closed around them. */
+  /** Writes the members of an object, which the caller opens and closes. */
   interface Members {
     void write(JsonGenerator json) throws IOException;
   }

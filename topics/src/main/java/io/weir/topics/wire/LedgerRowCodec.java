@@ -10,13 +10,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 
-/** A ledger row as flat JSON: wire version 1. Stateless and safe for threads. */
+/** Encodes a ledger row as flat JSON: wire version 1. Stateless and thread-safe. */
 public final class LedgerRowCodec {
   private static final String CLOSE = "CLOSE";
 
   private LedgerRowCodec() {}
 
-  /** The row's bytes. */
+  /** Returns the row's bytes. */
   public static byte[] encode(LedgerRow row) {
     if (row instanceof UsageRow usage) {
       return Json.object(json -> writeUsage(json, usage));
@@ -68,9 +68,9 @@ public final class LedgerRowCodec {
   }
 
   /**
-   * Reads a row.
+   * Decodes a row.
    *
-   * @throws MalformedRecordException when the bytes are no ledger row
+   * @throws MalformedRecordException if the bytes are not a ledger row
    */
   public static LedgerRow decode(byte[] bytes) throws MalformedRecordException {
     Members row = Members.read(bytes, "ledger row");

@@ -10,18 +10,19 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bucket's limit as members of a flat object: {@code algorithm} and the numbers that it is made
- * of, {@code capacity} first. Collects them while an object is read. Not safe for threads.
+ * A bucket's limit as members of a flat object: {@code algorithm} and the numbers of the limit,
+ * {@code capacity} first. Collects the members while an object is read. Not thread-safe.
  *
- * <p>Without {@code algorithm} it is a token bucket's, which is how most are written, or with
- * {@code ends_at_us} a quota's, as they were written before there were more (decision 0013).
+ * <p>Without {@code algorithm} the limit is that of a token bucket, which is how most are written,
+ * or with {@code ends_at_us} that of a quota, as written before there were more algorithms
+ * (decision 0013).
  */
 final class LimitMembers {
   private static final String ALGORITHM = "algorithm";
   private static final String CAPACITY = "capacity";
   private static final String ENDS_AT = "ends_at_us";
 
-  /** The numbers that limits of one algorithm or another are made of. */
+  /** The numeric members of the limits of all algorithms. */
   private static final List<String> NUMBERS =
       List.of(CAPACITY, "refill_tokens", "refill_period_us", ENDS_AT, "window_us");
 
@@ -36,7 +37,7 @@ final class LimitMembers {
     limit.<IOException>writeTo(json::writeNumberField);
   }
 
-  /** Takes the member the parser stands on, if it is one of a limit. */
+  /** Reads the parser's current member if it belongs to a limit. Returns whether it does. */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     if (member.equals(ALGORITHM)) {
       algorithm = Json.text(json, member);
@@ -52,13 +53,12 @@ final class LimitMembers {
   }
 
   /**
-   * The limit, null when there is none.
+   * Returns the limit; null if there is none.
    *
-   * @throws IllegalArgumentException when its algorithm is not known, or its numbers are out of
-   *     range
+   * @throws IllegalArgumentException if its algorithm is not known, or its numbers are out of range
    */
   @Nullable BucketLimit limit() {
-    // 0 is the bucket that denies every call
+    // capacity 0 is valid and denies every call
     return hasCapacity ? algorithm().read(this::number) : null;
   }
 

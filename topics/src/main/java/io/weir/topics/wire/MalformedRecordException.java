@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.wire;
 
-/** Bytes that are not the record they should be. The message names the member and the rule. */
+/**
+ * Signals that bytes are not a valid record of the expected type. The message names the member and
+ * the rule.
+ */
 public final class MalformedRecordException extends Exception {
   private static final long serialVersionUID = 1L;
 

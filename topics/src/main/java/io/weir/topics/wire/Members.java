@@ -8,7 +8,9 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The scalar members of one flat JSON object, for records that are not on the hot path. */
+/**
+ * The scalar members of one flat JSON object, for records that are not on the hot path. Immutable.
+ */
 final class Members {
   private final String record;
   private final Map<String, Object> values;

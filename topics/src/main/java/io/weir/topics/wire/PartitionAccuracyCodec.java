@@ -15,7 +15,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * How right a partition's decisions were, as JSON: wire version 1. Stateless and safe for threads.
+ * Encodes the accuracy of a partition's decisions as JSON: wire version 1. Stateless and
+ * thread-safe.
  */
 public final class PartitionAccuracyCodec {
   /** The value of the header {@code weir-type} on such a record. */
@@ -23,12 +24,15 @@ public final class PartitionAccuracyCodec {
 
   private PartitionAccuracyCodec() {}
 
-  /** The record's key. No usage state's key begins with {@code @}: it would be percent-encoded. */
+  /**
+   * Returns the record's key. No usage state's key begins with {@code @}, which would be
+   * percent-encoded.
+   */
   public static String key(int partition) {
     return String.format(Locale.ROOT, "@accuracy/%05d", partition);
   }
 
-  /** The record's value. */
+  /** Returns the record's value. */
   public static byte[] encode(PartitionAccuracy accuracy) {
     return Json.object(
         json -> {
@@ -65,9 +69,10 @@ public final class PartitionAccuracyCodec {
   }
 
   /**
-   * Reads a value.
+   * Decodes a value.
    *
-   * @throws MalformedRecordException when the bytes are none; the message names the member
+   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   *     member
    */
   public static PartitionAccuracy decode(byte[] bytes) throws MalformedRecordException {
     Members record = Members.read(bytes, "accuracy record");
@@ -127,7 +132,7 @@ public final class PartitionAccuracyCodec {
     }
   }
 
-  /** A named list of numbers; those that are absent are 0. */
+  /** A named list of numbers; absent ones are 0. */
   private record Entry(String name, Map<String, Long> numbers) {
     static Entry read(JsonParser json, String nameMember)
         throws IOException, MalformedRecordException {

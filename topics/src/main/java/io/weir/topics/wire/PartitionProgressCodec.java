@@ -15,7 +15,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * How far a partition has been counted, as JSON: wire version 1. Stateless and safe for threads.
+ * Encodes the progress of counting in a partition as JSON: wire version 1. Stateless and
+ * thread-safe.
  */
 public final class PartitionProgressCodec {
   /** The value of the header {@code weir-type} on a progress record. */
@@ -23,12 +24,15 @@ public final class PartitionProgressCodec {
 
   private PartitionProgressCodec() {}
 
-  /** The record's key. No usage state's key begins with {@code @}: it would be percent-encoded. */
+  /**
+   * Returns the record's key. No usage state's key begins with {@code @}, which would be
+   * percent-encoded.
+   */
   public static String key(int partition) {
     return String.format(Locale.ROOT, "@progress/%05d", partition);
   }
 
-  /** The record's value. */
+  /** Returns the record's value. */
   public static byte[] encode(PartitionProgress progress) {
     return Json.object(
         json -> {
@@ -59,9 +63,9 @@ public final class PartitionProgressCodec {
   }
 
   /**
-   * Reads a value.
+   * Decodes a value.
    *
-   * @throws MalformedRecordException when the bytes are no progress record
+   * @throws MalformedRecordException if the bytes are not a progress record
    */
   public static PartitionProgress decode(byte[] bytes) throws MalformedRecordException {
     Members record = Members.read(bytes, "progress record");

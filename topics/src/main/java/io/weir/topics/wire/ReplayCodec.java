@@ -11,14 +11,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The headers that a replayed batch has beside those of a batch, as text: {@code replay_of}
- * (partition@offset) and, of single lines, {@code replay_line}. Stateless and safe for threads.
+ * Encodes the headers that a replayed batch has in addition to those of a batch, as text: {@code
+ * replay_of} (partition@offset) and, for single lines, {@code replay_line}. Stateless and
+ * thread-safe.
  */
 public final class ReplayCodec {
-  /** Where the batch, or its lines, were refused. */
+  /** The header with the partition and offset at which the batch, or its lines, were refused. */
   public static final String OF_HEADER = "replay_of";
 
-  /** The number of its first line there; absent when the whole record is repeated. */
+  /** The header with the number of the first line there; absent if the whole record is repeated. */
   public static final String LINE_HEADER = "replay_line";
 
   private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");
@@ -26,7 +27,7 @@ public final class ReplayCodec {
 
   private ReplayCodec() {}
 
-  /** The headers, in the order in which they are written. */
+  /** Returns the headers, in the order in which they are written. */
   public static Map<String, byte[]> encode(Replay replay) {
     Map<String, byte[]> headers = new LinkedHashMap<>();
     headers.put(OF_HEADER, utf8(replay.partition() + "@" + replay.offset()));
@@ -37,11 +38,11 @@ public final class ReplayCodec {
   }
 
   /**
-   * Reads the headers of a record.
+   * Decodes the headers of a record.
    *
-   * @param headers gives a header's value, null when the record has none of that name
-   * @return null when the record is no replay
-   * @throws MalformedRecordException when one is wrong; the message names it
+   * @param headers returns a header's value, or null if the record has no header of that name
+   * @return the replay; null if the record is not one
+   * @throws MalformedRecordException if a header is wrong; the message names it
    */
   public static @Nullable Replay decode(Function<String, byte @Nullable []> headers)
       throws MalformedRecordException {

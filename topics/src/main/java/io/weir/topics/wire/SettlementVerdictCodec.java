@@ -8,10 +8,10 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the counting did with a settlement, as flat JSON: wire version 1. Members: {@code position,
+ * Encodes the verdict on a settlement as flat JSON: wire version 1. Members: {@code position,
  * client, id, verdict, actual_cost, standing, reason}. Absent {@code actual_cost} and {@code
- * standing} mean that no settlement is told of by which the call is billed, absent {@code reason}
- * that there is none; every other member is required. Stateless and safe for threads.
+ * standing} mean that the settlement by which the call is billed is not stated, absent {@code
+ * reason} that there is none; every other member is required. Stateless and thread-safe.
  */
 public final class SettlementVerdictCodec {
   /** The value of the header {@code weir-type} on such a record. */
@@ -19,7 +19,7 @@ public final class SettlementVerdictCodec {
 
   private SettlementVerdictCodec() {}
 
-  /** The record's value; its key is the client. */
+  /** Returns the record's value; its key is the client. */
   public static byte[] encode(SettlementVerdict verdict) {
     return Json.object(
         json -> {
@@ -40,9 +40,10 @@ public final class SettlementVerdictCodec {
   }
 
   /**
-   * Reads a value.
+   * Decodes a value.
    *
-   * @throws MalformedRecordException when the bytes are none; the message names the member
+   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   *     member
    */
   public static SettlementVerdict decode(byte[] bytes) throws MalformedRecordException {
     Members record = Members.read(bytes, "settlement verdict");

@@ -9,8 +9,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * The newest figures of one key and window, as flat JSON under a key that sorts by client, meter,
- * endpoint and time: wire version 1. Stateless and safe for threads.
+ * Encodes the newest figures of one key and window as flat JSON, under a key that sorts by client,
+ * meter, endpoint and time: wire version 1. Stateless and thread-safe.
  */
 public final class UsageStateCodec {
   /** The value of the header {@code weir-type} on a state record. */
@@ -19,14 +19,15 @@ public final class UsageStateCodec {
   private UsageStateCodec() {}
 
   /**
-   * The record's key: client, meter and endpoint percent-encoded (RFC 3986, so without a slash of
-   * their own) and the window's start in epoch milliseconds with 15 digits, joined by slashes.
+   * Returns the record's key: client, meter and endpoint percent-encoded (RFC 3986, and therefore
+   * without a slash) and the window's start in epoch milliseconds with 15 digits, joined by
+   * slashes.
    */
   public static String key(UsageState state) {
     return prefix(state.key()) + start(state.window().startEpochMillis());
   }
 
-  /** What the keys of all windows of one usage key begin with. */
+  /** Returns the common prefix of the keys of all windows of one usage key. */
   public static String prefix(UsageKey key) {
     return prefix(key.client())
         + encodedName(key.meter())
@@ -35,32 +36,37 @@ public final class UsageStateCodec {
         + '/';
   }
 
-  /** What the keys of all windows of one client begin with. */
+  /** Returns the common prefix of the keys of all windows of one client. */
   public static String prefix(String client) {
     return encodedName(client) + '/';
   }
 
-  /** The last part of a key: a window's start, in a form that sorts by time. */
+  /** Returns the last part of a key: a window's start, in a form that sorts by time. */
   public static String start(long startEpochMillis) {
     return String.format(Locale.ROOT, "%015d", startEpochMillis);
   }
 
-  /** A name as it stands in keys: percent-encoded, so of ASCII without a slash. */
+  /**
+   * Returns a name as it appears in keys: percent-encoded, and therefore in ASCII without a slash.
+   */
   public static String encodedName(String name) {
     return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
-  /** Whether a key of the state topic is that of a client's figures, not of a partition. */
+  /**
+   * Returns whether a key of the state topic belongs to a client's figures rather than to a
+   * partition.
+   */
   public static boolean isOfClient(String key) {
     return !key.startsWith("@");
   }
 
-  /** The client whose figures have this key. */
+  /** Returns the client whose figures have this key. */
   public static String client(String key) {
     return URLDecoder.decode(key.substring(0, key.indexOf('/')), StandardCharsets.UTF_8);
   }
 
-  /** The record's value. */
+  /** Returns the record's value. */
   public static byte[] encode(UsageState state) {
     return Json.object(
         json -> {
@@ -73,9 +79,9 @@ public final class UsageStateCodec {
   }
 
   /**
-   * Reads a value.
+   * Decodes a value.
    *
-   * @throws MalformedRecordException when the bytes are no state record
+   * @throws MalformedRecordException if the bytes are not a state record
    */
   public static UsageState decode(byte[] bytes) throws MalformedRecordException {
     Members record = Members.read(bytes, "usage state");
