@@ -4,31 +4,31 @@ package io.weir.ingest.settle;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
 
-/** Finds recorded calls. Safe for threads. A failure is a value, never an exception. */
+/** Finds recorded calls. Thread-safe. A failure is a value, never an exception. */
 public interface CallFinder extends AutoCloseable {
-  /** Looks for a call; blocks for as long as the search takes, which is bounded. */
+  /** Searches for a call. Blocks for as long as the search takes, which is bounded. */
   Finding find(CallQuery query);
 
   @Override
   void close();
 
-  /** What a search came to. */
+  /** The result of a search. */
   sealed interface Finding {}
 
   /**
-   * The call stands in the log.
+   * The call is in the log.
    *
-   * @param call the call at the position that was given; else an allowed call of the id, or a
-   *     denied one when no allowed one can stand in the log; never a settlement
-   * @param position its place
+   * @param call the call at the given position; without a position, an allowed call of the id, or a
+   *     denied one if no allowed one can be in the log; never a settlement
+   * @param position its position
    */
   record Found(CallEvent call, UsagePosition position) implements Finding {}
 
   /**
-   * It does not stand in the part of the log that was read, by the broker's clock.
+   * The call is not in the part of the log that was read, by the broker's clock.
    *
-   * @param fromEpochMillis the oldest moment from which on everything was read
-   * @param toEpochMillis the newest
+   * @param fromEpochMillis the earliest time from which everything was read
+   * @param toEpochMillis the latest such time
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
 
