@@ -152,8 +152,8 @@ final class CorrectionMetrics {
   }
 
   /**
-   * Timers of the ages of corrections at the time they were applied, named
-   * {@code weir_correction_age_seconds}.
+   * Timers of the ages of corrections at the time they were applied, named {@code
+   * weir_correction_age_seconds}.
    */
   private static final class AgeTimers implements CorrectionStatistics.Ages {
     private final Timer sinceDisturbed;

@@ -59,9 +59,8 @@ public final class Ingest implements AutoCloseable {
   private static final long MICROS_PER_MILLI = 1_000;
 
   /**
-   * How long new calls are answered with {@code Connection: close} at a stop. A caller that is
-   * using a connection sends its next call within this time, and so learns that the connection
-   * ends.
+   * How long new calls are refused with {@code Connection: close} at a stop. A caller that is using
+   * a connection sends its next call within this time, and so learns that the connection ends.
    */
   private static final Duration STOP_NOTICE = Duration.ofMillis(500);
 
@@ -166,8 +165,8 @@ public final class Ingest implements AutoCloseable {
         RouteWarmUp.run(config.httpHost(), api.port());
       }
       turnedAway.onAnswer(latencies::answered);
-      // Started last: a start that is refused must not take over the group membership of the node
-      // that is running.
+      // started last: a start that is refused must not take over the group membership of the node
+      // that is running
       healing.start();
       LOG.info("ingest started node={} http_port={}", config.node(), api.port());
       return new Ingest(cache, log, finder, verdicts, healing, api, startUp, config.stopDelay());
@@ -182,7 +181,7 @@ public final class Ingest implements AutoCloseable {
         verdicts.close();
       }
       cache.close();
-      // If the Redis server must not be used, nothing else that is missing matters yet.
+      // if the Redis server must not be used, nothing else that is missing matters yet
       refuseServer(cache);
       throw explained(config, failed);
     }
@@ -359,8 +358,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Waits until the node is ready: the cache is warm and the corrections have been read, or
-   * {@code WEIR_READY_WAIT} has passed.
+   * Waits until the node is ready: the cache is warm and the corrections have been read, or {@code
+   * WEIR_READY_WAIT} has passed.
    */
   public void awaitReady() throws InterruptedException {
     startUp.await();
@@ -391,8 +390,8 @@ public final class Ingest implements AutoCloseable {
     api.beginStop();
     boolean waited = pause(stopDelay);
     api.turnAway();
-    // A connection that is closed with a call in flight leaves its caller in doubt; one whose
-    // caller was notified beforehand does not.
+    // a connection that is closed with a call in flight leaves its caller in doubt; one whose
+    // caller was notified beforehand does not
     waited &= pause(STOP_NOTICE);
     try {
       api.close();

@@ -58,7 +58,7 @@ final class RouteWarmUp {
       out.write(BODY);
     }
     boolean isAnswer = connection.getResponseCode() == HttpURLConnection.HTTP_OK;
-    // Read to its end, so that the connection is reused.
+    // read to its end, so that the connection is reused
     try (InputStream in = isAnswer ? connection.getInputStream() : connection.getErrorStream()) {
       if (in != null) {
         in.transferTo(OutputStream.nullOutputStream());

@@ -110,7 +110,7 @@ final class DemoCommand implements Callable<Integer> {
     environment.put("WEIR_POLICIES", policies.toString());
     environment.put("WEIR_WINDOW", WINDOW.toString());
     environment.put("WEIR_GRACE", GRACE.toString());
-    // The demo shows that the figures agree, on any machine; benchmarks show how fast it is.
+    // the demo shows that the figures agree, on any machine; benchmarks show how fast it is
     environment.putIfAbsent("WEIR_DECISION_DEADLINE", DECISION_DEADLINE.toString());
     for (String port :
         new String[] {
@@ -118,7 +118,7 @@ final class DemoCommand implements Callable<Integer> {
         }) {
       environment.putIfAbsent(port, "0");
     }
-    // The demo uses only its own embedded servers.
+    // the demo uses only its own embedded servers
     environment.remove("WEIR_KAFKA");
     environment.remove("WEIR_REDIS");
     return environment;

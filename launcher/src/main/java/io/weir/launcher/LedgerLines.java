@@ -78,7 +78,7 @@ final class LedgerLines implements TopicReader.Visitor {
 
   /** Returns whether no further line is wanted: the maximum is reached, or the output is closed. */
   boolean isOver() {
-    // The stream beneath the writer does not report its errors by exceptions.
+    // the stream beneath the writer does not report its errors by exceptions
     return left == 0 || out.checkError() || System.out.checkError();
   }
 }

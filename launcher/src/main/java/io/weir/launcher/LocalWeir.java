@@ -89,7 +89,7 @@ final class LocalWeir implements AutoCloseable {
 
   private void startParts(Map<String, String> environment, Consumer<String> step)
       throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
-    // Checked before any part is started.
+    // checked before any part is started
     int partitions = WrongVariables.read(environment, LocalWeir::readAll);
     Ingest.check(IngestConfig.of(innerBeforeTheStart(environment)));
     Settings settings = Settings.of(environment);
@@ -202,10 +202,10 @@ final class LocalWeir implements AutoCloseable {
     inner.put("WEIR_KAFKA", kafka);
     inner.put("WEIR_REDIS", redisUri);
     putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
-    // There is no load balancer in front of it.
+    // there is no load balancer in front of it
     putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
     putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
-    // The only node of this folder, wherever the folder is moved to.
+    // the only node of this folder, wherever the folder is moved to
     putIfUnset(inner, "WEIR_NODE", "local");
     putIfUnset(inner, "WEIR_INSTANCE", "local");
     return inner;
@@ -263,8 +263,8 @@ final class LocalWeir implements AutoCloseable {
 
   /** Returns which part has stopped working and why, or an empty string while all parts work. */
   String failure() {
-    // A part that depends on a stopped part may have stopped because of it, so dependencies come
-    // first.
+    // a part that depends on a stopped part may have stopped because of it, so dependencies come
+    // first
     for (Iterator<Part> first = parts.descendingIterator(); first.hasNext(); ) {
       Part part = first.next();
       String why = part.failure().get();

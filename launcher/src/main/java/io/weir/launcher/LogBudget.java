@@ -69,7 +69,7 @@ public final class LogBudget extends TurboFilter {
       @Nullable String format,
       Object @Nullable [] parameters,
       @Nullable Throwable thrown) {
-    // Without a format the call only asks whether the level is enabled.
+    // without a format the call only asks whether the level is enabled
     if (format == null
         || !level.isGreaterOrEqual(Level.WARN)
         || !level.isGreaterOrEqual(logger.getEffectiveLevel())

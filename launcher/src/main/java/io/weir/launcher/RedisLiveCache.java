@@ -32,7 +32,7 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
   @Override
   public Map<String, Held> ask(Map<String, BucketLimit> buckets) {
     Map<String, Held> held = new HashMap<>();
-    // Requested as shadow buckets, for which a cold cache answers, too, from the state it has.
+    // requested as shadow buckets, for which a cold cache answers, too, from the state it has
     List<BucketRequest> requests = new ArrayList<>();
     buckets.forEach((bucket, limit) -> requests.add(new BucketRequest(bucket, limit, false)));
     for (int from = 0; from < requests.size(); from += Check.MAX_BUCKETS) {

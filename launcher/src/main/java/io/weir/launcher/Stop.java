@@ -129,7 +129,7 @@ final class Stop<T extends AutoCloseable> {
   String awaitFailure(Supplier<String> failure) throws InterruptedException {
     while (true) {
       String why = failure.get();
-      // A resource that is being closed looks as if it had failed, so this is checked last.
+      // a resource that is being closed looks as if it had failed, so this is checked last
       if (asked.get()) {
         awaitEnd();
       }

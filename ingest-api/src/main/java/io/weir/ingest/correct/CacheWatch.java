@@ -18,8 +18,8 @@ import org.slf4j.event.Level;
 /**
  * A thread that notices when the cache has lost its state. The cache elects one of all nodes, which
  * publishes the loss. If that node cannot publish it, it abandons the restoration, so that any node
- * may start another. The restoration itself is the work of the aggregator and of the
- * {@link CorrectionLoop}s.
+ * may start another. The restoration itself is the work of the aggregator and of the {@link
+ * CorrectionLoop}s.
  */
 public final class CacheWatch implements AutoCloseable {
   /**
@@ -148,7 +148,7 @@ public final class CacheWatch implements AutoCloseable {
   private long cold() throws CacheUnavailableException {
     if (coldSinceNanos == null) {
       coldSinceNanos = clock.nowNanos();
-      // A cache that this node has not yet seen warm is usually a new one.
+      // a cache that this node has not yet seen warm is usually a new one
       LOG.atLevel(wasWarm ? Level.WARN : Level.INFO)
           .log(
               "cache_cold; it is new, has lost its state, or may have; it is restored from the"

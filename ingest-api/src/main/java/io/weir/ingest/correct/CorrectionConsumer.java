@@ -58,7 +58,7 @@ final class CorrectionConsumer {
     settings.put(ConsumerConfig.GROUP_ID_CONFIG, GROUP);
     settings.put(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG, config.node());
     settings.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
-    // Partitions that stay with their member are read on while others move.
+    // partitions that stay with their member are read on while others move
     settings.put(
         ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
         CooperativeStickyAssignor.class.getName());

@@ -90,7 +90,7 @@ final class CorrectionLoop implements AutoCloseable {
       try {
         useOneConsumer();
       } catch (WakeupException awake) {
-        // The consumer is woken up only in order to stop.
+        // the consumer is woken up only in order to stop
       } catch (KafkaException failed) {
         trouble.is(Trouble.Kind.KAFKA, failed.toString());
         pause(backoff.failedMillis());
@@ -174,7 +174,7 @@ final class CorrectionLoop implements AutoCloseable {
     if (backlog.isEmpty()) {
       return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
     }
-    // Rounded up, so that a wait of less than a millisecond is not spent spinning.
+    // rounded up, so that a wait of less than a millisecond is not spent spinning
     long waitMillis = (applier.waitNanos() + 999_999) / 1_000_000;
     return Math.max(0, Math.min(MAX_POLL_MILLIS, waitMillis));
   }
@@ -195,7 +195,7 @@ final class CorrectionLoop implements AutoCloseable {
       if (isStarting && behind == 0) {
         statistics.readToTheEnd();
       }
-      // A consumer that lasted this long is not one that fails at every start.
+      // a consumer that lasted this long is not one that fails at every start
       trouble.over(Trouble.Kind.KAFKA);
       trouble.over(Trouble.Kind.FAULT);
       backoff.reset();

@@ -9,8 +9,8 @@ import io.weir.topics.model.BatchHeader;
  * @param node name of this ingest node, unique among nodes and the same after a restart; identifies
  *     its membership in the group of appliers
  * @param bootstrapServers Kafka's addresses
- * @param maxPerSecond most corrections per second that this node applies to the cache, 1 to
- *     {@value #MAX_RATE}; a burst of corrections must not starve decisions
+ * @param maxPerSecond most corrections per second that this node applies to the cache, 1 to {@value
+ *     #MAX_RATE}; a burst of corrections must not starve decisions
  */
 public record CorrectionSettings(String node, String bootstrapServers, int maxPerSecond) {
   /** Upper bound of {@code maxPerSecond}; far above what a Redis server can apply. */

@@ -90,7 +90,7 @@ public final class CorrectionStatistics {
     return malformed.sum();
   }
 
-  /** Returns the number of messages that a partition is restored that the cache has stored. */
+  /** Returns the number of messages about restored partitions that the cache has stored. */
   public long restoredWords() {
     return restoredWords.sum();
   }

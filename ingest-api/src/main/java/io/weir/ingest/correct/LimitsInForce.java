@@ -53,12 +53,12 @@ public final class LimitsInForce {
       known = current;
     }
     if (!correction.limit().refills()) {
-      // All usage counts until the period ends, also against a limit that has been raised.
+      // all usage counts until the period ends, also against a limit that has been raised
       return new BoundedCorrection(correction, NO_CAP);
     }
     Policy policy = byPart.get(part);
     if (policy == null || policy.limit().capacityTokens() == 0) {
-      // A limit that denies every call writes nothing, so the bucket still has its earlier limit.
+      // a limit that denies every call writes nothing, so the bucket still has its earlier limit
       return new BoundedCorrection(correction, correction.limit().capacityTokens());
     }
     BucketLimit now = policy.limit().lasting();

@@ -56,7 +56,7 @@ public final class Trouble {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");
       if (kind != Kind.STARTING) {
-        // At the same log level as the problem.
+        // at the same log level as the problem
         LOG.warn("{} over", kind.event);
       }
     }

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts of the gate since its start. Invariant: checks = allowed + denied (over all of
- * {@link DecidedBy}) + not kept + shed; of peeks only the shed ones are counted. Thread-safe.
+ * Counts of the gate since its start. Invariant: checks = allowed + denied (over all of {@link
+ * DecidedBy}) + not kept + shed; of peeks only the shed ones are counted. Thread-safe.
  */
 public final class GateStatistics {
   private final Map<DecidedBy, LongAdder> allowed = adders();
@@ -70,8 +70,8 @@ public final class GateStatistics {
   }
 
   /**
-   * Returns the number of policies that matched a check but exceeded its maximum, and so were not
-   * evaluated.
+   * Returns the number of policies that matched a check but exceeded the maximum number of policies
+   * per check, and so were not evaluated.
    */
   public long policiesLeftOut() {
     return policiesLeftOut.sum();

@@ -25,8 +25,8 @@ public sealed interface Recorded {
   record Refused(Reason reason, String detail) implements Recorded {}
 
   /**
-   * There was no room, and the deployment answers the call all the same
-   * ({@code WEIR_WHEN_FULL=drop}). The call will not be counted; the statistics count the loss.
+   * There was no room, and the deployment answers the call all the same ({@code
+   * WEIR_WHEN_FULL=drop}). The call will not be counted; the statistics count the loss.
    */
   record Dropped() implements Recorded {}
 

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether a call is admitted, before any work is done for it. A call is refused if too many
- * calls are in progress or, while calls wait long for a thread, if it belongs to the
- * {@link ShedShare share} that is shed. An admitted call {@link #begin begins} when a thread takes
- * it up, and ends with {@link #end}. Thread-safe.
+ * calls are in progress or, while calls wait long for a thread, if it belongs to the {@link
+ * ShedShare share} that is shed. An admitted call {@link #begin begins} when a thread takes it up,
+ * and ends with {@link #end}. Thread-safe.
  */
 final class Admission {
   private final int maxCallsUnderWay;

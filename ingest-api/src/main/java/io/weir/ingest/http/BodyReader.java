@@ -77,7 +77,7 @@ final class BodyReader implements Invocable.Task {
   @Override
   public synchronized void run() {
     if (tooLarge && request.getHeaders().contains(HttpHeader.EXPECT)) {
-      // The sender waits for permission (RFC 9110 §10.1.1), so no part of the body is in flight.
+      // the sender waits for permission (RFC 9110 §10.1.1), so no part of the body is in flight
       end(() -> ended.refused(RequestBody.tooLarge(), true));
     }
     while (!done) {

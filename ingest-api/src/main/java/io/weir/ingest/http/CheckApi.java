@@ -269,8 +269,8 @@ public final class CheckApi implements AutoCloseable {
   private static void answer(Context context, CheckOutcome.Decided decided) throws IOException {
     int status = CheckResponse.status(decided);
     context.status(status);
-    // An empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise callers
-    // nothing.
+    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise callers
+    // nothing
     if (decided.limits().stream().anyMatch(LimitStatus::enforced)) {
       context.header("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
       context.header("RateLimit", RateLimitFields.state(decided.limits(), decided.denial()));
@@ -308,8 +308,8 @@ public final class CheckApi implements AutoCloseable {
   private void ready(Context context) {
     DecisionCache.Health cacheHealth = cache.check();
     CallLog.Health logHealth = log.check();
-    // Calls can be answered by policy without the cache, so once the node has started, readiness
-    // depends on the log alone.
+    // calls can be answered by policy without the cache, so once the node has started, readiness
+    // depends on the log alone
     boolean starting = !isStarted.getAsBoolean();
     boolean ready = logHealth.ok() && !starting && !stopping;
     context.status(ready ? 200 : 503);

@@ -45,8 +45,8 @@ final class ConnectionLimit extends NetworkConnectionLimit implements Connection
   }
 
   /**
-   * The connector already knows the connection at this point, so either this method or
-   * {@link #limit} sees it.
+   * The connector already knows the connection at this point, so either this method or {@link
+   * #limit} sees it.
    */
   @Override
   public void onOpened(Connection connection) {
@@ -61,8 +61,7 @@ final class ConnectionLimit extends NetworkConnectionLimit implements Connection
     if (crowded && isRoomy()) {
       setCrowded(false);
       if (!isRoomy()) {
-        // A burst arrived in between, and its limit() may still have seen the earlier crowded
-        // state.
+        // a burst arrived in between, and its limit() may still have seen the earlier crowded state
         setCrowded(true);
       }
     }

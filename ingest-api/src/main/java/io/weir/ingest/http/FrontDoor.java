@@ -22,9 +22,9 @@ import org.eclipse.jetty.util.NanoTime;
  * calls: health is always admitted, since it costs next to nothing, and metrics up to a bound of
  * their own, so that scrapes cannot displace calls.
  *
- * <p>It runs on the thread that reads the connections and never blocks it (Jetty's
- * {@code NON_BLOCKING}). So a call is shed before it has waited for anything, at a fraction of the
- * cost of serving one, and the wait for a thread can be measured, since it begins here.
+ * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
+ * NON_BLOCKING}). So a call is shed before it has waited for anything, at a fraction of the cost of
+ * serving one, and the wait for a thread can be measured, since it begins here.
  */
 final class FrontDoor extends Handler.Wrapper {
   /** The request attribute that holds the body. */
@@ -44,8 +44,8 @@ final class FrontDoor extends Handler.Wrapper {
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
   /**
-   * A refused request closes its connection if its number on the connection is a multiple of this,
-   * so that a pipelining sender cannot occupy the reading thread and a load balancer may choose
+   * A shed request closes its connection if its number on the connection is a multiple of this, so
+   * that a pipelining sender cannot occupy the reading thread and a load balancer may choose
    * another node.
    */
   private static final long REQUESTS_OF_A_CONNECTION = 64;

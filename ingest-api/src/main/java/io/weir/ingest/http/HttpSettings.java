@@ -9,9 +9,9 @@ import java.time.Duration;
  * @param host the address to bind
  * @param port the port; 0 takes any free port
  * @param virtualThreads whether requests run on virtual threads, which the JVM must support
- * @param maxCallsUnderWay most calls accepted and not yet answered, 1 to
- *     {@value #MAX_CALLS_UNDER_WAY}; without virtual threads the bound is at most
- *     {@value #MAX_CALLS_ON_PLATFORM_THREADS}
+ * @param maxCallsUnderWay most calls accepted and not yet answered, 1 to {@value
+ *     #MAX_CALLS_UNDER_WAY}; without virtual threads the bound is at most {@value
+ *     #MAX_CALLS_ON_PLATFORM_THREADS}
  * @param queueDelayTarget how long calls may wait for a thread before some are shed, 0 to 10 s;
  *     zero disables shedding by delay
  * @param maxConnections most open connections, 1 to {@value #MAX_CONNECTIONS}; further ones wait to

@@ -29,11 +29,11 @@ final class JsonBody {
 
   private static final JsonFactory JSON =
       JsonFactory.builder()
-          // A virtual thread serves one request, so buffers kept per thread would never be reused.
+          // a virtual thread serves one request, so buffers kept per thread would never be reused
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
-          // The names are chosen by callers; the JVM would keep interned ones forever.
+          // the names are chosen by callers; the JVM would keep interned ones forever
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-          // Which of two clients is billed must not depend on the reader.
+          // which of two clients is billed must not depend on the reader
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
               StreamReadConstraints.builder().maxNestingDepth(MAX_NESTING).build())
@@ -106,7 +106,7 @@ final class JsonBody {
           + MAX_NESTING
           + " deep, or holds a name or a number that is too long";
     }
-    // The library reports this only in its message.
+    // the library reports this only in its message
     if (notJson.getOriginalMessage().startsWith("Duplicate field")) {
       return "it holds the member " + shown(json.currentName()) + " twice";
     }
@@ -120,7 +120,7 @@ final class JsonBody {
     if (name.length() <= SHOWN_CHARS) {
       return name;
     }
-    // A surrogate pair is shown whole or not at all.
+    // a surrogate pair is shown whole or not at all
     int end =
         Character.isHighSurrogate(name.charAt(SHOWN_CHARS - 1)) ? SHOWN_CHARS - 1 : SHOWN_CHARS;
     return name.substring(0, end) + "...";

@@ -116,7 +116,7 @@ final class ShedShare {
     }
     set(delayOf(elapsedNanos));
     leastWaitNanos = Long.MAX_VALUE;
-    // Intervals without a call: nothing waited in them.
+    // intervals without a call: nothing waited in them
     long idle = waiting > 0 ? 0 : Math.min(elapsedNanos / INTERVAL_NANOS - 1, INTERVALS_OF_DECAY);
     for (long i = 0; i < idle; i++) {
       set(0);

@@ -107,7 +107,7 @@ final class FieldReader {
     if (value.isMissingNode() && absent != null) {
       return absent;
     }
-    // Tools that write YAML 1.1 convert off to false.
+    // tools that write YAML 1.1 convert off to false
     boolean isOff = value.isBoolean() && !value.booleanValue();
     E known = isOff || value.isTextual() ? constant(type, isOff ? "off" : value.asText()) : null;
     if (known == null) {

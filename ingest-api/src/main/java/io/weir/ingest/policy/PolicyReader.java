@@ -71,7 +71,7 @@ final class PolicyReader {
       if (policy != null) {
         policies.add(policy);
       }
-      // A policy with another problem still occupies its name.
+      // a policy with another problem still occupies its name
       JsonNode name = list.get(i).path("name");
       if (name.isTextual() && !names.add(name.textValue())) {
         fields.problem(

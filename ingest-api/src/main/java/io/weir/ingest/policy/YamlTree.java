@@ -112,7 +112,7 @@ final class YamlTree {
       throw new NotYamlException(
           String.valueOf(tooLarge.getMessage()).lines().findFirst().orElse("?"), tooLarge);
     } catch (RuntimeException unexpected) {
-      // Thrown by the parser itself: for escapes such as \UFFFFFFFF, and for tags.
+      // thrown by the parser itself: for escapes such as \UFFFFFFFF, and for tags
       throw new NotYamlException("an escape or a tag cannot be read: " + unexpected, unexpected);
     }
     boolean isEmpty =

@@ -19,6 +19,8 @@ final class CallLines {
   private @Nullable Found denied;
 
   /**
+   * Creates a selection that holds no line yet.
+   *
    * @param partition the client's partition
    */
   CallLines(CallQuery query, int partition) {

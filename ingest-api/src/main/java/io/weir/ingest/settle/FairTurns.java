@@ -15,7 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * A few turns that are assigned to the waiting clients in rotation. A client has at most one turn
  * at a time, and threads that wait for the same client are served in the order of their arrival. So
- * no thread waits for longer than it takes each other client to have one turn. Thread-safe.
+ * a client waits at most until each other client has had one turn. Thread-safe.
  */
 final class FairTurns {
   private final Lock lock = new ReentrantLock();

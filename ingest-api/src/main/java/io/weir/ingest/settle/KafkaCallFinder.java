@@ -160,8 +160,8 @@ public final class KafkaCallFinder implements CallFinder {
       }
       byId.run(hint, horizonMillis);
     } catch (Spent spent) {
-      // A search that was cut short and found nothing does not prove that the call is not in the
-      // log.
+      // a search that was cut short and found nothing does not prove that the call is not in the
+      // log
       if (!lines.hasAllowed() && !reader.hasReadItsPart()) {
         return isLate.getAsBoolean()
             ? new Unknown(

@@ -130,8 +130,8 @@ final class LogConsumers implements AutoCloseable {
     try {
       BatchHeader batch = BatchHeaderCodec.decode(headers);
       Replay replay = ReplayCodec.decode(headers);
-      // A replay at the lines' own positions repeats lines that are elsewhere in the log, out of
-      // their order.
+      // a replay at the lines' own positions repeats lines that are elsewhere in the log, out of
+      // their order
       return replay == null || replay.hasOwnPositions(batch) ? batch : null;
     } catch (MalformedRecordException noBatch) {
       return null; // is in the quarantine, or is a message about the cache

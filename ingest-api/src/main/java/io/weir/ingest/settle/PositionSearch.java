@@ -161,7 +161,7 @@ final class PositionSearch {
       return Side.HERE;
     }
     if (!isOfJournal && header.linesEnd() == header.linesBeforeEpoch()) {
-      // The epoch has published no line: an older line may still be in flight, unless it was lost.
+      // the epoch has published no line: an older line may still be in flight, unless it was lost
       isPassed |= header.linesBeforeEpoch() < at.line();
       return Side.PERHAPS_BEHIND;
     }

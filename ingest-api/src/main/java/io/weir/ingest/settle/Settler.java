@@ -66,7 +66,7 @@ public final class Settler {
 
   private SettleOutcome record(Found found, long actualCost) {
     CallEvent call = found.call();
-    // Obtained after the search, since a ticket holds the windows of all reports open.
+    // obtained after the search, since a ticket holds the windows of all reports open
     Ticket ticket = log.begin();
     Settlement how = new Settlement(actualCost, ticket.begunAtEpochMillis(), found.position());
     Recorded recorded = log.record(ticket, call.settledAt(how));

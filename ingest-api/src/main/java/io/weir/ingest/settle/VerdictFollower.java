@@ -91,12 +91,12 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       try {
         follow();
       } catch (WakeupException awake) {
-        // The consumer is woken up only in order to stop.
+        // the consumer is woken up only in order to stop
       } catch (KafkaException failed) {
         complain(failed);
         pause();
       } catch (RuntimeException | Error fault) {
-        // This thread must not die: without it every settlement would be answered as pending.
+        // this thread must not die: without it every settlement would be answered as pending
         LOG.error("verdicts on settlements not read, tried again", fault);
         pause();
       }

@@ -7,8 +7,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place in the calls topic at which a line or a whole record was first refused. Written
- * {@code partition@offset:line}, without the line for a record.
+ * The place in the calls topic at which a line or a whole record was first refused. Written {@code
+ * partition@offset:line}, without the line for a record.
  *
  * @param line from 1; 0 for the whole record
  */

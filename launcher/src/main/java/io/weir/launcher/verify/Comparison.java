@@ -209,8 +209,7 @@ final class Comparison {
               + Instant.ofEpochMilli(heldFrom)
               + " only, older ones have expired (--from)");
     }
-    // A healthy node's low watermark need not have passed the end of a range that is not closed
-    // yet.
+    // before the range is closed, a healthy node's low watermark need not have passed the end of it
     boolean isClosed = closedThrough(partition) >= range.endEpochMillis();
     long aliveFrom = isClosed ? Long.MAX_VALUE : nowEpochMillis - ALIVE_MILLIS;
     for (String why : part.doubts(range.fromEpochMillis(), range.endEpochMillis(), aliveFrom)) {

@@ -59,7 +59,7 @@ final class Ids {
   }
 
   private byte[] hash(char kind, CallLine line) {
-    // No name contains a line feed.
+    // no name contains a line feed
     String text =
         kind
             + line.client()

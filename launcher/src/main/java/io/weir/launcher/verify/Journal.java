@@ -49,7 +49,7 @@ final class Journal {
    */
   Journal(long base, long epoch, long promiseEpochMillis, long atEpochMillis) {
     firstAtEpochMillis = atEpochMillis;
-    // All calls of an epoch were decided after it was opened.
+    // all calls of an epoch were decided after it was opened
     runs.put(0L, new Run(base, Math.min(epoch, promiseEpochMillis), atEpochMillis));
   }
 
@@ -67,7 +67,7 @@ final class Journal {
   void note(Batch batch, long promiseEpochMillis, long atEpochMillis) {
     long last = runs.lastEntry().getValue().last();
     if (batch.count() > 0) {
-      // A batch from before the goodbye (a retry, a replay) does not revoke the goodbye.
+      // a batch from before the goodbye (a retry, a replay) does not revoke the goodbye
       departed &= batch.lastPosition() <= Math.max(last, headPosition);
       join(
           batch.linesBefore() + 1,

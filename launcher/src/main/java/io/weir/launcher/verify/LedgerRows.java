@@ -161,8 +161,8 @@ final class LedgerRows {
   }
 
   /**
-   * Returns whether a row with the same record id was read before. Such a row is not added, and is
-   * reported.
+   * Returns whether a row with the same record id was read before. Such a row is not added; it is
+   * reported unless an identical repetition is permitted.
    */
   private boolean isRepeated(
       String where,

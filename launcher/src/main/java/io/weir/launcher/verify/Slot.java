@@ -16,7 +16,7 @@ record Slot(String client, String meter, String endpoint, long startEpochMillis,
 
   /** Returns bytes that sort by window, then partition, then names. */
   byte[] toBytes() {
-    // No name contains a line feed.
+    // no name contains a line feed
     byte[] names = (client + '\n' + meter + '\n' + endpoint).getBytes(StandardCharsets.UTF_8);
     return ByteBuffer.allocate(PLACE_BYTES + names.length)
         .putLong(startEpochMillis)

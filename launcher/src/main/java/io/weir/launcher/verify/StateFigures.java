@@ -54,7 +54,7 @@ final class StateFigures {
       return;
     }
     if (state.window().sizeMillis() != windowMillis) {
-      // The window size belongs to the data; data read with another one cannot be compared.
+      // the window size belongs to the data; data read with another one cannot be compared
       throw new Settings.InvalidSettingException(
           "WEIR_WINDOW must be the window of what was counted, "
               + Duration.ofMillis(state.window().sizeMillis())

@@ -133,7 +133,7 @@ public final class TopicReader implements AutoCloseable {
       List<TopicPartition> done = new ArrayList<>();
       long position = 0;
       for (TopicPartition partition : partitions) {
-        // A position advances past the markers of transactions, which are offsets without a record.
+        // a position advances past the markers of transactions, which are offsets without a record
         long at = consumer.position(partition);
         if (at >= end(ends, partition)) {
           done.add(partition);
@@ -151,7 +151,7 @@ public final class TopicReader implements AutoCloseable {
         }
       }
       for (TopicPartition partition : partitions) {
-        // Records after the end that came in the same response are left to follow(), too.
+        // records after the end that came in the same response are left to follow(), too
         if (consumer.position(partition) > end(ends, partition)
             && begins.getOrDefault(partition.partition(), 0L) <= end(ends, partition)) {
           consumer.seek(partition, end(ends, partition));
