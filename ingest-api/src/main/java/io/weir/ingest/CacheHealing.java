@@ -13,7 +13,10 @@ import io.weir.limits.policy.PolicySet;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** What heals a node's decision cache, with its connections to Redis. Safe for threads. */
+/**
+ * The part of an ingest node that keeps its decision cache correct: the cache watch and the applier
+ * of corrections, with their connections to Redis. Thread-safe.
+ */
 final class CacheHealing implements AutoCloseable {
   private final BucketCorrector corrector;
   private final CacheLife life;
@@ -25,7 +28,10 @@ final class CacheHealing implements AutoCloseable {
     this.corrections = corrections;
   }
 
-  /** Connects to Redis, if it is there; nothing is healed before {@link #start}. */
+  /**
+   * Creates the parts and connects to Redis if it is reachable. Nothing is read or corrected before
+   * {@link #start}.
+   */
   static CacheHealing of(
       IngestConfig config,
       RedisDecisionCache cache,
@@ -45,12 +51,15 @@ final class CacheHealing implements AutoCloseable {
     return new CacheHealing(corrector, life, corrections);
   }
 
-  /** Begins to heal; needs neither Kafka nor Redis. */
+  /** Starts the threads. Needs neither Kafka nor Redis. */
   void start() {
     corrections.start();
   }
 
-  /** What a node that starts should still wait for; empty when nothing. */
+  /**
+   * Returns what a starting node should still wait for, in words, or an empty string if there is
+   * nothing.
+   */
   String missingAtStart() {
     return corrections.missingAtStart();
   }
@@ -59,7 +68,10 @@ final class CacheHealing implements AutoCloseable {
     return corrections.check();
   }
 
-  /** Stops within some seconds; the cache, whose connection it uses, must be closed after this. */
+  /**
+   * Stops within some seconds. The decision cache must be closed after this, since its connection
+   * is used here.
+   */
   @Override
   public void close() {
     corrections.close();

@@ -13,14 +13,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks whether the calls topic has as many copies as the loss of a broker asks for. It is asked
- * while the call log is opened, which waits for Kafka as long, so that a node that starts without
- * Kafka does not start later for it.
+ * The check at the start of a node that the calls topic has enough replicas to survive the loss of
+ * a broker. It runs while the call log is opened, which waits for Kafka for as long, so that a node
+ * that starts without Kafka does not start later because of it.
  */
 final class CopyCheck {
   private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);
 
-  /** As long as the call log waits for an answer about the topic. */
+  /** Longest wait for the answer; the call log waits as long for an answer about the topic. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final SingleCopy singleCopy;
@@ -31,7 +31,7 @@ final class CopyCheck {
     this.lacking = lacking;
   }
 
-  /** Begins to ask. */
+  /** Starts the check in the background. */
   static CopyCheck begin(IngestConfig config) {
     return new CopyCheck(
         config.singleCopy(), CompletableFuture.supplyAsync(() -> lacking(config.kafka())));
@@ -47,9 +47,10 @@ final class CopyCheck {
   }
 
   /**
-   * Waits for the answer.
+   * Waits for the result of the check.
    *
-   * @return what the topic lacks, and what to do; empty when it lacks nothing, or that is allowed
+   * @return what the topic lacks and what to do about it, or an empty string if it lacks nothing or
+   *     the lack is allowed
    */
   String objection() {
     List<String> found = lacking.join();
@@ -57,9 +58,9 @@ final class CopyCheck {
   }
 
   /**
-   * Waits for the answer.
+   * Waits for the result of the check.
    *
-   * @throws IngestStartException when the topic lacks copies and that is not allowed
+   * @throws IngestStartException if the topic lacks replicas and that is not allowed
    */
   void require() {
     String objection = objection();

@@ -12,13 +12,13 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** What the applier of corrections counts, as metrics. */
+/** Metrics of the applier of corrections. */
 final class CorrectionMetrics {
   private static final double[] QUANTILES = {0.5, 0.99};
 
   private CorrectionMetrics() {}
 
-  /** Statistics whose figures are in the registry. */
+  /** Creates statistics and registers their figures. */
   static CorrectionStatistics register(MeterRegistry registry) {
     CorrectionStatistics statistics = new CorrectionStatistics(new AgeTimers(registry));
     bindRecords(registry, statistics);
@@ -151,7 +151,10 @@ final class CorrectionMetrics {
     Gauge.builder(name, statistics, value).description(description).register(registry);
   }
 
-  /** Ages of corrections when they were applied, as {@code weir_correction_age_seconds}. */
+  /**
+   * Timers of the ages of corrections at the time they were applied, named {@code
+   * weir_correction_age_seconds}.
+   */
   private static final class AgeTimers implements CorrectionStatistics.Ages {
     private final Timer sinceDisturbed;
     private final Timer sinceComputed;

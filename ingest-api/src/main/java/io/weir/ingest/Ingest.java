@@ -37,28 +37,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node: the check API, the decision cache's client and what heals it, and the call log,
- * started and stopped in order. A node starts without Redis (policy decides then) and, once its
- * journal knows the topic, without Kafka.
+ * One ingest node: the check API, the client of the decision cache, the parts that keep the cache
+ * correct, and the call log, started and stopped in order. A node starts without Redis (each
+ * policy's failure mode decides then) and, once its journal knows the topic, without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
 
-  /** The first JVM whose virtual threads are final. */
+  /** The first Java version in which virtual threads are a final feature (JEP 444). */
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
   private static final boolean HAS_VIRTUAL_THREADS =
       Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
 
-  /** Decisions in a row after which the path to the cache counts as warm. */
+  /** Number of consecutive decisions after which the path to the cache counts as warm. */
   private static final int WARM_UP_ANSWERS = 200;
 
-  /** Questions in a row without an answer after which the cache counts as away. */
+  /** Number of consecutive unanswered requests after which the cache counts as unreachable. */
   private static final int WARM_UP_TRIES = 3;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** A caller that has a connection in use calls on it within this, and hears of the stop. */
+  /**
+   * How long new calls are refused with {@code Connection: close} at a stop. A caller that is using
+   * a connection sends its next call within this time, and so learns that the connection ends.
+   */
   private static final Duration STOP_NOTICE = Duration.ofMillis(500);
 
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
@@ -92,10 +95,10 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Starts a node; it answers calls when this returns, and is ready a moment later.
+   * Starts a node. It answers calls when this method returns, and becomes ready a moment later.
    *
-   * @throws IngestStartException when the policies, the journal, Kafka or the port are not as they
-   *     must be
+   * @throws IngestStartException if the policies, the journal, Kafka or the port do not meet their
+   *     requirements
    */
   public static Ingest start(IngestConfig config) {
     LOG.info("ingest starts {}", config);
@@ -112,7 +115,7 @@ public final class Ingest implements AutoCloseable {
       CopyCheck copies = CopyCheck.begin(config);
       log = KafkaCallLog.open(recordConfig(config), clock, copies::objection);
       copies.require();
-      refuseServer(cache); // a connection that took long is made by now
+      refuseServer(cache); // a connection that took long is open by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       IngestMetrics metrics = new IngestMetrics();
       Latencies latencies = metrics.latencies();
@@ -162,7 +165,8 @@ public final class Ingest implements AutoCloseable {
         RouteWarmUp.run(config.httpHost(), api.port());
       }
       turnedAway.onAnswer(latencies::answered);
-      // a start that is refused must not take the group membership of the node that runs
+      // started last: a start that is refused must not take over the group membership of the node
+      // that is running
       healing.start();
       LOG.info("ingest started node={} http_port={}", config.node(), api.port());
       return new Ingest(cache, log, finder, verdicts, healing, api, startUp, config.stopDelay());
@@ -177,7 +181,7 @@ public final class Ingest implements AutoCloseable {
         verdicts.close();
       }
       cache.close();
-      // without a server that may be used, what else is missing can wait
+      // if the Redis server must not be used, nothing else that is missing matters yet
       refuseServer(cache);
       throw explained(config, failed);
     }
@@ -198,7 +202,10 @@ public final class Ingest implements AutoCloseable {
         config.kafka(), config.node(), log.statistics().partitions(), settlements(config));
   }
 
-  /** Settlements keep threads while they search and wait: a quarter of what calls may have. */
+  /**
+   * Returns how many settlements may be in progress: a quarter of the bound on calls, because a
+   * settlement occupies a thread while it searches and waits.
+   */
   private static int settlements(IngestConfig config) {
     int calls =
         HAS_VIRTUAL_THREADS
@@ -208,9 +215,9 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Refuses what {@link #start} would refuse before it asks anybody: the policy file.
+   * Checks the policy file, which {@link #start} would refuse before it contacts any server.
    *
-   * @throws IngestStartException when it cannot be read, or a policy is wrong
+   * @throws IngestStartException if the file cannot be read or a policy is wrong
    */
   public static void check(IngestConfig config) {
     policies(config.policies());
@@ -257,10 +264,11 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Asks the cache until it has decided often enough, before the port is opened and so before the
-   * node is ready: the first decisions of a cold JVM take tens of milliseconds, which is not for
-   * callers to wait. Peeks write nothing. The answers tell the decision clock, too, so that the
-   * first promise is made by it. A cache that is away ends it; policy decides then.
+   * Sends peeks to the cache until it has answered {@value #WARM_UP_ANSWERS} of them, before the
+   * port is opened and so before the node is ready: the first decisions of a cold JVM take tens of
+   * milliseconds, which no caller should wait for. Peeks write nothing. The answers also set the
+   * decision clock, so that the first low watermark follows the cache's clock. An unreachable cache
+   * ends the warm-up; each policy's failure mode decides then.
    */
   private static void warmUp(RedisDecisionCache cache, DecisionClock clock) {
     Check check =
@@ -335,7 +343,11 @@ public final class Ingest implements AutoCloseable {
     return failed;
   }
 
-  /** Waits; false when an interrupt has ended the wait. */
+  /**
+   * Sleeps for a length of time.
+   *
+   * @return false if an interrupt ended the sleep
+   */
   private static boolean pause(Duration length) {
     try {
       TimeUnit.MILLISECONDS.sleep(length.toMillis());
@@ -346,24 +358,31 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Waits until the node is ready: the cache is warm and the corrections are read, or {@code
-   * WEIR_READY_WAIT} is over.
+   * Waits until the node is ready: the cache is warm and the corrections have been read, or {@code
+   * WEIR_READY_WAIT} has passed.
    */
   public void awaitReady() throws InterruptedException {
     startUp.await();
   }
 
-  /** The port of the check API. */
+  /** Returns the port of the check API. */
   public int httpPort() {
     return api.port();
   }
 
   /**
-   * Stops in order: the node is unready, and serves on for the stop delay, so that balancers send
-   * no more calls; new calls are turned away, each with the end of its connection, for half a
-   * second, so that no call is on a connection when the rest of them end; those under way are
-   * answered, the journal is drained to Kafka, and the node says goodbye so that no window waits
-   * for it; corrections go on until then. An interrupt ends the waits, not the order.
+   * Stops the node in order:
+   *
+   * <ol>
+   *   <li>The node reports that it is not ready and keeps serving for the stop delay, so that load
+   *       balancers stop sending calls.
+   *   <li>For half a second new calls are refused and their connections are closed, so that no call
+   *       is in flight on a connection when the remaining ones are closed.
+   *   <li>Calls in progress are answered, the journal is drained to Kafka, and the node publishes
+   *       its goodbye, so that no window waits for it. Corrections are applied until then.
+   * </ol>
+   *
+   * <p>An interrupt ends the waits but does not skip a step.
    */
   @Override
   public void close() {
@@ -371,7 +390,8 @@ public final class Ingest implements AutoCloseable {
     api.beginStop();
     boolean waited = pause(stopDelay);
     api.turnAway();
-    // a connection that ends while a call is on it leaves its caller in doubt; one told does not
+    // a connection that is closed with a call in flight leaves its caller in doubt; one whose
+    // caller was notified beforehand does not
     waited &= pause(STOP_NOTICE);
     try {
       api.close();

@@ -17,34 +17,36 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * The settings of one ingest node, validated whole.
+ * The settings of one ingest node, validated as a whole.
  *
  * @param node name of the node, unique among ingest nodes and the same after a restart
- * @param nodes how many ingest nodes share the traffic; this one decides by 1 / nodes of a limit
- *     while Redis does not answer, where policy says local
+ * @param nodes number of ingest nodes that share the traffic; while Redis does not answer, this
+ *     node decides by 1 / {@code nodes} of each limit whose policy says {@code local}
  * @param kafka bootstrap servers
- * @param redis the decision cache's server and limits
+ * @param redis server and limits of the decision cache
  * @param httpHost address to bind
- * @param httpPort port of the check API; 0 takes any free one
- * @param maxCallsUnderWay most calls taken in and not answered; more are answered 503 at once
+ * @param httpPort port of the check API; 0 takes any free port
+ * @param maxCallsUnderWay most calls accepted and not yet answered; further calls are answered 503
+ *     at once
  * @param queueDelayTarget how long calls may wait for a thread before some are answered 503 at
- *     once; zero never does
+ *     once; zero disables this
  * @param maxConnections most open connections to the check API
- * @param keepAlive how long a connection without a request is kept
- * @param unknownMembers what becomes of a body with members that are not known
- * @param readyWait how long a start waits for the cache and for corrections at most
- * @param stopDelay how long a stop serves on while the node is unready
- * @param dataFolder holds the journal; of this process alone
+ * @param keepAlive how long an idle connection is kept open
+ * @param unknownMembers what to do with a body that has unknown members
+ * @param readyWait longest time that a start waits for the cache and for corrections
+ * @param stopDelay how long a stopping node keeps serving while it reports that it is not ready
+ * @param dataFolder folder of the journal; used by this process alone
  * @param policies the policy file
  * @param durability when a call is answered
  * @param whenFull what happens when the journal is full
- * @param maxJournalBytes bound on calls that Kafka does not have yet
+ * @param maxJournalBytes bound on the bytes of calls that are not yet in Kafka
  * @param fsync whether an append waits for the disk
  * @param drainTimeout how long a stop waits for Kafka
- * @param correctionsMaxRate most corrections a second that the node gives to the cache
- * @param settleHorizon how far back a call is looked for that is to be settled, when its id does
- *     not tell its time
- * @param singleCopy whether the calls topic may have fewer copies than the loss of a broker allows
+ * @param correctionsMaxRate most corrections per second that the node applies to the cache
+ * @param settleHorizon how far back the call of a settlement is searched for if its id does not
+ *     contain its time
+ * @param singleCopy whether the calls topic may have fewer replicas than are needed to survive the
+ *     loss of a broker
  */
 public record IngestConfig(
     String node,
@@ -71,10 +73,10 @@ public record IngestConfig(
     Duration settleHorizon,
     SingleCopy singleCopy) {
 
-  /** Balancers look each second or two, and want two or three failures. */
+  /** Load balancers check every one or two seconds, and need two or three failures. */
   private static final Duration DEFAULT_STOP_DELAY = Duration.ofSeconds(5);
 
-  /** Some times what restoring a cache takes while an aggregator counts. */
+  /** Several times as long as the restoration of a cache takes while an aggregator is running. */
   private static final Duration DEFAULT_READY_WAIT = Duration.ofSeconds(10);
 
   private static final String KAFKA_MEANING = "Kafka's bootstrap servers, host:port";
@@ -95,7 +97,7 @@ public record IngestConfig(
   /**
    * Reads the settings from an environment.
    *
-   * @throws Settings.InvalidSettingException naming the variable that is wrong
+   * @throws Settings.InvalidSettingException if a variable is wrong; the message names it
    */
   public static IngestConfig of(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
@@ -160,9 +162,9 @@ public record IngestConfig(
   }
 
   /**
-   * Reads the settings of the decision cache alone.
+   * Reads only the settings of the decision cache.
    *
-   * @throws Settings.InvalidSettingException naming the variable that is wrong
+   * @throws Settings.InvalidSettingException if a variable is wrong; the message names it
    */
   public static RedisCacheConfig redis(Map<String, String> environment) {
     return redis(Settings.of(environment));
@@ -186,7 +188,7 @@ public record IngestConfig(
         .withOnEviction(settings.choice("WEIR_REDIS_EVICTION", RedisCacheConfig.OnEviction.REFUSE));
   }
 
-  /** The settings in one line, without secrets. */
+  /** Returns the settings in one line, without secrets. */
   @Override
   public String toString() {
     return "node="

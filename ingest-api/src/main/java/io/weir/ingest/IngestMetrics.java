@@ -26,7 +26,10 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** The node's counts as Prometheus metrics. The parts count; this only gives them names. */
+/**
+ * The Prometheus metrics of an ingest node. The parts of the node keep the counts; this class only
+ * names them.
+ */
 final class IngestMetrics {
   private static final double NANOS_PER_SECOND = 1e9;
 
@@ -36,10 +39,10 @@ final class IngestMetrics {
   private final Latencies latencies = new Latencies(registry);
 
   /**
-   * Names the bounds that the configuration sets, so that alerts need not repeat them.
+   * Registers the bounds that the configuration sets, so that alerts need not repeat them.
    *
-   * @param maxJournalBytes most bytes of calls that Kafka does not have yet
-   * @param decisionDeadline longest time the cache may take to answer a check
+   * @param maxJournalBytes most bytes of calls that are not yet in Kafka
+   * @param decisionDeadline longest time that the cache may take to answer a check
    */
   void bindBounds(long maxJournalBytes, Duration decisionDeadline) {
     bound(
@@ -52,7 +55,7 @@ final class IngestMetrics {
         decisionDeadline.toNanos() / NANOS_PER_SECOND);
   }
 
-  /** Names what the parts of a node count. */
+  /** Registers the counts of the parts of a node. */
   void bind(
       GateStatistics gate,
       LocalDecider local,
@@ -126,7 +129,7 @@ final class IngestMetrics {
         LocalDecider::forgottenBuckets);
   }
 
-  /** Shows how far this machine's clock is from the cache's. */
+  /** Registers the difference between this machine's clock and the cache's. */
   void bindClock(DecisionClock clock) {
     gauge(
         "weir.clock.offset.ms",
@@ -347,17 +350,17 @@ final class IngestMetrics {
     return constant.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Where times and sizes are recorded. */
+  /** Returns the recorder of durations and sizes. */
   Latencies latencies() {
     return latencies;
   }
 
-  /** Where the applier of corrections counts. */
+  /** Returns the statistics in which the applier of corrections counts. */
   CorrectionStatistics corrections() {
     return corrections;
   }
 
-  /** The Prometheus text. */
+  /** Returns the metrics in the Prometheus text format. */
   String scrape() {
     return registry.scrape();
   }

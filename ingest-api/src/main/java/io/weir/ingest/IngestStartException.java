@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
-/** An ingest node cannot start. The message says what is wrong and which variable changes it. */
+/**
+ * Thrown if an ingest node cannot start. The message states the cause and the variable that changes
+ * it.
+ */
 public final class IngestStartException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

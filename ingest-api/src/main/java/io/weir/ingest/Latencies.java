@@ -9,12 +9,12 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * How long the parts of a call take, and how large batches are: median, 99 % and 99.9 % of about
- * the last minute, from HdrHistograms, and count, sum and greatest. Safe for threads.
+ * the last minute, from HdrHistograms, and count, sum and maximum. Thread-safe.
  */
 final class Latencies {
   private static final double[] PERCENTILES = {0.5, 0.99, 0.999};
 
-  /** Longer than two scrapes, and short enough for an alert to end soon after its cause. */
+  /** Longer than two scrape intervals, and short enough that an alert ends soon after its cause. */
   private static final Duration WINDOW = Duration.ofMinutes(1);
 
   private final Timer decision;

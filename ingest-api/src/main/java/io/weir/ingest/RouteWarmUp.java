@@ -14,14 +14,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the check API of a node that starts until its code is loaded: the first call of a cold JVM
- * takes a tenth of a second, which is not for a caller to wait. Peeks take nothing and are not
- * recorded. A node that does not answer is none the worse for it.
+ * Sends peeks to the check API of a starting node until its code is loaded: the first call of a
+ * cold JVM takes a tenth of a second, which no caller should wait for. Peeks take no tokens and are
+ * not recorded. A failed peek has no effect on the node.
  */
 final class RouteWarmUp {
   private static final Logger LOG = LoggerFactory.getLogger(RouteWarmUp.class);
 
-  /** The first two or three take the time; the rest let the compiler see which code is used. */
+  /** The first two or three load the code; the others show the compiler which code is hot. */
   private static final int PEEKS = 50;
 
   private static final Duration LIMIT = Duration.ofSeconds(1);
@@ -31,7 +31,7 @@ final class RouteWarmUp {
 
   private RouteWarmUp() {}
 
-  /** Peeks until the code is warm, for a second at most. */
+  /** Sends peeks until the code is warm, for at most a second. */
   static void run(String boundHost, int port) {
     long end = System.nanoTime() + LIMIT.toNanos();
     try {
@@ -58,7 +58,7 @@ final class RouteWarmUp {
       out.write(BODY);
     }
     boolean isAnswer = connection.getResponseCode() == HttpURLConnection.HTTP_OK;
-    // read to its end, so that the connection is used again
+    // read to its end, so that the connection is reused
     try (InputStream in = isAnswer ? connection.getInputStream() : connection.getErrorStream()) {
       if (in != null) {
         in.transferTo(OutputStream.nullOutputStream());

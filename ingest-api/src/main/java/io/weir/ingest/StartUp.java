@@ -8,10 +8,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether a node's start is over, so that calls may be sent to it: the cache is warm, or known not
- * to answer, and the corrections are read to their end. What is missing after a while is not waited
- * for any longer, since calls can be decided by policy without it. Once over it stays so: a loss in
- * Redis concerns all nodes, and none is better than another. Safe for threads.
+ * The readiness of a starting node: it is ready for calls when the cache is warm, or known not to
+ * answer, and all corrections have been read. After a maximum wait the node is ready whatever is
+ * still missing, since policies can decide calls without it. A node that has become ready stays so:
+ * a loss in Redis affects all nodes, and none is better than another. Thread-safe.
  */
 final class StartUp {
   private static final Logger LOG = LoggerFactory.getLogger(StartUp.class);
@@ -24,17 +24,17 @@ final class StartUp {
   private volatile boolean isOver;
 
   /**
-   * A start that begins now.
+   * Creates the state of a start that begins now.
    *
-   * @param missing what it waits for, in words; empty when for nothing
-   * @param wait how long it does
+   * @param missing what the start waits for, in words; an empty string if there is nothing
+   * @param wait longest wait
    */
   StartUp(Supplier<String> missing, Duration wait) {
     this.missing = missing;
     this.waitNanos = wait.toNanos();
   }
 
-  /** Whether the start is over. */
+  /** Returns whether the start is over. */
   boolean isOver() {
     if (isOver) {
       return true;

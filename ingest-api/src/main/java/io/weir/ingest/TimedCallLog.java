@@ -7,7 +7,7 @@ import io.weir.ingest.gate.Ticket;
 import io.weir.topics.model.CallEvent;
 import java.util.List;
 
-/** A call log whose writes are timed. Safe for threads. */
+/** A call log whose writes are timed. Thread-safe. */
 final class TimedCallLog implements CallLog {
   private final CallLog log;
   private final Latencies latencies;

@@ -5,7 +5,7 @@ import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 
-/** A decision cache whose answers are timed. Safe for threads. */
+/** A decision cache whose answers are timed. Thread-safe. */
 final class TimedDecisionCache implements DecisionCache {
   private final DecisionCache cache;
   private final Latencies latencies;

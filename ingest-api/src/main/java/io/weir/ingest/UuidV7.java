@@ -6,8 +6,8 @@ import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Time-ordered identifiers, version 7 (RFC 9562 §5.7): 48 bits of epoch milliseconds, 74 random
- * bits. Ids of one millisecond are in no order. Safe for threads.
+ * Time-ordered identifiers, version 7 (RFC 9562 §5.7): 48 bits of epoch milliseconds and 74 random
+ * bits. Ids of the same millisecond are not ordered. Thread-safe.
  */
 final class UuidV7 {
   private final Clock clock;

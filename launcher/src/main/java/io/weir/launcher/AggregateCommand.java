@@ -12,7 +12,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** One aggregator process. */
+/** Runs one aggregator. */
 @Command(
     name = "aggregate",
     mixinStandardHelpOptions = true,

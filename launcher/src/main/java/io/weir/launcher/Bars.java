@@ -5,14 +5,14 @@ import me.tongfei.progressbar.DelegatingProgressBarConsumer;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 
-/** Progress bars of commands: shown where a person watches, and nowhere else. */
+/** Progress bars of commands, shown only if standard error is a terminal. */
 public final class Bars {
-  /** Told by the script when standard error is a terminal. */
+  /** System property that the start script sets if standard error is a terminal. */
   private static final String IS_WATCHED = "weir.terminal";
 
   private Bars() {}
 
-  /** A bar that is not built yet, in the style of all commands. */
+  /** Returns the builder of a progress bar in the style of all commands. */
   public static ProgressBarBuilder named(String task) {
     ProgressBarBuilder builder =
         new ProgressBarBuilder()

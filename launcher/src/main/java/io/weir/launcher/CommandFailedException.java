@@ -2,7 +2,8 @@
 package io.weir.launcher;
 
 /**
- * A command cannot go on. The message is for the person at the terminal; no stack trace is shown.
+ * Thrown if a command cannot continue. The message is for the person at the terminal; no stack
+ * trace is shown.
  */
 final class CommandFailedException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -34,7 +34,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** The whole pipeline in half a minute, on throw-away data. */
+/** Runs the whole pipeline for half a minute on temporary data. */
 @Command(
     name = "demo",
     mixinStandardHelpOptions = true,
@@ -110,7 +110,7 @@ final class DemoCommand implements Callable<Integer> {
     environment.put("WEIR_POLICIES", policies.toString());
     environment.put("WEIR_WINDOW", WINDOW.toString());
     environment.put("WEIR_GRACE", GRACE.toString());
-    // it shows that figures agree, on whatever machine; how fast it is, benchmarks show
+    // the demo shows that the figures agree, on any machine; benchmarks show how fast it is
     environment.putIfAbsent("WEIR_DECISION_DEADLINE", DECISION_DEADLINE.toString());
     for (String port :
         new String[] {
@@ -118,13 +118,13 @@ final class DemoCommand implements Callable<Integer> {
         }) {
       environment.putIfAbsent(port, "0");
     }
-    // a demo is about its own embedded parts
+    // the demo uses only its own embedded servers
     environment.remove("WEIR_KAFKA");
     environment.remove("WEIR_REDIS");
     return environment;
   }
 
-  /** Removes an earlier demo's data; another one that still runs over them is left alone. */
+  /** Deletes the data of an earlier demo, unless another demo is still running on it. */
   private static void deleteIfNotInUse(Path data) throws IOException {
     if (!Files.exists(data)) {
       return;

@@ -20,18 +20,18 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Sends real HTTP calls of several clients, and keeps its own truth of what it was answered. */
+/** Sends real HTTP calls of several clients, and counts the answers independently. */
 final class DemoLoad {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
 
-  /** How much longer a greedy caller calls when the machine is too slow to exceed a limit. */
+  /** How much longer a greedy caller continues if the machine is too slow to exceed a limit. */
   private static final Duration GREED = Duration.ofMinutes(1);
 
   /**
-   * One kind of caller: how often it calls is what makes it exceed its limit or not.
+   * One kind of caller. Its pause determines whether it exceeds its limit.
    *
-   * @param greedy whether it does not pause, and does not end, before it was denied once
+   * @param greedy whether it neither pauses nor ends before it has been denied once
    */
   private record Caller(String client, String endpoint, Duration pause, boolean greedy) {}
 
@@ -48,7 +48,7 @@ final class DemoLoad {
   private final AtomicReference<@Nullable HttpResponse<String>> denied = new AtomicReference<>();
   private final LongAdder unexpected = new LongAdder();
 
-  /** What one client was answered. */
+  /** The answers that one client received. */
   static final class Answers {
     final LongAdder allowed = new LongAdder();
     final LongAdder denied = new LongAdder();
@@ -59,9 +59,9 @@ final class DemoLoad {
   }
 
   /**
-   * Calls for a while.
+   * Sends calls for some time.
    *
-   * @param elapsedMillis told every so often for how long
+   * @param elapsedMillis receives the elapsed time at intervals
    */
   void run(Duration length, LongConsumer elapsedMillis) throws InterruptedException {
     ExecutorService threads = Executors.newFixedThreadPool(CALLERS.size());
@@ -125,7 +125,7 @@ final class DemoLoad {
     }
   }
 
-  /** What each client was answered, by name. */
+  /** Returns the answers that each client received, by the client's name. */
   Map<String, Answers> answers() {
     return new TreeMap<>(answers);
   }
@@ -138,12 +138,12 @@ final class DemoLoad {
     return answers.values().stream().mapToLong(of -> of.denied.sum()).sum();
   }
 
-  /** Answers that were neither 200 nor 429, and calls that were not answered. */
+  /** Returns the number of answers other than 200 and 429, and of calls without an answer. */
   long unexpected() {
     return unexpected.sum();
   }
 
-  /** The first denied call's answer; null when none was denied. */
+  /** Returns the first denied call's answer, or null if none was denied. */
   @Nullable HttpResponse<String> firstDenied() {
     return denied.get();
   }

@@ -11,7 +11,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** One ingest process. */
+/** Runs one ingest node. */
 @Command(
     name = "ingest",
     mixinStandardHelpOptions = true,
@@ -39,7 +39,7 @@ final class IngestCommand implements Callable<Integer> {
     throw new CommandFailedException(stop.awaitFailure(() -> ""));
   }
 
-  /** Says that the node is ready once it is; a stop need not wait for that. */
+  /** Prints that the node is ready, once it is. A stop need not wait for that. */
   private void announce(Ingest ingest) {
     try {
       ingest.awaitReady();

@@ -14,7 +14,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Reads the ledger for a person. */
+/** Prints the ledger in a readable form. */
 @Command(
     name = "ledger",
     mixinStandardHelpOptions = true,

@@ -14,7 +14,7 @@ import java.time.Instant;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Prints rows of the ledger, each as a line of JSON. Not safe for threads. */
+/** Prints rows of the ledger, each as a line of JSON. Not thread-safe. */
 final class LedgerLines implements TopicReader.Visitor {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -25,11 +25,11 @@ final class LedgerLines implements TopicReader.Visitor {
   private boolean hasLeftOut;
 
   /**
-   * Prints to a writer.
+   * Creates an instance that prints to a writer.
    *
-   * @param err is told of records that are no rows, which are left out
-   * @param client whose rows are printed; null for everyone's
-   * @param max most rows that are printed
+   * @param err receives messages about records that are not rows, which are left out
+   * @param client the client whose rows are printed; null for all clients
+   * @param max most rows to print
    */
   LedgerLines(PrintWriter out, PrintWriter err, @Nullable String client, long max) {
     this.out = out;
@@ -71,14 +71,14 @@ final class LedgerLines implements TopicReader.Visitor {
     }
   }
 
-  /** Whether a record was no row of the ledger. */
+  /** Returns whether a record was not a row of the ledger. */
   boolean hasLeftOut() {
     return hasLeftOut;
   }
 
-  /** Whether no further line is wanted: there were enough, or the reader of them is gone. */
+  /** Returns whether no further line is wanted: the maximum is reached, or the output is closed. */
   boolean isOver() {
-    // the stream under the writer keeps its errors to itself
+    // the stream beneath the writer does not report its errors by exceptions
     return left == 0 || out.checkError() || System.out.checkError();
   }
 }

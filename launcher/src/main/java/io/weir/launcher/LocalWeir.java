@@ -31,9 +31,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Everything in one process: a real broker, a real redis-server beside it, one aggregator and one
- * ingest node, over one data folder. Parts named by {@code WEIR_KAFKA} or {@code WEIR_REDIS} are
- * used instead of embedded ones.
+ * Everything in one process over one data folder: a real Kafka broker, one aggregator and one
+ * ingest node, and a real redis-server as a child process. Servers named by {@code WEIR_KAFKA} or
+ * {@code WEIR_REDIS} are used instead of embedded ones.
  */
 final class LocalWeir implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalWeir.class);
@@ -43,10 +43,10 @@ final class LocalWeir implements AutoCloseable {
   private static final String REDIS_PORT = "WEIR_REDIS_PORT";
   private static final int DEFAULT_REDIS_PORT = 6379;
 
-  /** State of months is restored from the broker beside; that is minutes at most. */
+  /** Restoring several months of state from the local broker takes minutes at most. */
   private static final Duration READY_PATIENCE = Duration.ofMinutes(5);
 
-  /** The last one that was started first; looked at while it is being closed. */
+  /** The parts, the one started last at the front. Read while it is being closed. */
   private final Deque<Part> parts = new ConcurrentLinkedDeque<>();
 
   private String kafka = "";
@@ -63,17 +63,17 @@ final class LocalWeir implements AutoCloseable {
   /**
    * One of the parts.
    *
-   * @param failure why it works no more; empty while it works
+   * @param failure returns why the part has stopped working, or an empty string while it works
    */
   private record Part(String name, AutoCloseable handle, Supplier<String> failure) {}
 
   private LocalWeir() {}
 
   /**
-   * Starts everything; calls and reports are answered when it {@linkplain #awaitReady is ready}.
+   * Starts all parts. Calls and reports are answered once it {@linkplain #awaitReady is ready}.
    *
    * @param environment the variables
-   * @param step told what is being started
+   * @param step receives the name of each part before it is started
    */
   static LocalWeir start(Map<String, String> environment, Consumer<String> step)
       throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
@@ -89,7 +89,7 @@ final class LocalWeir implements AutoCloseable {
 
   private void startParts(Map<String, String> environment, Consumer<String> step)
       throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
-    // before anything is started
+    // checked before any part is started
     int partitions = WrongVariables.read(environment, LocalWeir::readAll);
     Ingest.check(IngestConfig.of(innerBeforeTheStart(environment)));
     Settings settings = Settings.of(environment);
@@ -158,9 +158,9 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Reads every variable, for those that are wrong.
+   * Reads every variable, to find those that are wrong.
    *
-   * @return partitions of new topics
+   * @return the number of partitions of new topics
    */
   private static int readAll(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
@@ -172,7 +172,10 @@ final class LocalWeir implements AutoCloseable {
     return (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
   }
 
-  /** Servers of its own stand where nothing can be wrong. */
+  /**
+   * Returns the variables of the parts with placeholders for embedded servers, whose addresses
+   * cannot be wrong.
+   */
   private static Map<String, String> innerBeforeTheStart(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
     return inner(
@@ -182,15 +185,16 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Returns when calls and reports are answered.
+   * Waits until calls and reports are answered.
    *
-   * @throws CommandFailedException if a part stops before, or the aggregator takes minutes
+   * @throws CommandFailedException if a part stops before that, or the aggregator takes longer than
+   *     {@link #READY_PATIENCE}
    */
   void awaitReady() throws InterruptedException {
     awaitParts.await();
   }
 
-  /** The variables as its parts read them. */
+  /** Returns the variables as the parts read them. */
   private static Map<String, String> inner(
       Map<String, String> environment, String kafka, String redisUri) {
     Map<String, String> inner = new HashMap<>(environment);
@@ -198,10 +202,10 @@ final class LocalWeir implements AutoCloseable {
     inner.put("WEIR_KAFKA", kafka);
     inner.put("WEIR_REDIS", redisUri);
     putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
-    // no balancer stands before it
+    // there is no load balancer in front of it
     putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
     putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
-    // the one node of this folder, wherever the folder is carried to
+    // the only node of this folder, wherever the folder is moved to
     putIfUnset(inner, "WEIR_NODE", "local");
     putIfUnset(inner, "WEIR_INSTANCE", "local");
     return inner;
@@ -249,14 +253,18 @@ final class LocalWeir implements AutoCloseable {
     }
   }
 
-  /** What a server of its own has left is whole: who starts it again loses nothing. */
+  /**
+   * Returns the failure with the advice to start again. The data of an embedded server are intact
+   * after a failure, so a restart loses nothing.
+   */
   private static String startAgain(String failure) {
     return failure.isEmpty() ? "" : failure + "; start again over the same WEIR_DATA";
   }
 
-  /** Which part works no more, and why; empty while all do. */
+  /** Returns which part has stopped working and why, or an empty string while all parts work. */
   String failure() {
-    // what stands on a part that has stopped may have stopped for it
+    // a part that depends on a stopped part may have stopped because of it, so dependencies come
+    // first
     for (Iterator<Part> first = parts.descendingIterator(); first.hasNext(); ) {
       Part part = first.next();
       String why = part.failure().get();
@@ -267,32 +275,35 @@ final class LocalWeir implements AutoCloseable {
     return "";
   }
 
-  /** Kafka's bootstrap servers. */
+  /** Returns Kafka's bootstrap servers. */
   String kafka() {
     return kafka;
   }
 
-  /** Redis' URI without user and password. */
+  /** Returns Redis' URI without user and password. */
   String redis() {
     return redis;
   }
 
-  /** How long its ingest node serves on, and then waits for Kafka, when it stops. */
+  /**
+   * Returns how long a stop of the ingest node takes: the time it keeps serving, and then the time
+   * it waits for Kafka.
+   */
   Duration ingestStop() {
     return ingestStop;
   }
 
-  /** Where the check API listens. */
+  /** Returns the URL of the check API. */
   String checkUrl() {
     return "http://127.0.0.1:" + httpPort;
   }
 
-  /** Where the reports API listens. */
+  /** Returns the URL of the reports API. */
   String reportsUrl() {
     return "http://127.0.0.1:" + reportsPort;
   }
 
-  /** Stops everything, in the opposite order of the start. */
+  /** Stops all parts, in the reverse order of their start. */
   @Override
   public void close() {
     while (!parts.isEmpty()) {

@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Marker;
 
 /**
- * Bounds what a logger says in warnings and errors: {@value #BURST} lines, refilled by one each 5
- * s. A part that fails over and over, as over a full disk, must not fill that disk with its log.
- * How many lines were left out is said at the first, the second, the fourth and so on. Safe for
- * threads.
+ * Limits the warnings and errors of each logger to a burst of {@value #BURST} lines, refilled by
+ * one every 5 s. A part that fails again and again, for example because the disk is full, must not
+ * fill that disk with its log. The number of suppressed lines is logged at the first, second,
+ * fourth, eighth and so on. Thread-safe.
  */
 public final class LogBudget extends TurboFilter {
   static final int BURST = 200;
@@ -26,7 +26,7 @@ public final class LogBudget extends TurboFilter {
   private final Map<String, Budget> budgets = new ConcurrentHashMap<>();
   private final LongSupplier nanoClock;
 
-  /** What one logger has left; a token bucket. */
+  /** The remaining lines of one logger, as a token bucket. */
   private static final class Budget {
     private long lines = BURST;
     private long refilledNanos;
@@ -36,7 +36,10 @@ public final class LogBudget extends TurboFilter {
       this.refilledNanos = nowNanos;
     }
 
-    /** 0 when a line may be written; else how many were left out, this one included. */
+    /**
+     * Returns 0 if a line may be written, otherwise the number of suppressed lines including this
+     * one.
+     */
     synchronized long take(long nowNanos) {
       long refilled = (nowNanos - refilledNanos) / REFILL.toNanos();
       refilledNanos += refilled * REFILL.toNanos();
@@ -49,7 +52,7 @@ public final class LogBudget extends TurboFilter {
     }
   }
 
-  /** One for logback's configuration. */
+  /** Creates a filter; called by logback's configuration. */
   public LogBudget() {
     this(System::nanoTime);
   }
@@ -66,7 +69,7 @@ public final class LogBudget extends TurboFilter {
       @Nullable String format,
       Object @Nullable [] parameters,
       @Nullable Throwable thrown) {
-    // without a text it is only asked whether the level is on
+    // without a format the call only asks whether the level is enabled
     if (format == null
         || !level.isGreaterOrEqual(Level.WARN)
         || !level.isGreaterOrEqual(logger.getEffectiveLevel())

@@ -23,7 +23,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Works on policy files. */
+/** Commands for policy files. */
 @Command(
     name = "policies",
     mixinStandardHelpOptions = true,
@@ -145,7 +145,10 @@ final class PoliciesCommand implements Runnable {
     return given == null ? Path.of(weir.setting("WEIR_POLICIES", "policies.yml")) : given;
   }
 
-  /** The policies of a file; null when it is refused, which is printed then. */
+  /**
+   * Returns the policies of a file, or null if the file is refused, in which case the problems are
+   * printed.
+   */
   private static @Nullable PolicySet read(Path file, PrintWriter out) {
     if (!Files.isRegularFile(file)) {
       throw new CommandFailedException(

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Tells which policies decide a call, in which order, and why the others do not. */
+/** Explains which policies decide a call, in which order, and why the others do not. */
 final class PolicyExplanation {
   private final PolicySet set;
   private final String client;

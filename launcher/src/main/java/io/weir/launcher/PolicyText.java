@@ -9,12 +9,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Policies in words, for people. */
+/** Describes policies in words. */
 final class PolicyText {
   private PolicyText() {}
 
   /**
-   * A policy in one line; what may be left out of a file is told only where it is not the default.
+   * Returns a policy in one line. Optional fields are listed only if they differ from their
+   * defaults.
    */
   static String of(Policy policy) {
     StringBuilder line =
@@ -35,7 +36,7 @@ final class PolicyText {
     return line.toString();
   }
 
-  /** Which calls a policy is for: {@code every call}, or the patterns of what is told. */
+  /** Returns which calls a policy matches: {@code every call}, or the patterns that it sets. */
   static String of(PolicyMatch match) {
     List<String> parts = new ArrayList<>();
     add(parts, "client", match.client());
@@ -50,17 +51,17 @@ final class PolicyText {
     }
   }
 
-  /** Patterns of which one must fit; of many the first ones. */
+  /** Returns patterns as alternatives; if there are many, only the first ones. */
   static String anyOf(List<String> patterns) {
     return NameList.of(patterns, "or");
   }
 
-  /** An enum's constant as a policy file writes it. */
+  /** Returns an enum's constant as a policy file writes it. */
   static String lower(Enum<?> word) {
     return word.name().toLowerCase(Locale.ROOT);
   }
 
-  /** A number with the singular or the plural of what it counts. */
+  /** Returns a number with the singular or plural of what it counts. */
   static String count(long number, String singular, String plural) {
     return number + " " + (number == 1 ? singular : plural);
   }

@@ -20,22 +20,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends what a predecessor over the same data folder has left open in the embedded broker when it
- * was killed: its membership in the group that counts, and its transactions, behind which nothing
- * is read. Else both last until their sessions are over, some 10 to 30 s.
+ * Ends what a killed predecessor over the same data folder has left open in the embedded broker:
+ * its membership in the aggregator's consumer group, and its transactions, beyond which nothing can
+ * be read. Otherwise both last until their sessions time out, about 10 to 30 s.
  *
- * <p>Only for a broker that is started with its one aggregator, over a folder that is locked:
- * whoever is a member then is dead.
+ * <p>Only for a broker that is started together with its only aggregator over a locked folder: any
+ * member that it still lists is dead.
  */
 final class Predecessor {
   private static final Logger LOG = LoggerFactory.getLogger(Predecessor.class);
 
-  /** It only saves time, so it may not take much. */
+  /** The fencing only saves time, so it must not take long itself. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private Predecessor() {}
 
-  /** Ends it; when Kafka does not do so in time, it ends by itself. */
+  /**
+   * Removes the group members and aborts the transactions. If Kafka does not do so in time, they
+   * end by themselves.
+   */
   static void fence(String bootstrapServers, String applicationPrefix) throws InterruptedException {
     int patienceMillis = Math.toIntExact(PATIENCE.toMillis());
     try (Admin admin =

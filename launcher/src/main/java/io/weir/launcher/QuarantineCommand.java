@@ -30,7 +30,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Lists what could not be counted, and brings it to the count again. */
+/** Lists what could not be counted, and replays it. */
 @Command(
     name = "quarantine",
     mixinStandardHelpOptions = true,
@@ -49,7 +49,7 @@ final class QuarantineCommand implements Runnable {
   @SuppressWarnings("NullAway.Init")
   private CommandSpec spec;
 
-  /** Which entries are meant. */
+  /** Options that select entries. */
   static final class Filters {
     @Parameters(
         arity = "0..*",
@@ -176,7 +176,11 @@ final class QuarantineCommand implements Runnable {
     return done && staying == 0 ? 0 : LEFT;
   }
 
-  /** Whether everything that was sent is counted. */
+  /**
+   * Sends the selected entries and prints the result.
+   *
+   * @return whether everything that was sent is counted
+   */
   private boolean sendAndTell(
       Quarantine quarantine, SortedMap<Source, Entry> selected, Duration patience)
       throws InterruptedException {

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Prints entries of the quarantine, and how many there are for each reason. */
+/** Prints entries of the quarantine, and their number for each reason. */
 final class QuarantineTable {
   private QuarantineTable() {}
 
@@ -88,7 +88,7 @@ final class QuarantineTable {
     json.writeEndObject();
   }
 
-  /** By reason, with the numbers in it left out. */
+  /** Returns the counts by reason, where reasons that differ only in numbers are one. */
   private static Map<String, Map<Entry.State, Integer>> counts(Collection<Entry> entries) {
     Map<String, Map<Entry.State, Integer>> counts = new TreeMap<>();
     for (Entry entry : entries) {
@@ -108,7 +108,10 @@ final class QuarantineTable {
     return text == null ? "-" : printable(text);
   }
 
-  /** What a stranger wrote must not move the cursor. */
+  /**
+   * Returns the text without control characters: text written by a stranger must not move the
+   * cursor.
+   */
   private static String printable(String text) {
     return text.replaceAll("\\p{Cntrl}", "?");
   }

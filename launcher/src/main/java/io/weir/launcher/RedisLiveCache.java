@@ -14,7 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Asks Redis for the buckets' tokens, by a look that charges nothing. Safe for threads. */
+/** Reads the buckets' tokens from Redis by peeks, which charge nothing. Thread-safe. */
 final class RedisLiveCache implements LiveCache, AutoCloseable {
   private final RedisDecisionCache cache;
 
@@ -22,7 +22,9 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
     this.cache = cache;
   }
 
-  /** Connects, if Redis is there; else as soon as it is. */
+  /**
+   * Creates an instance and connects to Redis, now if it is reachable, otherwise as soon as it is.
+   */
   static RedisLiveCache start(RedisCacheConfig config) {
     return new RedisLiveCache(RedisDecisionCache.start(config));
   }
@@ -30,7 +32,7 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
   @Override
   public Map<String, Held> ask(Map<String, BucketLimit> buckets) {
     Map<String, Held> held = new HashMap<>();
-    // shadow buckets: a cold cache answers for them, too, by what it has
+    // requested as shadow buckets, for which a cold cache answers, too, from the state it has
     List<BucketRequest> requests = new ArrayList<>();
     buckets.forEach((bucket, limit) -> requests.add(new BucketRequest(bucket, limit, false)));
     for (int from = 0; from < requests.size(); from += Check.MAX_BUCKETS) {
@@ -53,7 +55,10 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
     return held;
   }
 
-  /** A reply tells no debt, but of a bucket that refills the time until it is full does. */
+  /**
+   * Returns the tokens of a bucket, negative if it is in debt. A reply does not contain the debt;
+   * for a bucket that refills, it follows from the time until the bucket is full.
+   */
   private static long tokens(BucketLimit limit, BucketReply reply) {
     return reply.remainingTokens() > 0 || !limit.refills()
         ? reply.remainingTokens()

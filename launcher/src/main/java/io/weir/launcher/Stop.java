@@ -17,26 +17,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Closes what a process runs when the process is asked to end, by Ctrl-C or SIGTERM, at whatever
- * moment from the beginning of the start on, or when it works no more. A process that was asked,
- * and could close it, ends with 0 rather than with the status of a signal, so that no supervisor
- * takes it for a failure. The process ends in any case, whatever hangs.
+ * Closes a process's resource when the process is asked to end by Ctrl-C or SIGTERM, at any moment
+ * from the beginning of the start on, or when the resource has failed. A process that was asked to
+ * end and closed its resource exits with 0 rather than with the status of a signal, so that no
+ * supervisor takes the exit for a failure. The process ends in any case, even if the close hangs.
  *
- * @param <T> what is run
+ * @param <T> type of the resource
  */
 final class Stop<T extends AutoCloseable> {
-  /** How long a stop takes at most, but for the draining of a journal. */
+  /** Longest duration of a stop, without the draining of a journal. */
   static final Duration LIMIT = Duration.ofSeconds(40);
 
   /**
-   * How long it takes at most when a part works no more: what needs that part would only wait for
-   * it, and data are as safe as after a {@code kill -9}.
+   * Longest duration of a stop after a part has failed: the other parts would only wait for the
+   * failed one, and the data are as safe as after a {@code kill -9}.
    */
   private static final Duration LIMIT_AFTER_FAILURE = Duration.ofSeconds(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(Stop.class);
 
-  /** What the process is to end with by itself; 0 when it is asked to end. */
+  /** The status with which the process ends by itself; 0 if it was asked to end. */
   private static final AtomicInteger OWN_STATUS = new AtomicInteger();
 
   private final Function<T, Duration> limit;
@@ -44,7 +44,7 @@ final class Stop<T extends AutoCloseable> {
   private final AtomicBoolean asked = new AtomicBoolean();
   private final AtomicInteger status = new AtomicInteger();
 
-  /** Completed when the start is over; empty when it has failed. */
+  /** Completed when the start is over; empty if it has failed. */
   private final CompletableFuture<Optional<T>> started = new CompletableFuture<>();
 
   private Stop(Function<T, Duration> limit) {
@@ -52,12 +52,13 @@ final class Stop<T extends AutoCloseable> {
   }
 
   /**
-   * Starts a resource. A process that is asked to end meanwhile closes it as soon as it is started,
-   * so that a node that has begun to promise says goodbye; a start that takes longer than {@link
-   * #LIMIT} from then on is not waited for.
+   * Starts a resource. If the process is asked to end meanwhile, the resource is closed as soon as
+   * it is started, so that a node that has already published a low watermark also publishes its
+   * goodbye. A start that takes longer than {@link #LIMIT} from then on is not waited for.
    *
-   * @param limit how long closing may take
-   * @throws Exception when the start does; what is started then is closed by the start itself
+   * @param start starts the resource; if it fails, it closes whatever it has started
+   * @param limit returns the longest duration of the close
+   * @throws Exception if the start fails
    */
   static <T extends AutoCloseable> Stop<T> start(Callable<T> start, Function<T, Duration> limit)
       throws Exception {
@@ -89,21 +90,21 @@ final class Stop<T extends AutoCloseable> {
     }
   }
 
-  /** Says with which status the process is about to end by itself. */
+  /** Sets the status with which the process is about to end by itself. */
   static void endingWith(int status) {
     OWN_STATUS.set(status);
   }
 
-  /** What was started. */
+  /** Returns the resource. */
   T resource() {
     return started.join().orElseThrow();
   }
 
   /**
-   * Waits for something of the resource, as for its readiness. A process that is asked to end
-   * meanwhile does not wait for it.
+   * Waits for a condition of the resource, such as its readiness. If the process is asked to end
+   * meanwhile, the wait is abandoned.
    *
-   * @throws Exception when the wait does; the process is to end then, and closes the resource
+   * @throws Exception if the wait fails; the process must then end, which closes the resource
    */
   void await(Callable<?> wait) throws Exception {
     try {
@@ -118,15 +119,17 @@ final class Stop<T extends AutoCloseable> {
   }
 
   /**
-   * Waits until the process is asked to end, or the resource has failed by itself.
+   * Waits until the process is asked to end or the resource has failed.
    *
-   * @param failure says why the resource works no more, empty while it works; asked every second
-   * @return why it works no more; the process is to end with 1 then, and closes the resource
+   * @param failure returns why the resource has failed, or an empty string while it works; called
+   *     every second
+   * @return why the resource has failed; the process must then end with 1, which closes the
+   *     resource
    */
   String awaitFailure(Supplier<String> failure) throws InterruptedException {
     while (true) {
       String why = failure.get();
-      // what is being closed looks as if it had failed, so this is asked last
+      // a resource that is being closed looks as if it had failed, so this is checked last
       if (asked.get()) {
         awaitEnd();
       }
@@ -138,7 +141,7 @@ final class Stop<T extends AutoCloseable> {
     }
   }
 
-  /** The hook ends the process. */
+  /** Blocks until the shutdown hook ends the process. */
   private static void awaitEnd() throws InterruptedException {
     new CountDownLatch(1).await();
   }
@@ -162,7 +165,11 @@ final class Stop<T extends AutoCloseable> {
     Runtime.getRuntime().halt(inOrder ? Math.max(status.get(), OWN_STATUS.get()) : 1);
   }
 
-  /** Whether it was closed in order and in time. */
+  /**
+   * Closes the resource.
+   *
+   * @return whether it was closed without failure and in time
+   */
   private boolean close(T resource) {
     boolean hasFailed = status.get() != 0 || OWN_STATUS.get() != 0;
     Duration closing = !hasFailed ? limit.apply(resource) : LIMIT_AFTER_FAILURE;

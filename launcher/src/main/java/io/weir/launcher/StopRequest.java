@@ -6,8 +6,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Tells a command that Ctrl-C or SIGTERM has come, so that it ends behind a whole line. The process
- * then ends with 0, when the command has closed this.
+ * Notifies a command of Ctrl-C or SIGTERM, so that it ends its output after a whole line. The
+ * process ends with 0 once the command has closed this.
  */
 final class StopRequest implements AutoCloseable {
   /** How long the process waits for the command. */
@@ -18,7 +18,7 @@ final class StopRequest implements AutoCloseable {
 
   private StopRequest() {}
 
-  /** Watches from now on. */
+  /** Starts to watch for a request to stop. */
   static StopRequest watch() {
     StopRequest request = new StopRequest();
     Runtime.getRuntime().addShutdownHook(new Thread(request::shutDown, "weir-stop-request"));
@@ -27,7 +27,7 @@ final class StopRequest implements AutoCloseable {
 
   private void shutDown() {
     if (over.getCount() == 0) {
-      return; // the command has ended by itself, with a status of its own
+      return; // the command has ended by itself, with its own status
     }
     asked = true;
     try {
@@ -37,12 +37,12 @@ final class StopRequest implements AutoCloseable {
     }
   }
 
-  /** Whether the command is to end. */
+  /** Returns whether the command is asked to end. */
   boolean isAsked() {
     return asked;
   }
 
-  /** Says that the command has written everything. */
+  /** Signals that the command has written all its output. */
   @Override
   public void close() {
     over.countDown();

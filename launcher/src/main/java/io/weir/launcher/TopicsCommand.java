@@ -25,7 +25,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Creates the topics, or compares a cluster's with the catalogue. */
+/** Creates the topics, or compares those of a cluster with the catalogue. */
 @Command(
     name = "topics",
     mixinStandardHelpOptions = true,
@@ -128,7 +128,9 @@ final class TopicsCommand implements Runnable {
     }
   }
 
-  /** Sentences of topics that lack the same, in one. */
+  /**
+   * Returns the sentences with those that state the same lack for several topics joined into one.
+   */
   static List<String> together(List<String> lacking) {
     Map<String, String> lacks = new LinkedHashMap<>(); // by topic
     for (String sentence : lacking) {

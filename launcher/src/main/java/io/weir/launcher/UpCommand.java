@@ -8,7 +8,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Everything in one process, kept running. */
+/** Runs everything in one process until it is stopped. */
 @Command(
     name = "up",
     mixinStandardHelpOptions = true,

@@ -25,14 +25,14 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
 
-/** The clients, endpoints and meters of calls that were counted, as the state topic tells them. */
+/** The clients, endpoints and meters of counted calls, as listed by the state topic. */
 final class UsedNames {
   private final Set<Used> all = new HashSet<>();
 
-  /** One combination that was counted. */
+  /** A combination of names that occurs in counted calls. */
   record Used(String client, String endpoint, String meter) {}
 
-  /** Says whether names fit what a policy is for. */
+  /** Decides whether names match a policy. */
   interface Fit {
     boolean fits(Used names);
   }
@@ -69,7 +69,7 @@ final class UsedNames {
     return all.isEmpty();
   }
 
-  /** What of a policy does not go with the calls that were counted, in words. */
+  /** Returns, in words, what in a policy does not fit the counted calls. */
   List<String> adviceOn(Policy policy) {
     List<String> advice = new ArrayList<>();
     PolicyMatch match = policy.match();
@@ -107,7 +107,7 @@ final class UsedNames {
     return all.stream().anyMatch(fit::fits);
   }
 
-  /** The meters of the calls that were counted and that a match fits. */
+  /** Returns the meters of the counted calls that match. */
   private Set<String> metersOf(PolicyMatch match) {
     Fit fit = matcher(match);
     return all.stream()
@@ -116,7 +116,7 @@ final class UsedNames {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /** Tells what a match fits, by the rules that decide calls. */
+  /** Returns a matcher that follows the same rules as the decision of calls. */
   static Fit matcher(PolicyMatch match) {
     PolicyMatcher matcher =
         PolicyMatcher.of(

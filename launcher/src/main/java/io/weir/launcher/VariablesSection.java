@@ -15,21 +15,21 @@ import picocli.CommandLine.Help;
 import picocli.CommandLine.Model.UsageMessageSpec;
 
 /**
- * The variables of a command, as a section of its usage. They are those of the tables in {@code
- * docs/reference.md}, so that both say the same.
+ * The variables of a command, as a section of its usage text. They are read from the tables in
+ * {@code docs/reference.md}, so that both agree.
  */
 final class VariablesSection {
-  /** Columns of a terminal that usage texts are made for. */
+  /** Width of usage texts, in terminal columns. */
   static final int WIDTH = 100;
 
   private static final String KEY = "variables";
   private static final String RESOURCE = "reference.md";
   private static final int INDENT = 6;
 
-  /** The default of variables that stand in another table, too. */
+  /** The default cell of variables that are also in another table. */
   private static final String ELSEWHERE = "as there";
 
-  /** Which tables a command's variables stand in. */
+  /** The tables that list a command's variables. */
   private static final Map<String, List<String>> TABLES =
       Map.of(
           "ingest", List.of("### Ingest "),
@@ -37,7 +37,7 @@ final class VariablesSection {
           "up", List.of("### `up`", "### Ingest ", "### Aggregator "),
           "weir", List.of("### The script "));
 
-  /** Which variables the other commands read. */
+  /** The variables that the other commands read. */
   private static final Map<String, Set<String>> NAMES =
       Map.of(
           "demo", Set.of("WEIR_DATA", "WEIR_PARTITIONS", "WEIR_KAFKA_PORT"),
@@ -53,7 +53,7 @@ final class VariablesSection {
 
   private VariablesSection() {}
 
-  /** Adds the section to a command and to those below it. */
+  /** Adds the section to a command and its subcommands. */
   static void addTo(CommandLine command) {
     List<String> keys = new ArrayList<>(command.getHelpSectionKeys());
     keys.add(keys.indexOf(UsageMessageSpec.SECTION_KEY_FOOTER_HEADING), KEY);
@@ -98,7 +98,7 @@ final class VariablesSection {
         .toList();
   }
 
-  /** The rows of the table below a heading: names, meaning and default, in plain text. */
+  /** Returns the rows of the table below a heading: names, meaning and default, in plain text. */
   private static List<String[]> table(String heading) {
     List<String[]> rows = new ArrayList<>();
     boolean isBelow = false;

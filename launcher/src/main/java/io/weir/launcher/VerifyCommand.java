@@ -25,7 +25,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Recounts the calls and compares with the ledger, the state topic and the quarantine. */
+/**
+ * Recounts the calls and compares the result with the ledger, the state topic and the quarantine.
+ */
 @Command(
     name = "verify",
     mixinStandardHelpOptions = true,
@@ -121,7 +123,10 @@ final class VerifyCommand implements Callable<Integer> {
     return status(found);
   }
 
-  /** Only whole windows can be verified: those that start in the range. */
+  /**
+   * Prints a note if the range does not consist of whole windows: only windows that start in the
+   * range are verified.
+   */
   private void noteWindows(Instant begin, Instant end, Duration window) {
     Instant first = startAtOrAfter(begin, window);
     Instant last = startAtOrAfter(end, window);

@@ -47,7 +47,7 @@ import picocli.CommandLine.Spec;
             + "(build what is stale). Settings come from variables; 'weir COMMAND --help' names those "
             + "of a command.")
 public final class WeirCommand implements Runnable {
-  /** What a command says that is nothing without one below it; its usage names those. */
+  /** The message for a command that requires a subcommand; its usage lists them. */
   static final String MISSING_SUBCOMMAND = "Missing required subcommand";
 
   private static final String KAFKA = "WEIR_KAFKA";
@@ -67,7 +67,7 @@ public final class WeirCommand implements Runnable {
     this.environment = Map.copyOf(environment);
   }
 
-  /** Runs a command line and ends the process with its status. */
+  /** Runs a command line and ends the process with its exit status. */
   public static void main(String[] arguments) {
     for (String variable : List.of("WEIR_LOG", "WEIR_LOG_LIBRARIES")) {
       String level = System.getenv().getOrDefault(variable, "");
@@ -132,9 +132,10 @@ public final class WeirCommand implements Runnable {
   }
 
   /**
-   * What Kafka's client said first: it wraps an address that is wrong into a client that could not
-   * be made. What Streams says is of its store or of our code. Null when the failure is not of
-   * Kafka.
+   * Returns the innermost cause that is an exception of Kafka's client, or null if the failure is
+   * not Kafka's. The innermost is the original one: the client wraps the exception about a wrong
+   * address into one that states only that it could not be created. Exceptions of Kafka Streams
+   * concern its store or our code and do not count.
    */
   private static @Nullable KafkaException ofKafka(Throwable failure) {
     KafkaException deepest = null;
@@ -146,14 +147,14 @@ public final class WeirCommand implements Runnable {
     return deepest;
   }
 
-  /** What is said of a failure of Kafka. */
+  /** Returns the message for a failure of Kafka. */
   static String ofKafka(KafkaException failure, String servers) {
     return failure instanceof TimeoutException
         ? "Kafka does not answer at " + servers + " (" + KAFKA + "): " + failure.getMessage()
         : "Kafka (" + KAFKA + ") at " + servers + ": " + failure.getMessage();
   }
 
-  /** Whether a failure's message says to a person what is wrong and what to change. */
+  /** Returns whether a failure's message tells a person what is wrong and what to change. */
   private static boolean isExplained(Exception failure) {
     return failure instanceof CommandFailedException
         || failure instanceof ServerStartException
@@ -164,18 +165,18 @@ public final class WeirCommand implements Runnable {
         || failure instanceof Settings.InvalidSettingException;
   }
 
-  /** The variables of the process; the only place that reads them is main. */
+  /** Returns the variables of the process, which only main reads from the system. */
   Map<String, String> environment() {
     return environment;
   }
 
-  /** The value of a variable, or a default when it is unset or empty. */
+  /** Returns the value of a variable, or a default if it is unset or empty. */
   String setting(String variable, String absent) {
     String value = environment.get(variable);
     return value == null || value.isEmpty() ? absent : value;
   }
 
-  /** Kafka's addresses, which a command cannot do without. */
+  /** Returns Kafka's addresses, without which the command cannot run. */
   String kafka() {
     return Settings.of(environment).bootstrapServers(KAFKA);
   }

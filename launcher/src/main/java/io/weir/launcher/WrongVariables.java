@@ -8,11 +8,12 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Names all variables that are wrong or missing together. Who reads settings stops at the first
- * wrong one; so that one is set aside and the rest read again, until nothing new is found.
+ * Reports all variables that are wrong or missing at once. A reader of settings stops at the first
+ * wrong variable; that one is then set aside and the settings are read again, until no further
+ * wrong variable is found.
  */
 final class WrongVariables {
-  /** What stands in for variables that have no default. */
+  /** Placeholders for variables that have no default. */
   private static final Map<String, String> STAND_INS =
       Map.of("WEIR_KAFKA", "127.0.0.1:9092", "WEIR_REDIS", "redis://127.0.0.1");
 
@@ -23,8 +24,10 @@ final class WrongVariables {
   /**
    * Reads settings from an environment.
    *
-   * @param read throws an {@link InvalidSettingException} that begins with the variable's name
-   * @throws InvalidSettingException naming every variable that is wrong, a line each
+   * @param read reads the settings; throws an {@link InvalidSettingException} whose message begins
+   *     with the variable's name
+   * @throws InvalidSettingException if any variable is wrong; the message names each in a line of
+   *     its own
    */
   static <T> T read(Map<String, String> environment, Function<Map<String, String>, T> read) {
     Map<String, String> rest = new HashMap<>(environment);
@@ -38,14 +41,18 @@ final class WrongVariables {
         break;
       } catch (InvalidSettingException wrong) {
         if (!setAside(wrong, rest, problems)) {
-          break; // what stays wrong without the variable has another cause, which was told
+          break; // unset, yet still wrong: the cause is another one, already reported
         }
       }
     }
     throw new InvalidSettingException(String.join(BETWEEN_LINES, problems.values()));
   }
 
-  /** Whether a variable was set aside that had not been. */
+  /**
+   * Sets the wrong variable aside.
+   *
+   * @return whether it had not been set aside before
+   */
   private static boolean setAside(
       InvalidSettingException wrong, Map<String, String> rest, Map<String, String> problems) {
     int before = problems.size();

@@ -4,24 +4,24 @@ package io.weir.ingest.clock;
 import java.util.function.LongSupplier;
 
 /**
- * The clocks of one machine. Recording and correcting read no other, so that they run under virtual
- * time, too. As safe for threads as its two sources.
+ * The clocks of one machine. Recording and correcting read no other clock, so that they also run
+ * under virtual time. As thread-safe as its two sources.
  *
- * @param nanos for lengths of time: never steps, has no meaning of its own
- * @param epochMillis the clock on the wall: may step
+ * @param nanos measures lengths of time; monotonic, with an arbitrary origin
+ * @param epochMillis the wall clock; may step
  */
 public record LocalClock(LongSupplier nanos, LongSupplier epochMillis) {
-  /** This machine's. */
+  /** Returns the clocks of this machine. */
   public static LocalClock ofSystem() {
     return new LocalClock(System::nanoTime, System::currentTimeMillis);
   }
 
-  /** A moment by {@code nanos}. */
+  /** Returns the current value of {@code nanos}. */
   public long nowNanos() {
     return nanos.getAsLong();
   }
 
-  /** A moment by {@code epochMillis}. */
+  /** Returns the current value of {@code epochMillis}. */
   public long nowEpochMillis() {
     return epochMillis.getAsLong();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The clocks of this machine, as a part that is handed in. Depends on nothing. */
+/** The clocks of this machine, passed in as a dependency. Depends on nothing. */
 @NullMarked
 package io.weir.ingest.clock;
 

@@ -14,15 +14,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings a backlog to the cache, one step at a time: a batch of corrections, or the word that a
- * partition is restored. What the cache did not answer stays in the backlog and is tried again
- * after a pause. Knows no Kafka. Not safe for threads.
+ * Applies a backlog to the cache one step at a time: a batch of corrections, or the message that a
+ * partition is restored. Items that the cache did not answer stay in the backlog and are tried
+ * again after a pause. Independent of Kafka. Not thread-safe.
  */
 public final class Applier {
   /** First pause after a failure; a reconnect takes about half a second. */
   private static final long MIN_PAUSE_MILLIS = 100;
 
-  /** Longest pause, and so how long the cache's return may go unnoticed. */
+  /** Longest pause, and so the longest time for which the cache's return may go unnoticed. */
   private static final long MAX_PAUSE_MILLIS = 2_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Applier.class);
@@ -36,7 +36,7 @@ public final class Applier {
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private long notBeforeNanos;
 
-  /** An applier that has done nothing yet. */
+  /** Creates an applier that has not applied anything yet. */
   public Applier(
       BucketCorrector corrector,
       CacheLife life,
@@ -53,13 +53,18 @@ public final class Applier {
     this.notBeforeNanos = clock.nowNanos();
   }
 
-  /** How long to wait before the next step; 0 or less when it may be done now. */
+  /**
+   * Returns how long to wait before the next step, in nanoseconds; 0 or less if it may be done now.
+   */
   public long waitNanos() {
     long nowNanos = clock.nowNanos();
     return Math.max(notBeforeNanos - nowNanos, pace.waitNanos(nowNanos));
   }
 
-  /** Does one step, when there is one and it may be done; blocks until the cache has answered. */
+  /**
+   * Performs the next step, if there is one and its time has come. Blocks until the cache has
+   * answered.
+   */
   public void step(Backlog backlog) {
     if (backlog.isEmpty() || waitNanos() > 0) {
       return;

@@ -13,30 +13,30 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records that were read and not answered by the cache yet, in their order. Of several corrections
- * of one bucket only the newest is kept, in the place of the oldest; never across the word that a
- * partition is restored, since that speaks of all before it. Not safe for threads.
+ * Records that were read but not answered by the cache yet, in their order. Of several corrections
+ * of one bucket only the newest is kept, in the place of the oldest. This never crosses a message
+ * that a partition is restored, since that message covers everything before it. Not thread-safe.
  */
 public final class Backlog {
-  /** What waits. */
+  /** An entry of the backlog. */
   sealed interface Item {
     int partition();
 
-    /** Offset of the oldest record that this item stands for. */
+    /** Returns the offset of the oldest record that this item stands for. */
     long offset();
   }
 
   /** A correction. */
   record Fix(int partition, long offset, BoundedCorrection bounded) implements Item {}
 
-  /** The word that a partition is restored. */
+  /** The message that a partition is restored. */
   record Word(int partition, long offset, CacheRestored restored) implements Item {}
 
   /**
-   * Corrections of a bucket between two words meet under one key.
+   * The key under which corrections of one bucket meet if no restored message lies between them.
    *
-   * @param section counts the words before it
-   * @param bucket the bucket; empty for the word that ends the section
+   * @param section number of restored messages before it
+   * @param bucket the bucket; empty for the restored message that ends the section
    */
   private record Key(long section, String bucket) {}
 
@@ -44,9 +44,9 @@ public final class Backlog {
   private long section;
 
   /**
-   * Adds a correction behind what waits.
+   * Appends a correction.
    *
-   * @return true when it replaced one that waited, or was replaced by it
+   * @return true if it replaced a waiting correction or was itself superseded by one
    */
   boolean add(Fix added) {
     Key key = new Key(section, added.bounded().correction().bucket());
@@ -55,7 +55,7 @@ public final class Backlog {
       return false;
     }
     boolean newer = isNewer(added.bounded().correction(), waiting.bounded().correction());
-    // a bucket has one partition; if ever it has two, the older record is read once more
+    // A bucket has one partition. Should it ever have two, the older record is only read once more.
     if (newer) {
       items.put(key, new Fix(waiting.partition(), waiting.offset(), added.bounded()));
     }
@@ -68,29 +68,36 @@ public final class Backlog {
         : one.epoch() > other.epoch();
   }
 
-  /** Adds the word that a partition is restored. */
+  /** Appends the message that a partition is restored. */
   void add(Word word) {
     items.put(new Key(section, ""), word);
     section++;
   }
 
-  /** True when nothing waits. */
+  /** Returns whether nothing waits. */
   public boolean isEmpty() {
     return items.isEmpty();
   }
 
-  /** How many items wait. */
+  /** Returns the number of waiting items. */
   public int size() {
     return items.size();
   }
 
-  /** The word in front; null when a correction is, or nothing. */
+  /**
+   * Returns the restored message at the front, or null if the front item is a correction or there
+   * is none.
+   */
   @Nullable Word nextWord() {
     Iterator<Item> first = items.values().iterator();
     return first.hasNext() && first.next() instanceof Word word ? word : null;
   }
 
-  /** The corrections in front, up to the next word. */
+  /**
+   * Returns the corrections at the front, up to the next restored message.
+   *
+   * @param max most corrections to return
+   */
   List<BoundedCorrection> nextFixes(int max) {
     List<BoundedCorrection> fixes = new ArrayList<>();
     for (Item item : items.values()) {
@@ -102,7 +109,11 @@ public final class Backlog {
     return fixes;
   }
 
-  /** Takes out the items in front. */
+  /**
+   * Removes the items at the front.
+   *
+   * @param count how many
+   */
   void answered(int count) {
     Iterator<Item> first = items.values().iterator();
     for (int i = 0; i < count; i++) {
@@ -112,7 +123,7 @@ public final class Backlog {
   }
 
   /**
-   * Takes out all items of some partitions.
+   * Removes all items of the given partitions.
    *
    * @return how many there were
    */
@@ -123,7 +134,7 @@ public final class Backlog {
   }
 
   /**
-   * Takes out all items.
+   * Removes all items.
    *
    * @return how many there were
    */
@@ -134,9 +145,9 @@ public final class Backlog {
   }
 
   /**
-   * The offset up to which all records of a partition have been answered, exclusive.
+   * Returns the offset, exclusive, up to which all records of a partition have been answered.
    *
-   * @param readTo the offset behind the last record that was read
+   * @param readTo the offset after the last record that was read
    */
   public long answeredTo(int partition, long readTo) {
     long answered = readTo;

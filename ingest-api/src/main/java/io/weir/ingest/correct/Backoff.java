@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
-/** Pauses that double from one failure to the next, up to a bound. Not safe for threads. */
+/** Pauses that double from one failure to the next, up to a bound. Not thread-safe. */
 final class Backoff {
   private final long minMillis;
   private final long maxMillis;
@@ -13,14 +13,14 @@ final class Backoff {
     this.nextMillis = minMillis;
   }
 
-  /** The pause after one more failure. */
+  /** Returns the pause after one more failure, in milliseconds. */
   long failedMillis() {
     long pause = nextMillis;
     nextMillis = Math.min(maxMillis, 2 * pause);
     return pause;
   }
 
-  /** Begins anew after a success. */
+  /** Returns to the first pause, after a success. */
   void reset() {
     nextMillis = minMillis;
   }

@@ -16,18 +16,21 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * One thread that notices when the cache has lost its state. Of all nodes the one that the cache
- * elects announces the loss; it gives the restoration up when it cannot, so that any node may begin
- * anew. The restoration itself is the aggregator's and the {@link CorrectionLoop}s'.
+ * A thread that notices when the cache has lost its state. The cache elects one of all nodes, which
+ * publishes the loss. If that node cannot publish it, it abandons the restoration, so that any node
+ * may start another. The restoration itself is the work of the aggregator and of the {@link
+ * CorrectionLoop}s.
  */
 public final class CacheWatch implements AutoCloseable {
-  /** Longest wait for a suspicion; also how often a warm cache's marker is renewed. */
+  /**
+   * Longest wait for a suspicion of a loss; also how often the marker of a warm cache is renewed.
+   */
   private static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
-  /** Pause between two looks at a cache that is not warm. */
+  /** Pause between two checks of a cache that is not warm. */
   private static final long MIN_PAUSE_MILLIS = 250;
 
-  /** Longest pause after a loss could not be announced. */
+  /** Longest pause after the loss could not be published. */
   private static final long MAX_PAUSE_MILLIS = 5_000;
 
   private static final long STOP_MILLIS = 3_000;
@@ -43,20 +46,28 @@ public final class CacheWatch implements AutoCloseable {
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
 
-  /** When the cache was found cold; null while it is not known to be. */
+  /**
+   * When the cache was found cold, in monotonic nanoseconds; null while it is not known to be cold.
+   */
   private @Nullable Long coldSinceNanos;
 
-  /** Whether the cache was warm once since the node has started; it cannot have lost more. */
+  /**
+   * Whether the cache has been warm since the node started; only then can a cold cache have lost
+   * something that this node knows of.
+   */
   private boolean wasWarm;
 
-  /** The restoration this node announced and has not seen complete; null without one. */
+  /** The restoration that this node published and has not seen complete; null if there is none. */
   private @Nullable String announced;
 
-  /** The restoration this node must give up, but could not tell the cache; null without one. */
+  /**
+   * The restoration that this node must abandon but could not yet abandon in the cache; null if
+   * there is none.
+   */
   private @Nullable String toAbandon;
 
   /**
-   * A watch that has not looked yet.
+   * Creates a watch that has not checked the cache yet.
    *
    * @param cacheClockMillis the cache's clock as this node knows it, by which calls are dated
    */
@@ -95,9 +106,9 @@ public final class CacheWatch implements AutoCloseable {
   }
 
   /**
-   * Looks once, and does what is to be done.
+   * Checks the cache once and takes the action that its state requires.
    *
-   * @return for how long to do nothing then, in ms; 0 when a suspicion is to be waited for
+   * @return how long to pause before the next check, in milliseconds; 0 to wait for a suspicion
    */
   public long look() {
     try {
@@ -137,7 +148,7 @@ public final class CacheWatch implements AutoCloseable {
   private long cold() throws CacheUnavailableException {
     if (coldSinceNanos == null) {
       coldSinceNanos = clock.nowNanos();
-      // a cache that this node has not seen warm is a new one, most often
+      // a cache that this node has not yet seen warm is usually a new one
       LOG.atLevel(wasWarm ? Level.WARN : Level.INFO)
           .log(
               "cache_cold; it is new, has lost its state, or may have; it is restored from the"

@@ -13,25 +13,30 @@ import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** How the Kafka consumer of corrections is made and closed. */
+/** Opens and closes the Kafka consumer of corrections. */
 final class CorrectionConsumer {
-  /** The group of all appliers of a cache. */
+  /** The consumer group of all appliers of a cache. */
   static final String GROUP = "weir-corrections";
 
   static final String TOPIC = Topics.CORRECTIONS.name();
 
-  /** After this a node that died has its partitions taken over; until then they stand still. */
+  /**
+   * Time after which the partitions of a dead node are taken over; until then they are not read.
+   */
   private static final int SESSION_TIMEOUT_MILLIS = 10_000;
 
   private static final int HEARTBEAT_INTERVAL_MILLIS = 3_000;
 
-  /** A broker that is silent for longer is asked again, over a new connection. */
+  /** A request to a broker that does not answer in this time is repeated over a new connection. */
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
-  /** Longest pause between two attempts, and so how long Kafka's return may go unnoticed. */
+  /**
+   * Longest pause between two attempts, and so the longest time for which Kafka's return may go
+   * unnoticed.
+   */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
-  /** Also how late new partitions are found. */
+  /** Also the longest time until new partitions are found. */
   private static final int METADATA_MAX_AGE_MILLIS = 60_000;
 
   /** Bounds the backlog: four of the largest batches. */
@@ -42,9 +47,9 @@ final class CorrectionConsumer {
   private CorrectionConsumer() {}
 
   /**
-   * Opens one; Kafka is not asked yet.
+   * Opens a consumer. Does not contact Kafka yet.
    *
-   * @throws org.apache.kafka.common.KafkaException when no address of Kafka can be resolved
+   * @throws org.apache.kafka.common.KafkaException if no address of Kafka can be resolved
    */
   static KafkaConsumer<byte[], byte[]> open(CorrectionSettings config) {
     Map<String, Object> settings = new HashMap<>();
@@ -53,7 +58,7 @@ final class CorrectionConsumer {
     settings.put(ConsumerConfig.GROUP_ID_CONFIG, GROUP);
     settings.put(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG, config.node());
     settings.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
-    // the partitions that stay go on while others move
+    // partitions that stay with their member are read on while others move
     settings.put(
         ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
         CooperativeStickyAssignor.class.getName());
@@ -72,10 +77,10 @@ final class CorrectionConsumer {
   }
 
   /**
-   * Closes one.
+   * Closes a consumer.
    *
-   * @param forGood whether others shall take the partitions over at once; else they wait for the
-   *     node to come back, for as long as a session lasts
+   * @param forGood true if other members shall take the partitions over at once; false if they
+   *     shall wait for this node to return, for as long as a session lasts
    */
   static void close(KafkaConsumer<byte[], byte[]> consumer, boolean forGood) {
     consumer.close(

@@ -19,32 +19,34 @@ import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thread that reads the corrections of this node's partitions and has them applied. Nothing is
- * read on while something waits for the cache; the consumer is polled all the same, so that the
- * group does not lose the member. Any failure of Kafka ends the consumer, and a new one is made
- * after a pause: the thread itself ends with {@link #close} only.
+ * A thread that reads the corrections of this node's partitions and has them applied. It reads
+ * nothing further while an item waits for the cache, but still polls the consumer, so that the
+ * group does not remove the member. Any failure of Kafka closes the consumer, and a new one is
+ * opened after a pause. The thread ends only with {@link #close}.
  */
 final class CorrectionLoop implements AutoCloseable {
-  /** Longest stay in a poll. */
+  /** Longest time in one poll. */
   private static final long MAX_POLL_MILLIS = 500;
 
-  /** The same until everything was read once. */
+  /** Longest time in one poll until everything has been read once. */
   private static final long FIRST_POLL_MILLIS = 50;
 
   private static final long MIN_PAUSE_MILLIS = 250;
   private static final long MAX_PAUSE_MILLIS = 5_000;
   private static final long TOPIC_PAUSE_MILLIS = 1_000;
 
-  /** How old the figure of the lag may be. */
+  /** Oldest permitted age of the lag figure. */
   private static final long LAG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  /** The same while a starting node waits to hear that there is none. */
+  /**
+   * Oldest permitted age of the lag figure while a starting node waits for the lag to become zero.
+   */
   private static final long FIRST_LAG_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-  /** Longest wait for one answer of Kafka. */
+  /** Longest wait for one answer from Kafka. */
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  /** How long a stop waits for the batch under way, and after that for its interruption. */
+  /** How long a stop waits for the batch in progress, and again after interrupting it. */
   private static final long STOP_MILLIS = 5_000;
 
   private final CorrectionSettings settings;
@@ -88,7 +90,7 @@ final class CorrectionLoop implements AutoCloseable {
       try {
         useOneConsumer();
       } catch (WakeupException awake) {
-        // it is only woken to be stopped
+        // the consumer is woken up only in order to stop
       } catch (KafkaException failed) {
         trouble.is(Trouble.Kind.KAFKA, failed.toString());
         pause(backoff.failedMillis());
@@ -112,7 +114,7 @@ final class CorrectionLoop implements AutoCloseable {
     }
   }
 
-  /** Uses a consumer until it fails or the loop is stopped. */
+  /** Uses one consumer until it fails or the loop is stopped. */
   private void useOneConsumer() {
     KafkaConsumer<byte[], byte[]> opened = CorrectionConsumer.open(settings);
     ReadPositions positions = new ReadPositions(opened, backlog, statistics, clock);
@@ -172,7 +174,7 @@ final class CorrectionLoop implements AutoCloseable {
     if (backlog.isEmpty()) {
       return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
     }
-    // rounded up: a wait below a millisecond is not spent spinning
+    // rounded up, so that a wait of less than a millisecond is not spent spinning
     long waitMillis = (applier.waitNanos() + 999_999) / 1_000_000;
     return Math.max(0, Math.min(MAX_POLL_MILLIS, waitMillis));
   }
@@ -193,7 +195,7 @@ final class CorrectionLoop implements AutoCloseable {
       if (isStarting && behind == 0) {
         statistics.readToTheEnd();
       }
-      // a consumer that lived for so long is not one that fails at every start
+      // a consumer that lasted this long is not one that fails at every start
       trouble.over(Trouble.Kind.KAFKA);
       trouble.over(Trouble.Kind.FAULT);
       backoff.reset();
@@ -204,8 +206,8 @@ final class CorrectionLoop implements AutoCloseable {
   }
 
   /**
-   * Stops: the batch under way is finished or, after some seconds, given up; what is answered is
-   * committed.
+   * Stops the thread. The batch in progress is finished or, after some seconds, abandoned, and the
+   * position of all answered records is committed.
    */
   @Override
   public void close() {

@@ -14,11 +14,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the records of the corrections topic into a backlog. One that is not what it should be is
- * logged, counted and skipped; a tombstone corrects nothing. Not safe for threads.
+ * Reads the records of the corrections topic into a backlog. A malformed record is logged, counted
+ * and skipped; a tombstone is ignored. Not thread-safe.
  */
 public final class CorrectionReader {
-  /** Malformed records are logged this often; all of them are counted. */
+  /** Shortest time between two log lines about malformed records; all of them are counted. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionReader.class);
@@ -28,7 +28,7 @@ public final class CorrectionReader {
   private final LocalClock clock;
   private long loggedNanos;
 
-  /** A reader that has read nothing yet. */
+  /** Creates a reader that has not read anything yet. */
   public CorrectionReader(LimitsInForce limits, CorrectionStatistics statistics, LocalClock clock) {
     this.limits = limits;
     this.statistics = statistics;
@@ -36,7 +36,7 @@ public final class CorrectionReader {
     this.loggedNanos = clock.nowNanos() - LOG_NANOS;
   }
 
-  /** Adds what a record says to the backlog. */
+  /** Adds the content of a record to the backlog. */
   public void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
     if (record.value() == null) {
       return;

@@ -6,17 +6,17 @@ import io.weir.topics.model.BatchHeader;
 /**
  * How corrections are applied.
  *
- * @param node name of this ingest node, unique among nodes and the same after a restart: its
- *     membership of the group of appliers
+ * @param node name of this ingest node, unique among nodes and the same after a restart; identifies
+ *     its membership in the group of appliers
  * @param bootstrapServers Kafka's addresses
- * @param maxPerSecond most corrections a second that this node gives to the cache, 1 to {@value
- *     #MAX_RATE}: a storm of them must not starve decisions
+ * @param maxPerSecond most corrections per second that this node applies to the cache, 1 to {@value
+ *     #MAX_RATE}; a burst of corrections must not starve decisions
  */
 public record CorrectionSettings(String node, String bootstrapServers, int maxPerSecond) {
-  /** Upper end of {@code maxPerSecond}; far above what a Redis server applies. */
+  /** Upper bound of {@code maxPerSecond}; far above what a Redis server can apply. */
   public static final int MAX_RATE = 1_000_000;
 
-  /** Default of {@code maxPerSecond}: about a tenth of what a Redis server does in a second. */
+  /** Default of {@code maxPerSecond}: about a tenth of what a Redis server can do in a second. */
   public static final int DEFAULT_RATE = 20_000;
 
   public CorrectionSettings {

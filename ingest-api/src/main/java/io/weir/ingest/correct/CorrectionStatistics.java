@@ -10,10 +10,10 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What a node has done to heal the cache since it started. Safe for threads.
+ * What a node has done since it started to keep the cache correct. Thread-safe.
  *
- * <p>Equation: <b>read = outcomes of every kind + superseded + malformed + restored words + handed
- * back + waiting</b>.
+ * <p>Invariant: <b>read = outcomes of every kind + superseded + malformed + restored messages +
+ * handed back + waiting</b>.
  */
 public final class CorrectionStatistics {
   private final Ages ages;
@@ -36,19 +36,28 @@ public final class CorrectionStatistics {
   private volatile Warmth warmth = Warmth.UNKNOWN;
   private volatile int looksUnanswered;
 
-  /** Takes the age of each correction that changed a bucket. */
+  /** Receives the age of each correction that changed a bucket. */
   public interface Ages {
-    /** Since the oldest call was decided that it makes good; not for restored buckets. */
+    /**
+     * Records the time since the oldest call that the correction accounts for was decided. Not
+     * called for restored buckets.
+     *
+     * @param millis the age in milliseconds
+     */
     void sinceDisturbed(long millis);
 
-    /** Since it was computed. */
+    /**
+     * Records the time since the correction was computed.
+     *
+     * @param millis the age in milliseconds
+     */
     void sinceComputed(long millis);
   }
 
   /**
-   * Statistics at zero.
+   * Creates statistics at zero.
    *
-   * @param ages is told ages as they come
+   * @param ages receives the ages
    */
   public CorrectionStatistics(Ages ages) {
     this.ages = ages;
@@ -57,83 +66,97 @@ public final class CorrectionStatistics {
     }
   }
 
-  /** Records read; tombstones are not among them. */
+  /** Returns the number of records read, without tombstones. */
   public long read() {
     return read.sum();
   }
 
-  /** Corrections that ended so. */
+  /** Returns the number of corrections with the given outcome. */
   public long outcomes(Kind kind) {
     LongAdder counted = outcomes.get(kind);
     return counted == null ? 0 : counted.sum();
   }
 
-  /** Corrections left out since a newer one of their bucket came with them. */
+  /**
+   * Returns the number of corrections left out because a newer one of the same bucket arrived with
+   * them.
+   */
   public long superseded() {
     return superseded.sum();
   }
 
-  /** Records that could not be read as what they should be; they were skipped. */
+  /** Returns the number of malformed records, which were skipped. */
   public long malformed() {
     return malformed.sum();
   }
 
-  /** Words that a partition is restored, noted by the cache. */
+  /** Returns the number of messages about restored partitions that the cache has stored. */
   public long restoredWords() {
     return restoredWords.sum();
   }
 
-  /** Records given up unanswered, since their partition moved; another node reads them again. */
+  /**
+   * Returns the number of records abandoned unanswered because their partition moved; another node
+   * reads them again.
+   */
   public long handedBack() {
     return handedBack.sum();
   }
 
-  /** Corrections whose debit the debt cap cut. */
+  /** Returns the number of corrections whose debit was limited by the debt cap. */
   public long clamped() {
     return clamped.sum();
   }
 
-  /** Batches and words given to the cache again, since it did not answer. */
+  /**
+   * Returns the number of batches and messages sent to the cache again because it did not answer.
+   */
   public long retries() {
     return retries.sum();
   }
 
-  /** Tokens that corrections gave back to buckets. */
+  /** Returns the number of tokens that corrections returned to buckets. */
   public long tokensGiven() {
     return tokensGiven.sum();
   }
 
-  /** Tokens that corrections took from buckets. */
+  /** Returns the number of tokens that corrections took from buckets. */
   public long tokensTaken() {
     return tokensTaken.sum();
   }
 
-  /** Losses of the cache's state that this node announced. */
+  /** Returns the number of losses of the cache's state that this node published. */
   public long restorationsBegun() {
     return restorationsBegun.sum();
   }
 
-  /** Losses this node was to announce, but could not. */
+  /** Returns the number of losses that this node was elected to publish but could not. */
   public long restorationsAbandoned() {
     return restorationsAbandoned.sum();
   }
 
-  /** Losses this node announced, after which it has seen the cache warm again. */
+  /**
+   * Returns the number of losses that this node published and after which it has seen the cache
+   * warm again.
+   */
   public long restorationsCompleted() {
     return restorationsCompleted.sum();
   }
 
-  /** Records read and not answered yet. */
+  /** Returns the number of records read and not yet answered. */
   public int waiting() {
     return waiting;
   }
 
-  /** Records of this node's partitions that are not applied yet, as of some seconds ago. */
+  /**
+   * Returns the number of records of this node's partitions that are not applied yet, as of some
+   * seconds ago.
+   */
   public long lagRecords() {
     return lagRecords;
   }
 
-  /** How the cache stood when it was last asked. */
+  /** Returns the state that the cache last reported. */
   public Warmth warmth() {
     return warmth;
   }
@@ -189,7 +212,7 @@ public final class CorrectionStatistics {
     lagRecords = records;
   }
 
-  /** Whether all corrections of this node's partitions were read and applied once. */
+  /** Returns whether all corrections of this node's partitions have been read and applied once. */
   public boolean wereReadToTheEnd() {
     return wereReadToTheEnd;
   }
@@ -198,12 +221,12 @@ public final class CorrectionStatistics {
     wereReadToTheEnd = true;
   }
 
-  /** How often the cache was asked how it stands since it last answered. */
+  /** Returns how often the cache was asked for its state since it last answered. */
   public int looksUnanswered() {
     return looksUnanswered;
   }
 
-  /** The cache was asked. One thread says so. */
+  /** Records the cache's state after a check. Called by one thread only. */
   @SuppressWarnings("NonAtomicVolatileUpdate")
   void warmth(Warmth now) {
     looksUnanswered =

@@ -9,12 +9,15 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Heals the decision cache, in two threads of its own: one applies the corrections of the
- * partitions this node has been given, one watches for a cache that lost its state. Needs neither
- * Kafka nor Redis to start, and goes on whatever becomes of them. Safe for threads.
+ * Keeps the decision cache correct, in two threads of its own: one applies the corrections of the
+ * partitions assigned to this node, the other watches for a cache that has lost its state. Starts
+ * without Kafka and Redis, and continues whatever state they are in. Thread-safe.
  */
 public final class Corrections implements AutoCloseable {
-  /** A cache that is away is known by more than one answer that is late. */
+  /**
+   * Number of unanswered checks after which the cache counts as unreachable; a single late answer
+   * is not enough.
+   */
   static final int LOOKS_AT_START = 3;
 
   private final CorrectionLoop loop;
@@ -31,21 +34,21 @@ public final class Corrections implements AutoCloseable {
   }
 
   /**
-   * How it stands with corrections.
+   * The health of the application of corrections.
    *
-   * @param ok whether they are read and the cache answers
-   * @param detail what is wrong, or a word on the backlog
+   * @param ok whether corrections are read and the cache answers
+   * @param detail what is wrong, or a summary of the backlog
    */
   public record Health(boolean ok, String detail) {}
 
   /**
-   * Made ready; nothing is done before {@link #start}.
+   * Creates an instance. Nothing is done before {@link #start}.
    *
-   * @param corrector applies; stays the caller's to close, after this
-   * @param life tells about the cache's state; stays the caller's to close, after this
-   * @param policies gives the policies in force, the same object until they change; for debt caps
+   * @param corrector applies corrections; closed by the caller, after this instance
+   * @param life reports the cache's state; closed by the caller, after this instance
+   * @param policies returns the policies in force, the same object until they change; for debt caps
    * @param cacheClockMillis the cache's clock as this node knows it
-   * @param statistics is told what is done
+   * @param statistics counts what is done
    */
   public static Corrections of(
       CorrectionSettings settings,
@@ -64,13 +67,13 @@ public final class Corrections implements AutoCloseable {
     return new Corrections(loop, watch, trouble, statistics);
   }
 
-  /** Starts both threads, once; does not block. */
+  /** Starts both threads. Must be called once; does not block. */
   public void start() {
     loop.start();
     watch.start();
   }
 
-  /** How it stands; cheap, repeatable. */
+  /** Returns the current health. Cheap and repeatable. */
   public Health check() {
     return trouble.isNone()
         ? new Health(true, "lag_records=" + statistics.lagRecords())
@@ -78,8 +81,8 @@ public final class Corrections implements AutoCloseable {
   }
 
   /**
-   * What a node that starts should still wait for, in words; empty when nothing. A cache that has
-   * not answered {@value #LOOKS_AT_START} times is not waited for.
+   * Returns what a starting node should still wait for, in words, or an empty string if there is
+   * nothing. A cache that has not answered {@value #LOOKS_AT_START} times is not waited for.
    */
   public String missingAtStart() {
     return switch (statistics.warmth()) {
@@ -90,7 +93,7 @@ public final class Corrections implements AutoCloseable {
     };
   }
 
-  /** Stops within some seconds; what is answered is committed. Repeating it does nothing. */
+  /** Stops within some seconds and commits the position of all answered records. Idempotent. */
   @Override
   public void close() {
     watch.close();

@@ -26,21 +26,21 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Announces losses with a producer that is made for each of them: they are rare, and one that
- * failed leaves nothing behind.
+ * Publishes losses with a producer that is opened for each of them: losses are rare, and a failed
+ * producer leaves nothing behind.
  */
 final class KafkaLossAnnouncer implements LossAnnouncer {
   private static final String TOPIC = Topics.CALLS.name();
 
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
 
-  /** Longest wait for one record; above the request timeout, as Kafka asks. */
+  /** Longest wait for one record; above the request timeout, as Kafka requires. */
   private static final int DELIVERY_TIMEOUT_MILLIS = 8_000;
 
-  /** Longest wait for the topic's metadata. */
+  /** Longest wait for the metadata of the topic. */
   private static final int MAX_BLOCK_MILLIS = 5_000;
 
-  /** Room for a record in each of a thousand partitions, and more. */
+  /** More than enough for one record in each of a thousand partitions. */
   private static final long BUFFER_BYTES = 32L * 1024 * 1024;
 
   /** Smallest batch: each record has a partition of its own. */
@@ -74,7 +74,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     }
   }
 
-  /** Asks the topic how many partitions it has; asking never creates it. */
+  /** Asks Kafka for the topic's number of partitions; the request never creates the topic. */
   private int partitions() throws FailedException {
     Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());

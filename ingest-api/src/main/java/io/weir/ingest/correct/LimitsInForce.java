@@ -16,9 +16,10 @@ import java.util.Objects;
 import java.util.function.Supplier;
 
 /**
- * Fits corrections to the policies in force: their debt caps, or one capacity of the correction's
- * limit when the policy is gone; and their limits, since a correction may speak of one that has
- * been changed meanwhile. Those of quotas are applied as they are. Not safe for threads.
+ * Adapts corrections to the policies in force. The debit is limited to the policy's debt cap, or to
+ * one capacity of the correction's limit if the policy no longer exists. The limit is replaced by
+ * the policy's if it has been changed since the correction was computed. Corrections of quotas are
+ * applied unchanged. Not thread-safe.
  */
 public final class LimitsInForce {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -30,19 +31,19 @@ public final class LimitsInForce {
   private Map<BucketKey.Part, Policy> byPart = Map.of();
 
   /**
-   * Limits of the policies in force.
+   * Creates an adapter.
    *
-   * @param policies gives the same object until policies change
+   * @param policies returns the policies in force, the same object until they change
    */
   public LimitsInForce(Supplier<PolicySet> policies) {
     this.policies = policies;
   }
 
   /**
-   * A correction as it is to be applied.
+   * Returns a correction as it is to be applied.
    *
-   * @param nowEpochMillis about when
-   * @throws IllegalArgumentException when the bucket's key is not one of ours
+   * @param nowEpochMillis approximate current time
+   * @throws IllegalArgumentException if the bucket's key is not one of ours
    */
   BoundedCorrection bound(Correction correction, long nowEpochMillis) {
     BucketKey.Part part = BucketKey.parse(correction.bucket()).policy();
@@ -52,12 +53,12 @@ public final class LimitsInForce {
       known = current;
     }
     if (!correction.limit().refills()) {
-      // all that was used counts until the period ends, also against a limit that is raised
+      // all usage counts until the period ends, also against a limit that has been raised
       return new BoundedCorrection(correction, NO_CAP);
     }
     Policy policy = byPart.get(part);
     if (policy == null || policy.limit().capacityTokens() == 0) {
-      // what denies every call writes nothing, so that the bucket is still of the limit before
+      // a limit that denies every call writes nothing, so the bucket still has its earlier limit
       return new BoundedCorrection(correction, correction.limit().capacityTokens());
     }
     BucketLimit now = policy.limit().lasting();
@@ -69,9 +70,10 @@ public final class LimitsInForce {
   }
 
   /**
-   * What is missing, less what a lower capacity has cut off. Whether the bucket has been used under
-   * the new limit yet is not known: one that was full has begun full, another has what was left. So
-   * this is the least that is missing, and nothing may be given by it.
+   * Returns the correction for a bucket whose limit has changed: the missing tokens less those cut
+   * off by a lower capacity. It is not known whether the bucket has been used under the new limit
+   * yet: a bucket that was full starts full under the new limit, any other keeps its tokens. The
+   * result is therefore the least that can be missing, and must not return tokens to the bucket.
    */
   private static Correction carriedOver(
       Correction correction, BucketLimit now, long nowEpochMillis) {

@@ -3,16 +3,16 @@ package io.weir.ingest.correct;
 
 import io.weir.topics.model.CacheLoss;
 
-/** Tells all who count calls that the cache has lost its state. */
+/** Publishes to all aggregators that the cache has lost its state. */
 public interface LossAnnouncer {
   /**
-   * Writes the loss into every partition of the calls topic; blocks for some seconds at most.
+   * Writes the loss to every partition of the calls topic. Blocks for at most some seconds.
    *
-   * @throws FailedException when it may be missing in one of them
+   * @throws FailedException if the loss may be missing in a partition
    */
   void announce(CacheLoss loss) throws FailedException;
 
-  /** The loss is not known to all; the message says why. */
+  /** Thrown if the loss may not have been published everywhere. The message states the cause. */
   final class FailedException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -5,17 +5,17 @@ import io.weir.decision.correction.BucketCorrector;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Holds a rate: virtual scheduling of the generic cell rate algorithm (ITU-T I.371). In any time t
- * it lets through at most {@code rate × (t + 50 ms)} and one batch. Not safe for threads.
+ * Limits a rate by virtual scheduling, a form of the generic cell rate algorithm (ITU-T I.371). In
+ * any time t it admits at most {@code rate × (t + 50 ms)} and one batch. Not thread-safe.
  *
- * <p>Example: 1,000 a second, batches of 20. After a pause three batches may follow each other at
- * once, then one every 20 ms.
+ * <p>Example: 1,000 per second in batches of 20. After a pause three batches may follow each other
+ * at once, then one every 20 ms.
  */
 final class Pace {
-  /** Time that may be saved up; makes good for a loop that wakes late. */
+  /** Time that may be saved up; compensates for a loop that wakes up late. */
   private static final long CREDIT_NANOS = 50_000_000;
 
-  /** A batch takes a fiftieth of a second's share, so that no pause is longer than one of these. */
+  /** A batch takes a fiftieth of a second's share, which also bounds each pause. */
   private static final int BATCHES_PER_SECOND = 50;
 
   private final int perSecond;
@@ -26,17 +26,20 @@ final class Pace {
     this.nextNanos = nowNanos;
   }
 
-  /** Most at once. */
+  /** Returns the largest batch. */
   int maxBatch() {
     return Math.max(1, Math.min(BucketCorrector.MAX_BATCH, perSecond / BATCHES_PER_SECOND));
   }
 
-  /** How long to wait before the next batch; 0 or less when it may go now. */
+  /**
+   * Returns how long to wait before the next batch, in nanoseconds; 0 or less if it may be sent
+   * now.
+   */
   long waitNanos(long nowNanos) {
     return nextNanos - nowNanos;
   }
 
-  /** Takes note of a batch. */
+  /** Records that a batch was sent. */
   void sent(int count, long nowNanos) {
     long earliest = nowNanos - CREDIT_NANOS;
     long from = nextNanos - earliest > 0 ? nextNanos : earliest;

@@ -17,12 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How far the partitions of a consumer are read and answered. What is answered is committed; what
- * is not stays uncommitted and is read again by whoever gets the partition. A commit that fails
- * does no harm, since a correction that is repeated changes nothing. Not safe for threads.
+ * The positions up to which a consumer's partitions have been read and answered. Answered records
+ * are committed. Unanswered records stay uncommitted, and the next owner of the partition reads
+ * them again. A failed commit does no harm, since a repeated correction changes nothing. Not
+ * thread-safe.
  */
 final class ReadPositions implements ConsumerRebalanceListener {
-  /** Commits are this far apart; what is repeated after a kill is bounded by it. */
+  /** Shortest time between two commits; bounds what is repeated after a kill. */
   private static final long COMMIT_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final Duration COMMIT_TIMEOUT = Duration.ofSeconds(2);
@@ -50,21 +51,21 @@ final class ReadPositions implements ConsumerRebalanceListener {
     this.committedNanos = clock.nowNanos();
   }
 
-  /** Takes note that records of partitions were read. */
+  /** Records that records of the given partitions were read. */
   void read(Collection<TopicPartition> partitions) {
     for (TopicPartition partition : partitions) {
       readTo.put(partition, consumer.position(partition));
     }
   }
 
-  /** Commits what is answered, when the last commit is long enough ago. */
+  /** Commits the answered records if the last commit was long enough ago. */
   void commitNowAndThen() {
     if (clock.nowNanos() - committedNanos >= COMMIT_INTERVAL_NANOS) {
       commit();
     }
   }
 
-  /** Commits what is answered; a wake-up only interrupts the loop, not this. */
+  /** Commits the answered records. A wake-up interrupts only the loop, not the commit. */
   void commit() {
     Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
     readTo.forEach(
@@ -90,7 +91,9 @@ final class ReadPositions implements ConsumerRebalanceListener {
     }
   }
 
-  /** Whether the group has told what this node is to read, which may be nothing. */
+  /**
+   * Returns whether the group has assigned partitions to this node; the assignment may be empty.
+   */
   boolean isAssigned() {
     return assigned;
   }

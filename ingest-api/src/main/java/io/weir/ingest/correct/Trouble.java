@@ -5,16 +5,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What keeps corrections from being applied. A lasting trouble is logged once when it begins and
- * once when it is over. Written by one thread, read by any.
+ * The reason for which corrections are not being applied. A lasting problem is logged once when it
+ * begins and once when it ends. Written by one thread, read by any.
  */
 public final class Trouble {
   private static final Logger LOG = LoggerFactory.getLogger(Trouble.class);
 
-  /** What is wrong, as it stands in the log. */
+  /** The kind of problem, with its name in the log. */
   enum Kind {
     NONE("none"),
-    /** Before the first answer of Kafka; not logged. */
+    /** Before the first answer from Kafka; not logged. */
     STARTING("corrections_starting"),
     KAFKA("corrections_kafka_unavailable"),
     TOPIC_MISSING("corrections_topic_missing"),
@@ -33,7 +33,7 @@ public final class Trouble {
 
   private volatile State state = new State(Kind.STARTING, "connecting to Kafka");
 
-  /** Notes a trouble. */
+  /** Records a problem. */
   void is(Kind kind, String detail) {
     State before = state;
     state = new State(kind, detail);
@@ -42,7 +42,7 @@ public final class Trouble {
     }
   }
 
-  /** Notes a fault of ours, with all that is known of it. */
+  /** Records a defect of this program, with its stack trace. */
   void isFault(Throwable fault) {
     boolean known = state.kind() == Kind.FAULT;
     state = new State(Kind.FAULT, fault.toString());
@@ -51,18 +51,18 @@ public final class Trouble {
     }
   }
 
-  /** Notes that a trouble of this kind is over; another one stays. */
+  /** Records that a problem of this kind has ended. A problem of another kind stays. */
   void over(Kind kind) {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");
       if (kind != Kind.STARTING) {
-        // as loud as the trouble was
+        // at the same log level as the problem
         LOG.warn("{} over", kind.event);
       }
     }
   }
 
-  /** Notes the end; silent, since it was asked for. */
+  /** Records the stop of the loop. Not logged, since it was requested. */
   void stopped() {
     state = new State(Kind.STOPPED, "stopped");
   }
@@ -71,7 +71,7 @@ public final class Trouble {
     return state.kind() == Kind.NONE;
   }
 
-  /** What is wrong; empty when nothing is. */
+  /** Returns what is wrong, or an empty string if nothing is. */
   String detail() {
     return state.detail();
   }

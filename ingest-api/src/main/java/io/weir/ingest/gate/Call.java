@@ -4,14 +4,14 @@ package io.weir.ingest.gate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call that asks whether it may pass.
+ * A call whose admission is requested.
  *
- * @param client who calls
- * @param endpoint what is called
- * @param meter what is counted
- * @param cost tokens it takes, ≥ 1
- * @param id the caller's idempotency key; null when the server shall make one
- * @param ipPrefix the caller's network; null when not given
+ * @param client the calling client
+ * @param endpoint the called endpoint
+ * @param meter the meter that counts the call
+ * @param cost tokens that the call takes, ≥ 1
+ * @param id the caller's idempotency key; null if the server shall create one
+ * @param ipPrefix the caller's network; null if not given
  */
 public record Call(
     String client,

@@ -5,8 +5,8 @@ import io.weir.topics.model.CallEvent;
 import java.util.List;
 
 /**
- * Where decided calls are written so that none is lost. Safe for threads. A failure is a value
- * ({@link Recorded.Refused}), never an exception.
+ * The log to which decided calls are written so that none is lost. Thread-safe. A failure is a
+ * value ({@link Recorded.Refused}), never an exception.
  *
  * <pre>{@code
  * Ticket ticket = log.begin();       // before the decision is asked for
@@ -15,23 +15,24 @@ import java.util.List;
  * }</pre>
  */
 public interface CallLog extends AutoCloseable {
-  /** Most calls one ticket may record; as many as a batch of checks may have. */
+  /** Most calls that one ticket may record; as many as a batch of checks may contain. */
   int MAX_CALLS = 1_000;
 
   /**
-   * Marks calls as under way before they are decided, so that no promise overtakes them: from now
-   * on the node does not promise to have sent all calls decided before any time after now. Never
+   * Marks calls as in progress before they are decided, so that no low watermark overtakes them:
+   * until the ticket is used, the node's low watermark does not pass the current time. Never
    * blocks.
    */
   Ticket begin();
 
   /**
-   * Writes the calls and blocks until they are as durable as the deployment asks. They are kept or
-   * refused together.
+   * Writes the calls and blocks until they are as durable as the deployment requires. They are kept
+   * or refused together.
    *
-   * @param ticket drawn before the calls were decided; used up by this call, whatever its result
+   * @param ticket obtained before the calls were decided; used up by this method, whatever its
+   *     result
    * @param calls at most {@value #MAX_CALLS}
-   * @return one result a call, in order
+   * @return one result per call, in the same order
    */
   List<Recorded> record(Ticket ticket, List<CallEvent> calls);
 
@@ -40,22 +41,22 @@ public interface CallLog extends AutoCloseable {
     return record(ticket, List.of(call)).get(0);
   }
 
-  /** Whether a call would be kept now. Cheap, repeatable, safe for threads. */
+  /** Returns whether a call would be kept now. Cheap, repeatable, thread-safe. */
   Health check();
 
   /**
-   * Refuses further calls, then sends what is held, within the deployment's patience. What could
-   * not be sent stays in the journal and is sent by the next process over it. Blocks; repeating it
-   * does nothing.
+   * Refuses further calls, then sends the calls it holds, for at most the configured time. Calls
+   * that could not be sent stay in the journal and are sent by the next process that opens it.
+   * Blocks; idempotent.
    */
   @Override
   void close();
 
   /**
-   * A call log's health.
+   * The health of a call log.
    *
    * @param ok whether calls are kept
-   * @param detail the error, or a word on the backlog
+   * @param detail the error, or a summary of the backlog
    */
   record Health(boolean ok, String detail) {}
 }

@@ -11,13 +11,14 @@ import io.weir.topics.model.Stamp;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the record of a call says of its buckets (decision 0005). */
+/** Creates the charges that the record of a call lists for its buckets (decision 0005). */
 final class Charges {
   private Charges() {}
 
   /**
-   * Of a call the cache decided: each bucket it charged, with its stamp. Of a denied one: the
-   * bucket that refused it, with cost 0, when that bucket lives.
+   * Returns the charges of a call that the cache decided. For an allowed call: each bucket it was
+   * charged to, with its stamp. For a denied call: the bucket that denied it, with cost 0, if the
+   * bucket exists.
    */
   static List<Charge> of(MatchedPolicies matched, Decision.Decided decision, long costTokens) {
     long now = decision.decidedAtEpochMicros();
@@ -51,8 +52,9 @@ final class Charges {
   }
 
   /**
-   * Of a call let through without the cache: each enforced bucket, which owes it. Shadow buckets
-   * are left out: whether a cache would have charged them is not known, and they refuse nobody.
+   * Returns the charges of a call that was allowed without the cache: each enforced bucket owes the
+   * cost. Shadow buckets are left out: it is not known whether a cache would have charged them, and
+   * they deny nothing.
    */
   static List<Charge> unstamped(MatchedPolicies matched, long costTokens) {
     List<Charge> charges = new ArrayList<>(matched.evaluated().size());

@@ -18,10 +18,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides calls, then records them: the answer is given only when the record is as durable as the
- * deployment asks. Each call is decided and recorded by one snapshot of the policies. Safe for use
- * by multiple threads; a call blocks its thread for at most the cache's patience and the log's
- * write.
+ * Decides calls, then records them: a call is answered only when its record is as durable as the
+ * deployment requires. Each call is decided and recorded by one snapshot of the policies.
+ * Thread-safe; a call blocks its thread for at most the cache's deadline and the log's write.
  */
 public final class CheckGate {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -33,17 +32,19 @@ public final class CheckGate {
   private final Supplier<String> newIds;
   private final GateStatistics statistics = new GateStatistics();
 
-  /** A call whose check has been submitted; {@code pending} is null when no policy matches it. */
+  /**
+   * A call whose check has been submitted; {@code pending} is null if no policy matches the call.
+   */
   private record Submitted(
       Call call, MatchedPolicies matched, DecisionCache.@Nullable PendingDecision pending) {}
 
   /**
    * Creates a gate.
    *
-   * @param policies returns the policies in force; asked once a call, and may return others each
-   *     time
-   * @param local decides while the cache cannot, where policy says so
-   * @param newIds returns an id for a call that brings none
+   * @param policies returns the policies in force; called once per call, and may return a different
+   *     object each time
+   * @param local decides while the cache cannot, for policies that fail local
+   * @param newIds returns an id for a call that has none
    */
   public CheckGate(
       Supplier<PolicyMatcher> policies,
@@ -69,12 +70,12 @@ public final class CheckGate {
   }
 
   /**
-   * Decides calls each for itself, and records those that were decided together: either every
+   * Decides each call by itself, and records together those that were decided: either every
    * decision is kept or none is. All checks are submitted before the first decision is waited for,
-   * so that the cache decides them together; calls of one bucket are charged in the list's order.
+   * so that the cache decides them together. Calls of one bucket are charged in the list's order.
    *
    * @param calls 1 to {@value CallLog#MAX_CALLS}
-   * @return what became of each, in the list's order
+   * @return the outcome of each call, in the list's order
    */
   public List<CheckOutcome> check(List<Call> calls) {
     if (calls.isEmpty() || calls.size() > CallLog.MAX_CALLS) {
@@ -127,7 +128,10 @@ public final class CheckGate {
     return outcomes;
   }
 
-  /** Adds to each decided outcome what became of its record, and counts it. */
+  /**
+   * Returns the outcomes with the results of recording added to those that were decided, and counts
+   * them.
+   */
   private List<CheckOutcome> withRecords(List<CheckOutcome> outcomes, List<Recorded> records) {
     List<CheckOutcome> recorded = new ArrayList<>(outcomes.size());
     int next = 0;
@@ -149,7 +153,7 @@ public final class CheckGate {
     return new CheckOutcome.Decided(decided.call(), decided.limits(), decided.denial(), recorded);
   }
 
-  /** Returns what {@link #check} would answer now; nothing is consumed and nothing is recorded. */
+  /** Returns what {@link #check} would answer now. Takes no tokens and records nothing. */
   public CheckOutcome peek(Call call) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
@@ -160,7 +164,7 @@ public final class CheckGate {
     return shed == null ? judge(call, matched, decision, true, nowEpochMillis) : shed;
   }
 
-  /** Returns what becomes of a call that the cache was not asked about; null if it was. */
+  /** Returns the outcome of a call that the cache was not asked about, or null if it was. */
   private CheckOutcome.@Nullable Shed shed(@Nullable Decision decision) {
     if (decision instanceof Decision.Undecided none && none.cause() == Decision.Cause.REJECTED) {
       statistics.shed.increment();
@@ -280,8 +284,8 @@ public final class CheckGate {
   }
 
   /**
-   * Returns the name of the policy with the smallest part of its capacity left; enforced ones come
-   * first.
+   * Returns the name of the policy with the smallest fraction of its capacity left; enforced
+   * policies come first.
    */
   private static String nearest(List<LimitStatus> limits) {
     LimitStatus nearest = limits.get(0);

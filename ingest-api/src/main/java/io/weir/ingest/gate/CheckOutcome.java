@@ -5,15 +5,17 @@ import io.weir.topics.model.CallEvent;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What became of a call. */
+/** The outcome of a call. */
 public sealed interface CheckOutcome {
   /**
-   * The call was decided, by the cache or by what policy says when the cache does not answer.
+   * The call was decided by the cache or, if the cache did not answer, by the policies' failure
+   * modes.
    *
    * @param call the fact, as it is recorded
-   * @param limits where the call stands with each policy; empty when the cache did not answer
-   * @param denial why it was denied by a bucket; null when allowed, or refused without the cache
-   * @param recorded what became of its record; null for a peek, which has none
+   * @param limits the state of each policy after the call; empty if the cache did not answer
+   * @param denial why a bucket denied the call; null if it was allowed, or refused without the
+   *     cache
+   * @param recorded the result of recording it; null for a peek, which is not recorded
    */
   record Decided(
       CallEvent call,
@@ -27,23 +29,23 @@ public sealed interface CheckOutcome {
   }
 
   /**
-   * This node was too busy to ask the decision cache, or to read its answer: the call is neither
-   * let through nor recorded, and the caller is told to come again. Policy has no say, since
-   * nothing is wrong with the cache: overload must not switch limits off.
+   * This node was too busy to ask the decision cache or to read its answer. The call is neither
+   * allowed nor recorded, and the caller is asked to try again. Failure modes do not apply, since
+   * the cache has not failed: overload must not switch limits off.
    *
-   * @param detail what the node did not come to
+   * @param detail what the node was too busy to do
    */
   record Shed(String detail) implements CheckOutcome {}
 
-  /** The decision could not be recorded, so it does not hold: the caller is told to come again. */
+  /** The decision could not be recorded and is therefore void; the caller is asked to try again. */
   record NotKept(Recorded.Refused refused) implements CheckOutcome {}
 
   /**
-   * Why a bucket refused a call.
+   * Why a bucket denied a call.
    *
    * @param violated names of the enforced policies whose buckets did not hold the cost
-   * @param retryAfterMicros time until all of them will; −1 when one never can
-   * @param costExceedsCapacity whether the cost is above a capacity, so that waiting cannot help
+   * @param retryAfterMicros time until all of them will hold it; −1 if one never can
+   * @param costExceedsCapacity whether the cost is above a capacity, so that waiting does not help
    */
   record Denial(List<String> violated, long retryAfterMicros, boolean costExceedsCapacity) {
     public Denial {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
-/** How safe the record of a call is when the call is answered. */
+/** How durable the record of a call is when the call is answered. */
 public enum Durability {
   /**
-   * In this node's write-ahead journal: survives a kill of the process, not the loss of its disk.
+   * In this node's write-ahead journal: survives a kill of the process, but not the loss of its
+   * disk.
    */
   JOURNALED("journaled"),
 
@@ -17,7 +18,7 @@ public enum Durability {
     this.wireName = wireName;
   }
 
-  /** The value in answers and settings. */
+  /** Returns the value used in answers and settings. */
   public String wireName() {
     return wireName;
   }

@@ -13,16 +13,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the policies of a call say when the cache was asked and did not decide it. One that fails
- * closed refuses the call; else those that fail local are asked on this node; else the call passes.
- * One that denies every call needs no cache, and always does. Shadow policies have no say.
+ * The failure modes of a call's policies, combined, for a call that the cache was asked about and
+ * did not decide. A policy that fails closed refuses the call; otherwise the policies that fail
+ * local decide on this node; otherwise the call is allowed. A policy that denies every call needs
+ * no cache, and always denies. Shadow policies do not count.
  *
- * <p>When the cache is only cold, nothing but its held quotas is in doubt, so only those have a
- * say, beside those that deny.
+ * <p>If the cache is only cold, nothing but its held quotas is in doubt, so only those count,
+ * besides policies that deny every call.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
- * @param policy the first policy that says so; null when only shadow policies matched
- * @param local the policies to ask on this node; empty but for LOCAL
+ * @param policy the first policy that determined {@code decidedBy}; null if only shadow policies
+ *     matched
+ * @param local the policies to evaluate on this node; empty unless {@code decidedBy} is LOCAL
  */
 record Fallback(DecidedBy decidedBy, @Nullable Policy policy, List<MatchedPolicy> local) {
 

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts of the gate since its start. Checks = allowed + denied (over all of {@link DecidedBy}) +
- * not kept + shed; of peeks only those shed are counted. Safe for threads.
+ * Counts of the gate since its start. Invariant: checks = allowed + denied (over all of {@link
+ * DecidedBy}) + not kept + shed; of peeks only the shed ones are counted. Thread-safe.
  */
 public final class GateStatistics {
   private final Map<DecidedBy, LongAdder> allowed = adders();
@@ -36,12 +36,12 @@ public final class GateStatistics {
     }
   }
 
-  /** Calls let through and recorded, by who answered. */
+  /** Returns the number of calls allowed and recorded, by who decided. */
   public long allowed(DecidedBy decidedBy) {
     return sum(allowed, decidedBy);
   }
 
-  /** Calls refused and recorded, by who answered. */
+  /** Returns the number of calls denied and recorded, by who decided. */
   public long denied(DecidedBy decidedBy) {
     return sum(denied, decidedBy);
   }
@@ -51,22 +51,28 @@ public final class GateStatistics {
     return adder == null ? 0 : adder.sum();
   }
 
-  /** Calls answered with 503 because their record could not be kept. */
+  /** Returns the number of calls answered 503 because their record could not be kept. */
   public long notKept() {
     return notKept.sum();
   }
 
-  /** Checks and peeks answered with 503 because this process did not come to ask the cache. */
+  /**
+   * Returns the number of checks and peeks answered 503 because this process was too busy to ask
+   * the cache.
+   */
   public long shed() {
     return shed.sum();
   }
 
-  /** Checks and peeks the cache did not answer. */
+  /** Returns the number of checks and peeks that the cache did not answer. */
   public long undecided() {
     return undecided.sum();
   }
 
-  /** Policies that matched a check but did not fit into it, and so were not evaluated. */
+  /**
+   * Returns the number of policies that matched a check but exceeded the maximum number of policies
+   * per check, and so were not evaluated.
+   */
   public long policiesLeftOut() {
     return policiesLeftOut.sum();
   }

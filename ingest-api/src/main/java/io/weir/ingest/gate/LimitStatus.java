@@ -9,21 +9,21 @@ import io.weir.limits.policy.PolicyMode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a call stands with one policy after the decision.
+ * The state of one policy after the decision of a call.
  *
  * @param policy the policy
  * @param limit the bucket's limit: the policy's, or this node's share of it
- * @param period the period of its bucket; null when that lasts
- * @param reply what its bucket answered
+ * @param period the period of the bucket; null if it has none
+ * @param reply the answer of the bucket
  */
 public record LimitStatus(
     Policy policy, BucketLimit limit, PeriodicLimit.@Nullable Span period, BucketReply reply) {
-  /** Whether the policy can refuse calls. */
+  /** Returns whether the policy can deny calls. */
   public boolean enforced() {
     return policy.mode() == PolicyMode.ENFORCE;
   }
 
-  /** Whole tokens left, ≥ 0; a bucket in debt has none. */
+  /** Returns the whole tokens left, ≥ 0; a bucket in debt has none. */
   public long remainingTokens() {
     return Math.max(0, reply.remainingTokens());
   }

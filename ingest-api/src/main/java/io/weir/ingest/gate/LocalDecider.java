@@ -14,35 +14,38 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * Decides on this node alone, by its share of each limit, while the decision cache cannot. Safe for
- * threads.
+ * Decides on this node alone, by its share of each limit, while the decision cache cannot.
+ * Thread-safe.
  *
- * <p>The buckets are in memory and begin full each time an outage begins and when the node starts.
- * They are forgotten when nothing was decided here for {@value #FORGET_AFTER_MILLIS} ms. So an
- * outage admits, on each node and for each bucket, at most the share of the capacity and what it
- * refills; a quota its share. Of more than {@value #MAX_BUCKETS} buckets some are forgotten sooner
- * and begin full again, those of clients with most of them first.
+ * <p>The buckets are in memory and start full each time an outage begins and when the node starts.
+ * They are discarded after {@value #FORGET_AFTER_MILLIS} ms without a decision here. So an outage
+ * admits, on each node and for each bucket, at most the share of the capacity and its refill, or
+ * the share of a quota. If there are more than {@value #MAX_BUCKETS} buckets, some are discarded
+ * sooner and start full again, those of the clients with the most buckets first.
  *
- * <p>A cost above the share, though not above the limit, is refused until the cache is back: the
- * bound goes before the large call.
+ * <p>A cost above the share, though not above the limit, is denied until the cache is back: the
+ * bound takes precedence over a large call.
  */
 public final class LocalDecider {
   /** Most nodes that may share the traffic. */
   public static final int MAX_NODES = 1_000;
 
-  /** Bound on memory: some 400 bytes each. */
+  /** Bounds the memory; a bucket takes about 400 bytes. */
   static final int MAX_BUCKETS = 100_000;
 
   /**
-   * How long after the last decision here the buckets are kept, so that a cache that comes and goes
-   * does not fill them each time.
+   * How long the buckets are kept after the last decision here, so that a cache with intermittent
+   * outages does not refill them each time.
    */
   static final long FORGET_AFTER_MILLIS = 60_000;
 
-  /** After how long a cost above the share may try again; the cache may be back by then. */
+  /**
+   * How long a caller whose cost is above the share is asked to wait; the cache may be back by
+   * then.
+   */
   static final long RETRY_AFTER_MICROS = 1_000_000;
 
-  /** Shares that are remembered; quotas make a new one each period. */
+  /** Most shares that are kept; quotas create a new one each period. */
   private static final int MAX_SHARES = 4_096;
 
   private final int nodes;
@@ -52,9 +55,9 @@ public final class LocalDecider {
   private volatile long lastUsedEpochMillis;
 
   /**
-   * Makes a decider without buckets.
+   * Creates a decider without buckets.
    *
-   * @param nodes how many nodes share the traffic, 1 to {@value #MAX_NODES}
+   * @param nodes number of nodes that share the traffic, 1 to {@value #MAX_NODES}
    * @param clockEpochMicros the decision cache's clock as this node knows it, ≥ 1
    */
   public LocalDecider(int nodes, LongSupplier clockEpochMicros) {
@@ -68,9 +71,9 @@ public final class LocalDecider {
   /**
    * Takes the cost from the share of each bucket, or from none.
    *
-   * @param buckets what the cache was asked; their order is the order of the replies
+   * @param buckets what the cache was asked; the replies are in the same order
    * @param peek true to take nothing
-   * @param nowEpochMillis when, by the cache's clock
+   * @param nowEpochMillis the time of the decision, by the cache's clock
    */
   Decision.Decided decide(
       List<BucketRequest> buckets, long costTokens, boolean peek, long nowEpochMillis) {
@@ -91,7 +94,10 @@ public final class LocalDecider {
     throw new IllegalStateException("a cache in memory must decide, but said " + decision);
   }
 
-  /** A cost above the share is a matter of waiting, unless it is above the limit itself. */
+  /**
+   * Returns the denial with a retry time if the cost is above the share only, since waiting then
+   * helps; not if it is above the limit itself.
+   */
   private static Decision.Denied aboveAShare(
       List<BucketRequest> buckets, long costTokens, Decision.Denied denied) {
     int deciding = denied.decidingBucket();
@@ -123,7 +129,7 @@ public final class LocalDecider {
         reply.charged());
   }
 
-  /** This node's part of a limit. */
+  /** Returns this node's share of a limit. */
   BucketLimit share(BucketLimit limit) {
     BucketLimit known = shares.get(limit);
     if (known != null) {
@@ -137,7 +143,9 @@ public final class LocalDecider {
     return share;
   }
 
-  /** Takes note that the cache decides; forgets the buckets when it has done so for a while. */
+  /**
+   * Records that the cache decides again. Discards the buckets once it has done so for long enough.
+   */
   void cacheDecided(long nowEpochMillis) {
     if (used && nowEpochMillis - lastUsedEpochMillis >= FORGET_AFTER_MILLIS) {
       used = false;
@@ -145,12 +153,12 @@ public final class LocalDecider {
     }
   }
 
-  /** Buckets kept; 0 when they are forgotten. */
+  /** Returns the number of buckets kept; 0 once they are discarded. */
   public int bucketCount() {
     return memory.bucketCount();
   }
 
-  /** Buckets that began full again for want of room. */
+  /** Returns the number of buckets discarded because there were too many; they start full again. */
   public long forgottenBuckets() {
     return memory.forgottenBuckets();
   }

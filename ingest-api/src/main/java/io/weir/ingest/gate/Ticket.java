@@ -2,18 +2,18 @@
 package io.weir.ingest.gate;
 
 /**
- * Stands for calls that are under way: until it is used, the node promises nothing about calls
- * decided after it was drawn. Must be used exactly once, by {@link CallLog#record} or by {@link
- * #abandon}; one that is forgotten holds every window of every report open. Not safe for threads,
- * but may be handed from one to another.
+ * Represents calls that are in progress: until the ticket is used, the node's low watermark does
+ * not pass the time at which it was obtained. Must be used exactly once, by {@link CallLog#record}
+ * or by {@link #abandon}; a ticket that is never used holds every window of every report open. Not
+ * thread-safe, but may be passed from one thread to another.
  */
 public interface Ticket {
   /**
-   * When the ticket was drawn, by the decision cache's clock as far as this node knows it. It is
-   * the time to stamp on a call that the cache did not decide.
+   * Returns when the ticket was obtained, by the decision cache's clock as far as this node knows
+   * it. It is the time of a call that the cache did not decide.
    */
   long begunAtEpochMillis();
 
-  /** Gives the ticket back, since there is nothing to record (a peek, a bad request, a failure). */
+  /** Uses up the ticket without a record (a peek, a bad request, a failure). */
   void abandon();
 }

@@ -8,10 +8,10 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether a call is taken in, before anything is done for it: while fewer than a number of
- * calls are under way, and, when calls wait long for a thread, for a {@link ShedShare share} of
- * them not. A call that is taken in {@link #begin begins} when a thread has taken it up, and ends
- * with {@link #end}. Safe for threads.
+ * Decides whether a call is admitted, before any work is done for it. A call is refused if too many
+ * calls are in progress or, while calls wait long for a thread, if it belongs to the {@link
+ * ShedShare share} that is shed. An admitted call {@link #begin begins} when a thread takes it up,
+ * and ends with {@link #end}. Thread-safe.
  */
 final class Admission {
   private final int maxCallsUnderWay;
@@ -21,12 +21,12 @@ final class Admission {
   private final AtomicInteger underWay = new AtomicInteger();
 
   /**
-   * Admits calls.
+   * Creates an admission.
    *
-   * @param maxCallsUnderWay most calls under way, at least 1
-   * @param share sheds by queue delay; null when that is never done
+   * @param maxCallsUnderWay most calls in progress, at least 1
+   * @param share sheds by queue delay; null if that is disabled
    * @param nanos the clock of {@code share}
-   * @param random 0 (inclusive) to 1 (exclusive)
+   * @param random returns numbers from 0 (inclusive) to 1 (exclusive)
    */
   Admission(
       int maxCallsUnderWay, @Nullable ShedShare share, LongSupplier nanos, DoubleSupplier random) {
@@ -40,7 +40,10 @@ final class Admission {
     this.random = random;
   }
 
-  /** Admits by the system's clock; {@code targetNanos} 0 never sheds by queue delay. */
+  /**
+   * Creates an admission that uses the system's clock. With {@code targetNanos} 0 it never sheds by
+   * queue delay.
+   */
   static Admission of(int maxCallsUnderWay, long targetNanos) {
     return new Admission(
         maxCallsUnderWay,
@@ -50,9 +53,10 @@ final class Admission {
   }
 
   /**
-   * Asks for a call.
+   * Requests admission of a call.
    *
-   * @return null when it is taken in, then {@link #begin} and {@link #end} must follow
+   * @return null if the call is admitted, in which case {@link #begin} and {@link #end} must
+   *     follow; otherwise why it is shed
    */
   HttpStatistics.@Nullable Shed ask() {
     long now = nanos.getAsLong();
@@ -73,7 +77,7 @@ final class Admission {
   }
 
   /**
-   * A thread has taken up a call that was taken in.
+   * Records that a thread has taken up an admitted call.
    *
    * @param queuedNanos {@link #now} when it was queued
    */
@@ -84,7 +88,7 @@ final class Admission {
     }
   }
 
-  /** A call that was taken in is answered, or has failed. */
+  /** Records that an admitted call was answered or has failed. */
   void end() {
     underWay.decrementAndGet();
   }
@@ -101,12 +105,15 @@ final class Admission {
     return maxCallsUnderWay;
   }
 
-  /** The share of calls that are shed now. */
+  /** Returns the share of calls that are shed at present. */
   double share() {
     return share == null ? 0 : share.share(nanos.getAsLong());
   }
 
-  /** How long calls wait for a thread, at least; 0 when that is not looked at. */
+  /**
+   * Returns the shortest recent wait of a call for a thread, in nanoseconds; 0 if it is not
+   * measured.
+   */
   long queueDelayNanos() {
     return share == null ? 0 : share.delayNanos(nanos.getAsLong());
   }

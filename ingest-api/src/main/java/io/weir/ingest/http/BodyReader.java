@@ -12,34 +12,38 @@ import org.eclipse.jetty.util.thread.Invocable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the body of one request as its bytes come, so that no thread waits for a slow sender. Ends
- * once: with the whole body, or with the problem that is wrong with it. Safe for threads.
+ * Reads the body of one request as its bytes arrive, so that no thread waits for a slow sender.
+ * Ends exactly once: with the whole body, or with a problem. Thread-safe.
  */
 final class BodyReader implements Invocable.Task {
-  /** Most bytes of a body too large that are read so that its sender can read the answer. */
+  /**
+   * Most bytes of an oversized body that are read and discarded, so that its sender can read the
+   * answer.
+   */
   private static final int MAX_DISCARDED_BYTES = 1024 * 1024;
 
-  /** Room for the body of a usual check that comes in pieces. */
+  /** Initial buffer for the body of a usual check that arrives in pieces. */
   private static final int FIRST_CAPACITY_BYTES = 256;
 
   private static final byte[] NOTHING = {};
 
-  /** Who is told how it ended. */
+  /** Receives the result. */
   interface Ended {
-    /** The body is there. */
+    /** The body is complete. */
     void whole(byte[] body);
 
     /**
-     * It is not, and will not be.
+     * The body is refused.
      *
-     * @param rest whether some of the request was not read, so that the connection must end
+     * @param rest whether a part of the request was left unread, so that the connection must be
+     *     closed
      */
     void refused(Problem problem, boolean rest);
 
-    /** The memory for bodies on their way is used up. */
+    /** The memory for incomplete bodies is used up. */
     void noMemory();
 
-    /** It took too long. */
+    /** The body did not arrive in time. */
     void timedOut();
   }
 
@@ -69,11 +73,11 @@ final class BodyReader implements Invocable.Task {
     return InvocationType.NON_BLOCKING;
   }
 
-  /** Reads what is there; comes back when more is. */
+  /** Reads the bytes that are available. Runs again when more arrive. */
   @Override
   public synchronized void run() {
     if (tooLarge && request.getHeaders().contains(HttpHeader.EXPECT)) {
-      // the sender asks first (RFC 9110 §10.1.1), so nothing of the body is on its way
+      // the sender waits for permission (RFC 9110 §10.1.1), so no part of the body is in flight
       end(() -> ended.refused(RequestBody.tooLarge(), true));
     }
     while (!done) {
@@ -124,7 +128,10 @@ final class BodyReader implements Invocable.Task {
     }
   }
 
-  /** The first piece is usually the whole; later ones grow by doubling. */
+  /**
+   * Returns the capacity to allocate. The first piece is usually the whole body; later ones grow
+   * the buffer by doubling.
+   */
   private int capacity(int needed) {
     if (bytes.length == 0) {
       return needed;
@@ -133,7 +140,7 @@ final class BodyReader implements Invocable.Task {
     return Math.min(RequestBody.MAX_BYTES, Math.max(needed, doubled));
   }
 
-  /** Ends it when it has not ended yet. */
+  /** Ends the read if it has not ended yet. */
   synchronized void timeOut() {
     end(ended::timedOut);
   }

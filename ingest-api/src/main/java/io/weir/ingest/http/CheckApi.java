@@ -30,11 +30,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The check API's HTTP server. */
+/** The HTTP server of the check API. */
 public final class CheckApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
 
-  /** What a caller is told to wait after a 503; the parts behind us come back within seconds. */
+  /** How long a caller is told to wait after a 503; our dependencies recover within seconds. */
   private static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
   /** As long as a call may wait for Kafka. */
@@ -93,10 +93,10 @@ public final class CheckApi implements AutoCloseable {
   /**
    * Starts the server.
    *
-   * @param corrections tells how it stands with corrections; does not decide readiness
-   * @param isStarted whether the node's start is over; it is not ready before
-   * @param metrics gives the Prometheus text
-   * @param statistics counts what is turned away
+   * @param corrections returns the health of the corrections; does not affect readiness
+   * @param isStarted whether the node's start is over; the node is not ready before
+   * @param metrics returns the metrics in the Prometheus text format
+   * @param statistics counts refused requests
    */
   public static CheckApi start(
       CheckGate gate,
@@ -112,7 +112,7 @@ public final class CheckApi implements AutoCloseable {
         gate, settler, cache, log, corrections, isStarted, metrics, settings, null, statistics);
   }
 
-  /** The same with threads of one's own for the calls; null for those of the server. */
+  /** Starts the server with the caller's own threads for calls, or the server's threads if null. */
   static CheckApi start(
       CheckGate gate,
       Settler settler,
@@ -167,7 +167,7 @@ public final class CheckApi implements AutoCloseable {
         });
   }
 
-  /** The methods of a path as the field Allow names them; who may GET may ask for the HEAD. */
+  /** Returns the methods of a path as the field Allow lists them. A path with GET also has HEAD. */
   private static String allowed(Collection<String> methods) {
     return String.join(", ", methods).replace("GET", "GET, HEAD");
   }
@@ -269,7 +269,8 @@ public final class CheckApi implements AutoCloseable {
   private static void answer(Context context, CheckOutcome.Decided decided) throws IOException {
     int status = CheckResponse.status(decided);
     context.status(status);
-    // an empty list is not a field (RFC 9651 §3.1), and shadow policies are no promise to callers
+    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise callers
+    // nothing
     if (decided.limits().stream().anyMatch(LimitStatus::enforced)) {
       context.header("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
       context.header("RateLimit", RateLimitFields.state(decided.limits(), decided.denial()));
@@ -289,7 +290,7 @@ public final class CheckApi implements AutoCloseable {
     write(context, CheckResponse.body(decided));
   }
 
-  /** Writes the body straight to the response; a result of Javalin's is copied through a buffer. */
+  /** Writes the body directly to the response; Javalin would copy a result through a buffer. */
   private static void write(Context context, byte[] body) throws IOException {
     context.res().setContentLength(body.length);
     context.res().getOutputStream().write(body);
@@ -307,7 +308,8 @@ public final class CheckApi implements AutoCloseable {
   private void ready(Context context) {
     DecisionCache.Health cacheHealth = cache.check();
     CallLog.Health logHealth = log.check();
-    // calls can still be answered by policy without the cache, so once started the log decides
+    // calls can be answered by policy without the cache, so once the node has started, readiness
+    // depends on the log alone
     boolean starting = !isStarted.getAsBoolean();
     boolean ready = logHealth.ok() && !starting && !stopping;
     context.status(ready ? 200 : 503);
@@ -316,22 +318,25 @@ public final class CheckApi implements AutoCloseable {
         HealthBody.of(ready, starting, stopping, cacheHealth, logHealth, corrections.get()));
   }
 
-  /** The port it listens on. */
+  /** Returns the port on which the server listens. */
   public int port() {
     return javalin.port();
   }
 
-  /** Answers readiness with "stopping", so that traffic moves away; calls are served on. */
+  /**
+   * Answers readiness with "stopping", so that traffic moves to other nodes. Calls are still
+   * served.
+   */
   public void beginStop() {
     stopping = true;
   }
 
-  /** Answers new calls with 503 and the end of their connection. */
+  /** Answers new calls with 503 and closes their connections. */
   public void turnAway() {
     turningAway = true;
   }
 
-  /** Waits for the calls under way, a few seconds at most, and stops. */
+  /** Waits at most a few seconds for the calls in progress, then stops the server. */
   @Override
   public void close() {
     stopping = true;

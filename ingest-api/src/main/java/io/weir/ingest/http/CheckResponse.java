@@ -18,7 +18,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns what became of a call into a status and a body: the one place that maps values to status.
+ * Converts the outcome of a call to a status and a body; the only place that maps values to status
+ * codes.
  */
 final class CheckResponse {
   private static final JsonFactory JSON =
@@ -38,7 +39,7 @@ final class CheckResponse {
     return write(json -> writeDecided(json, decided));
   }
 
-  /** Writes members into an object that is opened and closed around them. */
+  /** Writes members into an object; the caller opens and closes the object. */
   interface Members {
     void write(JsonGenerator json) throws IOException;
   }
@@ -129,7 +130,10 @@ final class CheckResponse {
         : ProblemReason.NOT_ENOUGH_TOKENS;
   }
 
-  /** Every cost is above a capacity of 0, so that other denials need not be looked through. */
+  /**
+   * Returns whether the call is denied by a policy that denies every call. Every cost is above a
+   * capacity of 0, so other denials need not be searched.
+   */
   private static boolean isBlocked(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
     return denial.costExceedsCapacity()
         && decided.limits().stream()

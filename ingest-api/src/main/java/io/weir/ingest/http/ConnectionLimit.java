@@ -9,13 +9,14 @@ import org.eclipse.jetty.server.AbstractConnector;
 import org.eclipse.jetty.server.NetworkConnectionLimit;
 
 /**
- * The most connections a server may have. At the limit nothing more is accepted, and those that are
- * idle are kept for a shorter time until there is room again.
+ * The most connections that a server may have. At the limit no more connections are accepted, and
+ * the idle timeout of open ones is shortened until there is room again.
  *
- * <p>Jetty alone does so for the connections that are open when the limit is reached. Of a burst
- * many are still being opened then, and keep their place for the usual time. And it goes through
- * all connections for each one that comes or goes at the limit. Here each learns it as it opens,
- * and the usual time is back when a tenth of the room is free. Safe for threads.
+ * <p>Jetty by itself shortens it only for the connections that are open when the limit is reached.
+ * In a burst many connections are still being opened at that moment and would keep the usual
+ * timeout. It also iterates over all connections for each one that opens or closes at the limit.
+ * Here each connection gets its timeout as it opens, and the usual timeout returns when a tenth of
+ * the room is free. Thread-safe.
  */
 final class ConnectionLimit extends NetworkConnectionLimit implements Connection.Listener {
   private static final double ROOMY = 0.9;
@@ -43,7 +44,10 @@ final class ConnectionLimit extends NetworkConnectionLimit implements Connection
     connector.setAccepting(true);
   }
 
-  /** The connection is among the connector's by now, so either this or {@link #limit} sees it. */
+  /**
+   * The connector already knows the connection at this point, so either this method or {@link
+   * #limit} sees it.
+   */
   @Override
   public void onOpened(Connection connection) {
     if (crowded) {
@@ -57,7 +61,7 @@ final class ConnectionLimit extends NetworkConnectionLimit implements Connection
     if (crowded && isRoomy()) {
       setCrowded(false);
       if (!isRoomy()) {
-        // a burst came in between, and its limit() may still have seen the crowd of before
+        // a burst arrived in between, and its limit() may still have seen the earlier crowded state
         setCrowded(true);
       }
     }

@@ -17,33 +17,36 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.NanoTime;
 
 /**
- * What stands in front of the routes: it reads a request's body without a thread, takes the call in
- * or sheds it, and only then gives it a thread. Health and metrics do not queue with the calls:
- * health is always let through, since it costs next to nothing, and metrics up to a bound of their
- * own, so that scrapes cannot displace calls.
+ * The handler in front of the routes. It reads a request's body without occupying a thread, admits
+ * or sheds the call, and only then assigns a thread to it. Health and metrics do not queue with the
+ * calls: health is always admitted, since it costs next to nothing, and metrics up to a bound of
+ * their own, so that scrapes cannot displace calls.
  *
  * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
- * NON_BLOCKING}), so that a call is shed before it has waited for anything, at a fraction of the
- * cost of one that is served, and the wait for a thread is seen, since it begins here.
+ * NON_BLOCKING}). So a call is shed before it has waited for anything, at a fraction of the cost of
+ * serving one, and the wait for a thread can be measured, since it begins here.
  */
 final class FrontDoor extends Handler.Wrapper {
-  /** The attribute of a request that holds its body. */
+  /** The request attribute that holds the body. */
   static final String BODY = "io.weir.body";
 
   private static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
 
   private static final String METRICS = "/metrics";
 
-  /** Scrapes under way: a few scrapers at once, each of which costs as much as many calls. */
+  /**
+   * Most scrapes in progress: enough for a few scrapers at once, each of which costs as much as
+   * many calls.
+   */
   private static final int MAX_SCRAPES = 4;
 
-  /** Shed callers come back spread over so many seconds. */
+  /** The retry times of shed callers are spread over this many seconds. */
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
   /**
-   * A refused request closes its connection when its number on the connection is a multiple of
-   * this: a sender that pipelines must not occupy the reading thread for ever, and a load balancer
-   * may choose another node.
+   * A shed request closes its connection if its number on the connection is a multiple of this, so
+   * that a pipelining sender cannot occupy the reading thread and a load balancer may choose
+   * another node.
    */
   private static final long REQUESTS_OF_A_CONNECTION = 64;
 
@@ -56,9 +59,9 @@ final class FrontDoor extends Handler.Wrapper {
   private final AtomicInteger scrapes = new AtomicInteger();
 
   /**
-   * Stands before the routes.
+   * Creates the handler in front of the routes.
    *
-   * @param threads gives each call its thread; not those that read the connections
+   * @param threads runs each call; not the threads that read the connections
    */
   FrontDoor(
       Executor threads,
@@ -71,7 +74,7 @@ final class FrontDoor extends Handler.Wrapper {
     this.statistics = statistics;
   }
 
-  /** When a caller that was shed may come back. */
+  /** Returns after how many seconds a shed caller may try again, at random. */
   static String retryAfterSeconds() {
     return Integer.toString(1 + ThreadLocalRandom.current().nextInt(MAX_RETRY_AFTER_SECONDS));
   }
@@ -139,7 +142,7 @@ final class FrontDoor extends Handler.Wrapper {
     }
   }
 
-  /** One request at the door. */
+  /** One request before it is admitted. */
   private final class Visitor implements BodyReader.Ended {
     private final Request request;
     private final Response response;

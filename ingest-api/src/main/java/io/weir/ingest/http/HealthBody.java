@@ -8,7 +8,7 @@ import io.weir.decision.DecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CallLog;
 
-/** The body of a readiness answer: which part is well, and what is wrong with the others. */
+/** The body of a readiness answer: which parts are healthy, and what is wrong with the others. */
 final class HealthBody {
   private static final ObjectMapper JSON = new ObjectMapper();
 

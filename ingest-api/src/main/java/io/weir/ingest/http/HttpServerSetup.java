@@ -13,21 +13,26 @@ import org.eclipse.jetty.util.VirtualThreads;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.jspecify.annotations.Nullable;
 
-/** How the server under the routes is set up: its connector, its bounds, its front door. */
+/**
+ * Configures the server beneath the routes: its connector, its bounds and its {@link FrontDoor}.
+ */
 final class HttpServerSetup {
-  /** How long an idle connection is kept once there are as many connections as there may be. */
+  /** Idle timeout of connections while the bound on connections is reached. */
   private static final Duration IDLE_KEPT_AT_THE_LIMIT = Duration.ofSeconds(2);
 
   /**
-   * How long a request may be without a byte moving where one is waited for: a caller that does not
-   * read its answer holds a thread so long.
+   * Longest time for which a request may wait for a byte to be read or written. A caller that does
+   * not read its answer occupies a thread for this long.
    */
   private static final Duration STALLED = Duration.ofSeconds(15);
 
-  /** Connections the kernel keeps until they are accepted; the JDK's 50 is lost in a burst. */
+  /**
+   * Connections that the kernel queues until they are accepted; the JDK's default of 50 overflows
+   * in a burst.
+   */
   private static final int ACCEPT_QUEUE = 1_024;
 
-  /** Those that calls may take without virtual threads, and some for all else. */
+  /** The threads that calls may use without virtual threads, and some for everything else. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
 
   private static final int MIN_THREADS = 8;
@@ -35,9 +40,9 @@ final class HttpServerSetup {
   private HttpServerSetup() {}
 
   /**
-   * Sets a server up.
+   * Configures a server.
    *
-   * @param callThreads give calls their threads; null for those of the server
+   * @param callThreads runs the calls; null for the server's threads
    */
   static void apply(
       JavalinConfig config,
@@ -72,8 +77,8 @@ final class HttpServerSetup {
   }
 
   /**
-   * Gives the server its threads, and calls theirs. Where there are virtual ones, they read the
-   * connections, too: platform threads for that cost a fifth of the calls served.
+   * Sets the server's threads and returns those of the calls. Virtual threads, where available,
+   * also read the connections: platform threads for that would reduce the calls served by a fifth.
    */
   private static Executor threads(JavalinConfig config, HttpSettings settings) {
     if (settings.virtualThreads()) {

@@ -4,20 +4,21 @@ package io.weir.ingest.http;
 import java.time.Duration;
 
 /**
- * How the check API listens, and how much it takes in.
+ * How the check API listens, and how many calls it accepts.
  *
  * @param host the address to bind
- * @param port the port; 0 takes any free one
- * @param virtualThreads whether requests run on virtual threads, which the JVM must have
- * @param maxCallsUnderWay most calls taken in and not answered, 1 to {@value #MAX_CALLS_UNDER_WAY};
- *     without virtual threads at most {@value #MAX_CALLS_ON_PLATFORM_THREADS} are
+ * @param port the port; 0 takes any free port
+ * @param virtualThreads whether requests run on virtual threads, which the JVM must support
+ * @param maxCallsUnderWay most calls accepted and not yet answered, 1 to {@value
+ *     #MAX_CALLS_UNDER_WAY}; without virtual threads the bound is at most {@value
+ *     #MAX_CALLS_ON_PLATFORM_THREADS}
  * @param queueDelayTarget how long calls may wait for a thread before some are shed, 0 to 10 s;
- *     zero sheds none for that
- * @param maxConnections most open connections, 1 to {@value #MAX_CONNECTIONS}; more wait to be
- *     accepted
- * @param keepAlive how long a connection without a request is kept, 1 s to 1 h; longer than
- *     balancers keep theirs, which else send a call on one that ends
- * @param unknownMembers what becomes of a body with members that are not known
+ *     zero disables shedding by delay
+ * @param maxConnections most open connections, 1 to {@value #MAX_CONNECTIONS}; further ones wait to
+ *     be accepted
+ * @param keepAlive idle timeout of a connection, 1 s to 1 h; should be longer than that of load
+ *     balancers, which would otherwise send a call on a connection that is being closed
+ * @param unknownMembers what to do with a body that has unknown members
  */
 public record HttpSettings(
     String host,
@@ -29,45 +30,49 @@ public record HttpSettings(
     Duration keepAlive,
     UnknownMembers unknownMembers) {
   /**
-   * By Little's law N = λ·W: at 20,000 calls a second, more than was measured of a node on two
-   * cores, calls that all wait their 20 ms for Redis are 400, and those of {@code acked} at 100 ms
-   * to Kafka are 2,000. Served at that pace 2,000 are a tenth of a second of work. When Kafka
-   * stands still, {@code acked} calls wait 5 s each, and no bound makes them succeed; this one
-   * keeps those who wait few.
+   * Default of {@code maxCallsUnderWay}. By Little's law N = λ·W: at 20,000 calls a second, more
+   * than was measured of a node on two cores, 400 calls are in progress if each waits 20 ms for
+   * Redis, and 2,000 if each is {@code acked} and waits 100 ms for Kafka. At that rate 2,000 calls
+   * are a tenth of a second of work. While Kafka is unavailable, {@code acked} calls wait 5 s each,
+   * and no bound makes them succeed; this one keeps the number of waiting calls small.
    */
   public static final int DEFAULT_CALLS_UNDER_WAY = 2_000;
 
-  /** Greatest setting; each call under way takes some 20 KB. */
+  /** Upper bound of {@code maxCallsUnderWay}; each call in progress takes about 20 KB. */
   public static final int MAX_CALLS_UNDER_WAY = 100_000;
 
-  /** Of the 250 threads there are then; the others read connections and tell health and metrics. */
+  /** Of the 250 platform threads; the others read connections and serve health and metrics. */
   public static final int MAX_CALLS_ON_PLATFORM_THREADS = 200;
 
   /**
-   * Never: in every comparison that was made the bound on calls under way alone served more in time
+   * Disabled: in every comparison the bound on calls in progress alone served more calls in time
    * (benchmarks/README.md).
    */
   public static final Duration DEFAULT_QUEUE_DELAY_TARGET = Duration.ZERO;
 
-  /** Longest target. */
+  /** Upper bound of {@code queueDelayTarget}. */
   public static final Duration MAX_QUEUE_DELAY_TARGET = Duration.ofSeconds(10);
 
-  /** Default bound on connections. */
+  /** Default of {@code maxConnections}. */
   public static final int DEFAULT_CONNECTIONS = 10_000;
 
-  /** Greatest bound on connections: each takes a file descriptor. */
+  /** Upper bound of {@code maxConnections}; each connection takes a file descriptor. */
   public static final int MAX_CONNECTIONS = 1_000_000;
 
-  /** Default of {@code keepAlive}; balancers keep idle connections for 60 s. */
+  /** Default of {@code keepAlive}; load balancers keep idle connections for 60 s. */
   public static final Duration DEFAULT_KEEP_ALIVE = Duration.ofSeconds(75);
 
-  /** Shortest {@code keepAlive}. */
+  /** Lower bound of {@code keepAlive}. */
   public static final Duration MIN_KEEP_ALIVE = Duration.ofSeconds(1);
 
-  /** Longest {@code keepAlive}. */
+  /** Upper bound of {@code keepAlive}. */
   public static final Duration MAX_KEEP_ALIVE = Duration.ofHours(1);
 
-  /** Refuses settings out of range. */
+  /**
+   * Validates the settings.
+   *
+   * @throws IllegalArgumentException if one is out of range
+   */
   public HttpSettings {
     if (maxCallsUnderWay < 1 || maxCallsUnderWay > MAX_CALLS_UNDER_WAY) {
       throw new IllegalArgumentException(
@@ -87,7 +92,7 @@ public record HttpSettings(
     }
   }
 
-  /** Most calls under way on the threads there are. */
+  /** Returns the bound on calls in progress for the kind of threads in use. */
   int effectiveCallsUnderWay() {
     return virtualThreads
         ? maxCallsUnderWay

@@ -10,25 +10,27 @@ import java.util.function.IntSupplier;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** What the check API's server counts about what it turned away. Safe for threads. */
+/**
+ * Counts of the requests that the check API's server refused, and figures of its load. Thread-safe.
+ */
 public final class HttpStatistics {
-  /** Why a call was shed: answered 503 before anything was done for it. */
+  /** Why a call was shed, which means that it was answered 503 before any work was done for it. */
   public enum Shed {
-    /** As many calls as are allowed were under way. */
+    /** The bound on calls in progress was reached. */
     CALLS_UNDER_WAY,
     /** Calls waited too long for a thread. */
     QUEUE_DELAY,
-    /** The bodies that were not whole yet took all the memory they may. */
+    /** The memory for incomplete bodies was used up. */
     BODIES,
-    /** As many scrapes as are allowed were under way. */
+    /** The bound on scrapes in progress was reached. */
     SCRAPES
   }
 
-  /** What of a request did not come in time. */
+  /** The part of a request that did not arrive in time. */
   public enum Part {
-    /** Its request line or header fields. */
+    /** The request line or the header fields. */
     HEADERS,
-    /** Its body. */
+    /** The body. */
     BODY
   }
 
@@ -49,7 +51,9 @@ public final class HttpStatistics {
     return Collections.unmodifiableMap(adders);
   }
 
-  /** Tells, in nanoseconds, how long each call that is taken in from now on took. */
+  /**
+   * Sets the listener that receives, in nanoseconds, how long each call admitted from now on took.
+   */
   public void onAnswer(LongConsumer listener) {
     onAnswer = listener;
   }
@@ -79,51 +83,51 @@ public final class HttpStatistics {
     connections = count;
   }
 
-  /** Calls shed for a reason. */
+  /** Returns the number of calls shed for a reason. */
   public long shed(Shed reason) {
     return adder(shed, reason).sum();
   }
 
-  /** Requests that were not whole in time, answered 408. */
+  /** Returns the number of requests answered 408 because the given part did not arrive in time. */
   public long timedOut(Part part) {
     return adder(timedOut, part).sum();
   }
 
-  /** Calls taken in and not answered yet. */
+  /** Returns the number of calls admitted and not yet answered. */
   public long callsUnderWay() {
     Admission now = admission;
     return now == null ? 0 : now.underWay();
   }
 
-  /** Most calls that may be under way. */
+  /** Returns the bound on calls in progress. */
   public long maxCallsUnderWay() {
     Admission now = admission;
     return now == null ? 0 : now.maxCallsUnderWay();
   }
 
-  /** The share of calls that is shed now, 0 to 1. */
+  /** Returns the share of calls that is shed at present, 0 to 1. */
   public double shedShare() {
     Admission now = admission;
     return now == null ? 0 : now.share();
   }
 
-  /** How long calls waited for a thread in the last tenth of a second, at least; in seconds. */
+  /** Returns the shortest wait of a call for a thread in the last tenth of a second, in seconds. */
   public double queueDelaySeconds() {
     Admission now = admission;
     return now == null ? 0 : now.queueDelayNanos() / NANOS_PER_SECOND;
   }
 
-  /** Open connections. */
+  /** Returns the number of open connections. */
   public long connections() {
     return connections.getAsInt();
   }
 
-  /** Requests whose body is on its way. */
+  /** Returns the number of requests whose body is incomplete. */
   public long incompleteBodies() {
     return bodies.count();
   }
 
-  /** Bytes kept of those bodies. */
+  /** Returns the number of bytes kept of those bodies. */
   public long incompleteBodyBytes() {
     return bodies.bytes();
   }

@@ -5,18 +5,22 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The requests whose body is on its way, and how much memory they hold. Safe for threads. */
+/** The requests whose body is incomplete, and the memory that they hold. Thread-safe. */
 final class IncompleteBodies {
   /**
-   * Most bytes of bodies that are not whole: without a bound of their own, ten thousand connections
-   * could keep 64 KiB each.
+   * Most bytes of incomplete bodies: without a bound of their own, ten thousand connections could
+   * keep 64 KiB each.
    */
   static final long MAX_BYTES = 64L << 20;
 
   private final Set<BodyReader> readers = ConcurrentHashMap.newKeySet();
   private final AtomicLong bytes = new AtomicLong();
 
-  /** Keeps a reader that has to wait; false when its bytes do not fit. */
+  /**
+   * Keeps a reader that has to wait for more bytes.
+   *
+   * @return false if its bytes do not fit into the bound
+   */
   boolean keep(BodyReader reader, int moreBytes) {
     if (bytes.addAndGet(moreBytes) > MAX_BYTES) {
       bytes.addAndGet(-moreBytes);

@@ -8,9 +8,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The network an address belongs to, as far as it is recorded: /24 of IPv4, /48 of IPv6. An
- * IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) is the IPv4 address it maps, so that one caller is
- * not two. Names are never looked up.
+ * The network of an address at the precision that is recorded: /24 of IPv4, /48 of IPv6. An
+ * IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as the IPv4 address that it maps, so that one
+ * caller is not two. Host names are never resolved.
  */
 final class IpPrefix {
   private static final String OCTET = "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
@@ -21,7 +21,7 @@ final class IpPrefix {
 
   private IpPrefix() {}
 
-  /** The prefix in CIDR notation, or null when the text is not an address. */
+  /** Returns the prefix in CIDR notation, or null if the text is not an address. */
   static @Nullable String of(String text) {
     boolean literal =
         IPV4.matcher(text).matches() || (text.contains(":") && IPV6.matcher(text).matches());

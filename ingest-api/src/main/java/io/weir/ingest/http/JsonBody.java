@@ -18,21 +18,22 @@ import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 
 /**
- * Reads a body that is one JSON object, and says in words of our own what is wrong with another.
+ * Reads a body that is one JSON object, and describes in words of our own what is wrong with any
+ * other body.
  */
 final class JsonBody {
   private static final int MAX_NESTING = 32;
 
-  /** So much of a name that came is shown in a detail. */
+  /** Most characters of a received name that are shown in a problem detail. */
   private static final int SHOWN_CHARS = 64;
 
   private static final JsonFactory JSON =
       JsonFactory.builder()
-          // a virtual thread lives for one request, so buffers kept by thread are never used again
+          // a virtual thread serves one request, so buffers kept per thread would never be reused
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
-          // the names are the callers': kept by the JVM they would be for ever
+          // the names are chosen by callers; the JVM would keep interned ones forever
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-          // which of two clients is billed must not be a matter of who reads
+          // which of two clients is billed must not depend on the reader
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
               StreamReadConstraints.builder().maxNestingDepth(MAX_NESTING).build())
@@ -40,7 +41,7 @@ final class JsonBody {
 
   private JsonBody() {}
 
-  /** A body that is not what the route takes. */
+  /** Thrown if a body is not what the route accepts. */
   static final class Invalid extends Exception {
     private static final long serialVersionUID = 1L;
     private final transient Problem problem;
@@ -50,7 +51,7 @@ final class JsonBody {
       this.problem = problem;
     }
 
-    /** A member that is missing or wrong. */
+    /** Returns the exception for a member that is missing or wrong. */
     static Invalid member(String member, String rule) {
       return new Invalid(Problem.ofField(ProblemReason.INVALID_MEMBER, member, rule));
     }
@@ -60,7 +61,7 @@ final class JsonBody {
     }
   }
 
-  /** Reads the members of an object, which is entered and left around this. */
+  /** Reads the members of an object; the caller enters and leaves the object. */
   interface Members<T> {
     T read(JsonParser json) throws IOException, Invalid;
   }
@@ -105,7 +106,7 @@ final class JsonBody {
           + MAX_NESTING
           + " deep, or holds a name or a number that is too long";
     }
-    // the library says so in its message alone
+    // the library reports this only in its message
     if (notJson.getOriginalMessage().startsWith("Duplicate field")) {
       return "it holds the member " + shown(json.currentName()) + " twice";
     }
@@ -119,16 +120,16 @@ final class JsonBody {
     if (name.length() <= SHOWN_CHARS) {
       return name;
     }
-    // a character of two is shown whole or not at all
+    // a surrogate pair is shown whole or not at all
     int end =
         Character.isHighSurrogate(name.charAt(SHOWN_CHARS - 1)) ? SHOWN_CHARS - 1 : SHOWN_CHARS;
     return name.substring(0, end) + "...";
   }
 
   /**
-   * Meets a member that is not known.
+   * Handles an unknown member.
    *
-   * @param known the ones that are, in words
+   * @param known the known members, in words
    */
   static void unknown(JsonParser json, String member, String known, UnknownMembers mode)
       throws IOException, Invalid {
@@ -157,7 +158,7 @@ final class JsonBody {
     return name;
   }
 
-  /** An integer from a least one to {@link CallEvent#MAX_QUANTITY}. */
+  /** Returns an integer from {@code min} to {@link CallEvent#MAX_QUANTITY}, both inclusive. */
   static long units(JsonParser json, JsonToken value, String member, long min)
       throws IOException, Invalid {
     if (value == JsonToken.VALUE_NUMBER_INT

@@ -18,11 +18,11 @@ import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Writes problem documents where no route is reached: what the server refuses by itself (a header
- * too large, a malformed request), and what is turned away at the door. Never blocks.
+ * Writes problem documents for requests that reach no route: those that the server itself refuses
+ * (a header too large, a malformed request), and those that are not admitted. Never blocks.
  */
 final class ProblemWriter implements Request.Handler {
-  /** On every answer: each is about one moment, and no cache may give it to another caller. */
+  /** On every answer: each is about one moment, and no cache may return it to another caller. */
   static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
 
   @Override
@@ -30,7 +30,9 @@ final class ProblemWriter implements Request.Handler {
     return InvocationType.NON_BLOCKING;
   }
 
-  /** Answers what the server has refused; it has set the status and left its reason. */
+  /**
+   * Answers a request that the server has refused; the server has set the status and the reason.
+   */
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     int status = response.getStatus();
@@ -49,7 +51,7 @@ final class ProblemWriter implements Request.Handler {
     return HttpStatus.getMessage(status);
   }
 
-  /** Writes the answer, after which the connection ends. */
+  /** Writes the answer and closes the connection. */
   static void writeAndClose(Response response, Callback callback, Problem problem) {
     response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
     write(response, callback, problem);
@@ -64,7 +66,7 @@ final class ProblemWriter implements Request.Handler {
     response.write(true, ByteBuffer.wrap(body), callback);
   }
 
-  /** A whole HTTP/1.1 message, for a request that was never read. */
+  /** Returns a whole HTTP/1.1 message, for a request that was never read. */
   static byte[] message(Problem problem) {
     byte[] body = problem.toJson();
     String head =

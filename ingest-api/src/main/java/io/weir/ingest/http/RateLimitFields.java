@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>For a token bucket the quota {@code q} is its capacity and the window {@code w} the time from
  * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
- * until it holds one token more, 0 when it is full. For a quota or a window {@code w} is the length
- * of the whole running period, and {@code t} the time until it ends. Beside a {@code Retry-After}
- * no {@code t} is later than that, so that a client may wait for either. A policy that denies all
- * has none.
+ * until it holds one token more, 0 if it is full. For a quota or a fixed window {@code w} is the
+ * length of the whole current period, and {@code t} the time until it ends. If there is a {@code
+ * Retry-After}, no {@code t} is later than it, so that a client may wait for either. A policy that
+ * denies every call has no {@code t}.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -42,9 +42,9 @@ final class RateLimitFields {
   }
 
   /**
-   * The {@code RateLimit} field.
+   * Returns the {@code RateLimit} field.
    *
-   * @param denial why the call was denied; null when it was not
+   * @param denial why the call was denied; null if it was not
    */
   static String state(List<LimitStatus> limits, CheckOutcome.@Nullable Denial denial) {
     long latest =
@@ -64,7 +64,10 @@ final class RateLimitFields {
     return field.toString();
   }
 
-  /** Seconds to wait, rounded up and at least 1: a caller that comes back then is not early. */
+  /**
+   * Returns the seconds to wait, rounded up and at least 1, so that a caller that waits this long
+   * is not early.
+   */
   static long retryAfterSeconds(long retryAfterMicros) {
     return Math.max(1, ceilSeconds(retryAfterMicros));
   }
@@ -92,7 +95,8 @@ final class RateLimitFields {
   }
 
   /**
-   * Adds a list member: a string, which holds printable ASCII only; the rest is percent-encoded.
+   * Appends a list member as a string. A string holds only printable ASCII; all else is
+   * percent-encoded.
    */
   private static void item(StringBuilder field, String name) {
     if (field.length() > 0) {

@@ -7,12 +7,12 @@ import io.weir.topics.problem.ProblemReason;
 
 /** The body of a request, which the {@link FrontDoor} has read. */
 final class RequestBody {
-  /** Largest body; a check of the longest names is below 2 KiB. */
+  /** Largest body; a check with names of the greatest length is below 2 KiB. */
   static final int MAX_BYTES = 64 * 1024;
 
   private RequestBody() {}
 
-  /** The whole body, empty when there was none. */
+  /** Returns the whole body, empty if there was none. */
   static byte[] of(Context context) {
     if (context.req().getAttribute(FrontDoor.BODY) instanceof byte[] body) {
       return body;

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A request to settle a call.
  *
- * @param query which call
- * @param actualCost what it turned out to cost
+ * @param query identifies the call
+ * @param actualCost the cost that the call turned out to have
  */
 record SettleRequest(CallQuery query, long actualCost) {
 
@@ -24,7 +24,7 @@ record SettleRequest(CallQuery query, long actualCost) {
    * Reads a request.
    *
    * @param id the id in the path
-   * @param position the header Usage-Position, null when not given
+   * @param position the header Usage-Position; null if not given
    */
   static SettleRequest read(
       String id, @Nullable String position, byte[] body, UnknownMembers unknown) throws Invalid {

@@ -15,9 +15,11 @@ import java.io.IOException;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** {@code POST /v1/calls/{id}/settle}: says what a call turned out to cost. Safe for threads. */
+/**
+ * The route {@code POST /v1/calls/{id}/settle}, which sets the actual cost of a call. Thread-safe.
+ */
 final class SettleRoute {
-  /** The id may hold slashes. */
+  /** The id may contain slashes. */
   static final String PATH = "/v1/calls/<id>/settle";
 
   private static final String POSITION_HEADER = "Usage-Position";
@@ -31,7 +33,11 @@ final class SettleRoute {
     this.unknownMembers = unknownMembers;
   }
 
-  /** Answers a request; the problem when it is refused, else null. */
+  /**
+   * Answers a request.
+   *
+   * @return the problem if the request is refused, otherwise null
+   */
   @Nullable Problem handle(Context context) {
     if (context.queryString() != null && !context.queryParamMap().isEmpty()) {
       String parameter = context.queryParamMap().keySet().iterator().next();

@@ -2,25 +2,27 @@
 package io.weir.ingest.http;
 
 /**
- * What share of the calls is shed, learned from how long admitted calls wait for a thread. Pure:
- * every method is given the time, in nanoseconds of a clock that never goes back. Safe for threads.
+ * The share of calls to shed, derived from how long admitted calls wait for a thread. Pure: every
+ * method takes the time, in nanoseconds of a monotonic clock. Thread-safe.
  *
- * <p>A call that is taken in is {@link #queued}, and {@link #begun} when a thread has taken it up.
- * Once an {@linkplain #INTERVAL_NANOS interval} the share is set anew:
+ * <p>An admitted call is {@link #queued}, and {@link #begun} when a thread has taken it up. Once
+ * per {@linkplain #INTERVAL_NANOS interval} the share is recomputed:
  *
  * <ul>
- *   <li>The <i>delay</i> of an interval is the least wait of a call begun in it, and that of a call
- *       that still waits when none was begun. The least, not the mean: a queue that is empty for a
- *       moment is only a burst, one that never is, stands (CoDel [1]).
- *   <li>Above the target in two intervals in a row, the share grows with the excess and with the
- *       growth of the delay, since a delay that grows by d seconds a second says by how much the
- *       calls exceed what can be served (a proportional-integral controller, as in PIE [2]).
- *   <li>At or below the target it shrinks: by the same rule, and by a twentieth of itself when the
- *       delay is below half of the target.
+ *   <li>The <i>delay</i> of an interval is the shortest wait of a call begun in it or, if none was
+ *       begun, the wait of a call that is still waiting. The minimum, not the mean: a queue that is
+ *       empty for a moment is only a burst; one that is never empty is a standing queue (CoDel
+ *       [1]).
+ *   <li>If the delay is above the target in two consecutive intervals, the share grows with the
+ *       excess and with the growth of the delay, since a delay that grows by d seconds per second
+ *       tells by how much the calls exceed the capacity (a proportional-integral controller, as in
+ *       PIE [2]).
+ *   <li>If the delay is at or below the target, the share shrinks: by the same rule, and by a
+ *       twentieth of itself if the delay is below half of the target.
  * </ul>
  *
- * Example: a target of 10 ms, delays of 60 ms and then 160 ms: the share grows by 2 × 0.1 s + 2 ×
- * 0.15 s × 0.1 = 0.23. An interval without a delay later it is 0.95 of that or less.
+ * <p>Example: a target of 10 ms, delays of 60 ms and then 160 ms: the share grows by 2 × 0.1 s + 2
+ * × 0.15 s × 0.1 = 0.23. After a further interval without a delay it is 0.95 of that or less.
  *
  * <p>[1] K. Nichols, V. Jacobson, Controlled Delay Active Queue Management, RFC 8289. [2] R. Pan et
  * al., Proportional Integral Controller Enhanced, RFC 8033, with other gains: there the senders
@@ -28,13 +30,14 @@ package io.weir.ingest.http;
  */
 final class ShedShare {
   /**
-   * How often the share is set: several round trips of a call, and a tenth of what a caller sees.
+   * How often the share is recomputed: several round trips of a call, and a tenth of a wait that a
+   * caller notices.
    */
   static final long INTERVAL_NANOS = 100_000_000;
 
   /**
-   * Most calls that are shed. Some are always served, so that callers make progress however many
-   * they are, and so that the delay is seen to fall.
+   * Largest share of calls that is shed. Some calls are always served, so that callers make
+   * progress however many there are, and so that a falling delay is noticed.
    */
   static final double MAX_SHARE = 0.95;
 
@@ -46,10 +49,10 @@ final class ShedShare {
 
   private static final double DECAY = 0.95;
 
-  /** A share below this is none. */
+  /** A share below this counts as zero. */
   private static final double LEAST_SHARE = 0.01;
 
-  /** After so many intervals of decay from the greatest share nothing is left. */
+  /** After this many intervals of decay even the largest share has become zero. */
   private static final long INTERVALS_OF_DECAY = 90;
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -63,10 +66,10 @@ final class ShedShare {
   private double share;
 
   /**
-   * Sheds nothing yet.
+   * Creates a share that sheds nothing yet.
    *
    * @param targetNanos the wait above which calls are shed, above 0
-   * @param nowNanos the time
+   * @param nowNanos the current time
    */
   ShedShare(long targetNanos, long nowNanos) {
     if (targetNanos <= 0) {
@@ -76,32 +79,32 @@ final class ShedShare {
     this.intervalBeganNanos = nowNanos;
   }
 
-  /** A call has been taken in and waits for a thread. */
+  /** Records that a call was admitted and waits for a thread. */
   synchronized void queued(long nowNanos) {
     roll(nowNanos);
     waiting++;
   }
 
-  /** A thread has taken up a call that was queued {@code waitNanos} ago. */
+  /** Records that a thread has taken up a call that was queued {@code waitNanos} ago. */
   synchronized void begun(long waitNanos, long nowNanos) {
     waiting--;
     leastWaitNanos = Math.min(leastWaitNanos, waitNanos);
     roll(nowNanos);
   }
 
-  /** The share of calls to be shed, 0 to {@value #MAX_SHARE}. */
+  /** Returns the share of calls to shed, 0 to {@value #MAX_SHARE}. */
   synchronized double share(long nowNanos) {
     roll(nowNanos);
     return share;
   }
 
-  /** The delay of the last whole interval. */
+  /** Returns the delay of the last complete interval. */
   synchronized long delayNanos(long nowNanos) {
     roll(nowNanos);
     return delayNanos;
   }
 
-  /** Calls that wait for a thread. */
+  /** Returns the number of calls that wait for a thread. */
   synchronized long waiting() {
     return waiting;
   }

@@ -16,11 +16,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends requests that are not read whole within {@link #READ_LIMIT} of their first byte, with 408.
- * An idle time-out cannot: a byte a second keeps it from ever passing.
+ * Ends with 408 the requests that are not read completely within {@link #READ_LIMIT} of their first
+ * byte. An idle timeout cannot do this: it never expires while a byte arrives each second.
  *
- * <p>A request whose header fields are still on their way has no handler yet, so connections are
- * looked through for such ones, and the answer is written to the connection itself.
+ * <p>A request whose header fields are still arriving has no handler yet, so connections are
+ * searched for such requests, and the answer is written to the connection itself.
  */
 final class SlowSenders implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SlowSenders.class);

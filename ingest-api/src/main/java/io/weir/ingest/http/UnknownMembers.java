@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-/** What becomes of a request whose body has a member that is not known. */
+/** What to do with a request whose body has an unknown member. */
 public enum UnknownMembers {
-  /** It is refused: a misspelt {@code endpoint} must not slip past every limit on endpoints. */
+  /**
+   * The request is refused: a misspelt {@code endpoint} must not evade every limit on endpoints.
+   */
   REFUSE,
-  /** The member is passed over. */
+  /** The member is ignored. */
   IGNORE
 }

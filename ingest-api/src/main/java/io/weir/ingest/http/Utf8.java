@@ -7,14 +7,17 @@ import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Whether bytes are JSON's UTF-8 (RFC 8259 §8.1). The parser does not tell by itself: it takes
- * UTF-16 for what it is, and overlong forms in names of members, which another reader refuses or
- * reads as something else.
+ * Validates that bytes are JSON's UTF-8 (RFC 8259 §8.1). The parser does not check this by itself:
+ * it accepts UTF-16, and overlong forms in names of members, which another reader refuses or reads
+ * as something else.
  */
 final class Utf8 {
   private Utf8() {}
 
-  /** Whether the bytes are valid UTF-8 without a NUL, which JSON has only escaped. */
+  /**
+   * Returns whether the bytes are valid UTF-8 without a NUL, which JSON allows only in escaped
+   * form.
+   */
   static boolean isText(byte[] bytes) {
     boolean ascii = true;
     for (byte b : bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The check API over HTTP: routes, parsing, response headers, problem documents. The only package
- * of this module that knows Javalin.
+ * of this module that depends on Javalin.
  */
 @NullMarked
 package io.weir.ingest.http;

@@ -15,20 +15,20 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads single fields with their types, and remembers every problem with its place. A wrong field
- * reads as its default; the file is refused then.
+ * Reads single fields with their types, and collects every problem with its place. A wrong field
+ * reads as its default, since the file is then refused anyway.
  */
 final class FieldReader {
   private static final int MIN_YEAR = 1970;
   private static final int MAX_YEAR = 9999;
 
-  /** Most problems that are told; whoever has so many has one that makes them. */
+  /** Most problems that are reported; so many usually have one common cause. */
   private static final int MAX_PROBLEMS = 100;
 
   private final List<String> problems = new ArrayList<>();
   private int count;
 
-  /** The first problems, and how many more there are. */
+  /** Returns the first problems, and how many more there are. */
   List<String> problems() {
     List<String> told = new ArrayList<>(problems);
     if (count > problems.size()) {
@@ -44,12 +44,15 @@ final class FieldReader {
     }
   }
 
-  /** How many problems there are so far. */
+  /** Returns the number of problems so far. */
   int count() {
     return count;
   }
 
-  /** Refuses fields that are not known; those that begin with {@code x-} are the writer's own. */
+  /**
+   * Reports unknown fields as problems. Fields that begin with {@code x-} are free for the author's
+   * use.
+   */
   void refuseUnknown(JsonNode node, String path, Set<String> known) {
     for (Map.Entry<String, JsonNode> field : node.properties()) {
       if (!known.contains(field.getKey()) && !field.getKey().startsWith("x-")) {
@@ -94,14 +97,17 @@ final class FieldReader {
     return value.longValue();
   }
 
-  /** One of an enum's words; null when it is wrong, or when it is missing without a default. */
+  /**
+   * Returns one of an enum's values, or null if the field is wrong, or is missing and has no
+   * default.
+   */
   <E extends Enum<E>> @Nullable E choice(
       JsonNode node, String path, String field, Class<E> type, @Nullable E absent) {
     JsonNode value = node.path(field);
     if (value.isMissingNode() && absent != null) {
       return absent;
     }
-    // tools that write YAML 1.1 make false of off
+    // tools that write YAML 1.1 convert off to false
     boolean isOff = value.isBoolean() && !value.booleanValue();
     E known = isOff || value.isTextual() ? constant(type, isOff ? "off" : value.asText()) : null;
     if (known == null) {
@@ -116,7 +122,7 @@ final class FieldReader {
     return known;
   }
 
-  /** A time zone; null when it is absent or wrong. */
+  /** Returns a time zone, or null if the field is absent or wrong. */
   @Nullable ZoneId timeZone(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -127,7 +133,7 @@ final class FieldReader {
         return ZoneId.of(value.textValue());
       }
     } catch (DateTimeException unknown) {
-      // refused below, with the same words
+      // reported below, in the same words
     }
     problem(
         at(path, field)
@@ -136,7 +142,7 @@ final class FieldReader {
     return null;
   }
 
-  /** A date; null when it is absent or wrong. */
+  /** Returns a date, or null if the field is absent or wrong. */
   @Nullable LocalDate date(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -148,7 +154,7 @@ final class FieldReader {
         return date;
       }
     } catch (DateTimeException notADate) {
-      // refused below, with the same words
+      // reported below, in the same words
     }
     problem(
         at(path, field)

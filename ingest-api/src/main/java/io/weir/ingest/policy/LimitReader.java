@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a policy's {@code limit}: its algorithm, and what that asks for. */
+/** Reads a policy's {@code limit}: its algorithm and the fields that the algorithm requires. */
 final class LimitReader {
   private static final String TOKEN_BUCKET = LimitAlgorithm.TOKEN_BUCKET.wireName();
   private static final String DENY = "deny";
@@ -30,7 +30,7 @@ final class LimitReader {
           .collect(Collectors.joining(", "));
   private static final long MAX_TOKENS = Numbers.MAX;
 
-  /** Where days begin when neither policy nor client says. */
+  /** Time zone in which days begin if neither the policy nor the client sets one. */
   private static final ZoneId UTC = ZoneId.of("UTC");
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -41,7 +41,7 @@ final class LimitReader {
     this.fields = fields;
   }
 
-  /** The limit; null when it is wrong. */
+  /** Returns the limit, or null if it is wrong. */
   @Nullable PolicyLimit read(JsonNode node, String path) {
     if (!node.isObject()) {
       fields.problem(path + (node.isMissingNode() ? " is missing" : " must be a mapping"));
@@ -71,8 +71,9 @@ final class LimitReader {
   }
 
   /**
-   * What the other fields of a policy are judged by, whether the rest of its limit is right or not:
-   * the algorithm that the limit names, a token bucket for {@code deny}; null when it names none.
+   * Returns the algorithm by which the other fields of a policy are validated, whether the rest of
+   * its limit is right or not: the algorithm that the limit names, a token bucket for {@code deny},
+   * or null if it names none.
    */
   static @Nullable LimitAlgorithm algorithmOf(JsonNode node) {
     if (!node.isObject()) {

@@ -12,21 +12,21 @@ import java.util.List;
 
 /**
  * A policy file. A file with one wrong policy is refused as a whole, with every problem named, so
- * that no half of an intention is ever enforced.
+ * that an operator's intention is never enforced by half.
  */
 public final class PolicyFile {
   private PolicyFile() {}
 
-  /** What a file holds. */
+  /** The content of a file. */
   public sealed interface Content {
-    /** The policies; there may be none. */
+    /** The policies; may be empty. */
     record Valid(PolicySet policies) implements Content {}
 
     /**
-     * Why the file is refused.
+     * The reasons for which the file is refused.
      *
      * @param problems each names the place in the file and the rule, in one line that a terminal
-     *     can show; at least one, and a hundred at most
+     *     can show; at least one, and at most a hundred
      */
     record Invalid(List<String> problems) implements Content {
       public Invalid {
@@ -38,13 +38,13 @@ public final class PolicyFile {
   /**
    * Reads a file.
    *
-   * @throws IOException when it cannot be read at all
+   * @throws IOException if it cannot be read at all
    */
   public static Content read(Path file) throws IOException {
     return parse(Files.readString(file));
   }
 
-  /** Why a file could not be read, to be put behind its name. */
+  /** Returns why a file could not be read, to be appended to its name. */
   public static String reason(IOException unreadable) {
     if (unreadable instanceof CharacterCodingException) {
       return "is not encoded in UTF-8";
@@ -54,7 +54,7 @@ public final class PolicyFile {
         : "cannot be read: " + unreadable;
   }
 
-  /** Reads a file's text. */
+  /** Parses a file's text. */
   public static Content parse(String yaml) {
     JsonNode root;
     try {

@@ -22,9 +22,9 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Turns a parsed file into policies, and remembers every problem on the way. One use. */
+/** Converts a parsed file to policies, and collects every problem on the way. For one use. */
 final class PolicyReader {
-  /** Most clients with calendars of their own; bounds what a node remembers of quotas. */
+  /** Most clients with their own calendars; bounds the memory that a node uses for quotas. */
   static final int MAX_CLIENTS = 100_000;
 
   private static final Set<String> POLICY_FIELDS =
@@ -71,7 +71,7 @@ final class PolicyReader {
       if (policy != null) {
         policies.add(policy);
       }
-      // a policy with another problem has its name all the same
+      // a policy with another problem still occupies its name
       JsonNode name = list.get(i).path("name");
       if (name.isTextual() && !names.add(name.textValue())) {
         fields.problem(
@@ -194,7 +194,7 @@ final class PolicyReader {
     return parts;
   }
 
-  /** The calendars of clients, by client. */
+  /** Returns the calendars of clients, by client. */
   private Map<String, ClientCalendar> calendars(JsonNode node) {
     Map<String, ClientCalendar> calendars = new HashMap<>();
     if (node.isMissingNode()) {

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How parts of a file stand in a message: short, in one line, and without control characters. */
+/** Formats parts of a file for a message: short, in one line, and without control characters. */
 final class Shown {
   private static final int MOST_CHARS = 80;
   private static final int MOST_CHARS_OF_LINE = 500;
@@ -13,7 +13,7 @@ final class Shown {
 
   private Shown() {}
 
-  /** A value: texts in apostrophes, of a list its first elements. */
+  /** Returns a value as text: strings in apostrophes, lists by their first elements. */
   static String of(JsonNode value) {
     if (!value.isArray()) {
       return scalar(value);
@@ -32,7 +32,7 @@ final class Shown {
     return value.isTextual() ? "'" + cut(value.textValue(), MOST_CHARS) + "'" : value.asText();
   }
 
-  /** A message as a terminal can show it. */
+  /** Returns a message as a terminal can show it, in one line. */
   static String inOneLine(String message) {
     StringBuilder line = new StringBuilder();
     cut(message, MOST_CHARS_OF_LINE)
@@ -60,7 +60,7 @@ final class Shown {
     };
   }
 
-  /** A name that may be long. */
+  /** Returns a name, cut if it is long. */
   static String cut(String text) {
     return cut(text, MOST_CHARS);
   }

@@ -33,47 +33,50 @@ import org.yaml.snakeyaml.reader.StreamReader;
 import org.yaml.snakeyaml.resolver.Resolver;
 
 /**
- * A YAML text as a tree, with its anchors, aliases and merged keys ({@code <<}) resolved. Of the
- * plain scalars only those of YAML 1.2's core schema are more than strings: {@code off}, {@code
- * 2026-01-17} and {@code 1:30} stand for themselves. A key is the text that stands there: {@code
- * 1.10} is not {@code 1.1}. Not safe for threads.
+ * A YAML text as a tree, with its anchors, aliases and merge keys ({@code <<}) resolved. Of the
+ * plain scalars only those of YAML 1.2's core schema have a type other than string: {@code off},
+ * {@code 2026-01-17} and {@code 1:30} are strings. A key is its literal text: {@code 1.10} is not
+ * {@code 1.1}. Not thread-safe.
  */
 final class YamlTree {
-  /** Largest file: 100,000 clients with calendars take a tenth of it. */
+  /** Largest file, in characters; 100,000 clients with calendars take a tenth of it. */
   private static final int MAX_CHARS = 64 << 20;
 
   /** Most aliases of mappings and lists; a few for each policy. */
   private static final int MAX_ALIASES = 10_000;
 
   /**
-   * Most values in a tree, those of an alias counted each time. Aliases of aliases double with each
-   * line ("billion laughs").
+   * Most values in a tree, counting those of an alias each time it is used. Aliases of aliases
+   * double with each line ("billion laughs").
    */
   private static final long MAX_VALUES = 5_000_000;
 
-  /** Deepest nesting, that of aliases in aliases too. */
+  /** Deepest nesting, including that of aliases in aliases. */
   private static final int MAX_DEPTH = 50;
 
-  /** Every number of so many characters is a {@code long}, with its sign. */
+  /** Every number of at most this many characters, including its sign, fits into a {@code long}. */
   private static final int LONGEST_LONG = 18;
 
-  /** A longer number is none of a policy, and only takes long to be read. */
+  /** A longer number cannot occur in a policy and would only take long to parse. */
   private static final int LONGEST_NUMBER = 100;
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** What stands for a node wherever it is named. */
+  /** The tree of each node that has been read, reused wherever the node is referenced. */
   private final IdentityHashMap<Node, Part> parts = new IdentityHashMap<>();
 
-  /** The nodes that the one being read is in. */
+  /** The nodes that contain the one being read. */
   private final IdentityHashMap<Node, Boolean> within = new IdentityHashMap<>();
 
-  /** Entries of all mappings and lists made so far, merged ones counted wherever they stand. */
+  /**
+   * Number of entries of all mappings and lists created so far; merged ones count wherever they are
+   * used.
+   */
   private long made;
 
   private YamlTree() {}
 
-  /** A text that is no YAML. */
+  /** Thrown if a text is not valid YAML. */
   static final class NotYamlException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -86,13 +89,13 @@ final class YamlTree {
     }
   }
 
-  /** A node's tree, how many values it has, and how deep it is. */
+  /** A node's tree, the number of its values, and its depth. */
   private record Part(JsonNode tree, long values, int depth) {}
 
   /**
    * Reads a text.
    *
-   * @throws NotYamlException naming line and column
+   * @throws NotYamlException if it is not valid YAML; the message names line and column
    */
   static JsonNode of(String yaml) throws NotYamlException {
     LoaderOptions options = new LoaderOptions();
@@ -109,7 +112,7 @@ final class YamlTree {
       throw new NotYamlException(
           String.valueOf(tooLarge.getMessage()).lines().findFirst().orElse("?"), tooLarge);
     } catch (RuntimeException unexpected) {
-      // the parser's own: of escapes such as \UFFFFFFFF, and of tags
+      // thrown by the parser itself: for escapes such as \UFFFFFFFF, and for tags
       throw new NotYamlException("an escape or a tag cannot be read: " + unexpected, unexpected);
     }
     boolean isEmpty =
@@ -144,7 +147,7 @@ final class YamlTree {
     return new Part(scalar((ScalarNode) node), 1, 0);
   }
 
-  /** Counts an entry that is made, and refuses a tree that has too many, before it is whole. */
+  /** Counts a created entry, and refuses a tree that is too large before it is complete. */
   private void countEntry(Node node, long values) throws NotYamlException {
     made++;
     if (made > MAX_VALUES || values > MAX_VALUES) {
@@ -169,7 +172,10 @@ final class YamlTree {
     return new Part(list, values, depth + 1);
   }
 
-  /** A mapping's own keys go before merged ones; of these, the first. */
+  /**
+   * Returns a mapping. Its own keys take precedence over merged ones, and earlier merged keys over
+   * later ones.
+   */
   private Part mapping(MappingNode node) throws NotYamlException {
     requireTag(node, Tag.MAP);
     ObjectNode mapping = NODES.objectNode();
@@ -275,7 +281,7 @@ final class YamlTree {
     return new NotYamlException(place(node.getStartMark()) + why);
   }
 
-  /** YAML 1.2 §10.3.2, and merged keys. */
+  /** The core schema of YAML 1.2 §10.3.2, with merge keys. */
   private static final class CoreSchema extends Resolver {
     private static final Pattern BOOL = Pattern.compile("^(?:true|True|TRUE|false|False|FALSE)$");
     private static final Pattern INT = Pattern.compile("^[-+]?(?:0|[1-9][0-9]*)$");

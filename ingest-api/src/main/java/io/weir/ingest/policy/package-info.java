@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Policies as operators write them: one YAML file, read whole, refused whole. Depends on the model
- * of the topics and a YAML library.
+ * Policies as operators write them: one YAML file, which is accepted or refused as a whole. Depends
+ * on the model of the topics and a YAML library.
  */
 @NullMarked
 package io.weir.ingest.policy;

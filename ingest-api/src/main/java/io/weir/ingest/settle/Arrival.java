@@ -6,28 +6,28 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-/** Waits for what is on its way into the log, without keeping others from reading. */
+/** Waits for records that are in flight to the log, without keeping other readers from reading. */
 final class Arrival {
   /**
-   * How long a call that is not there is waited for: another node may have answered it and hold it
-   * in its journal for some tens of milliseconds.
+   * How long to wait for a call that is not in the log: another node may have answered it and hold
+   * it in its journal for some tens of milliseconds.
    */
   static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  /** The first pause between two looks; each one is twice as long as the one before. */
+  /** The first pause between two reads; each further pause is twice as long. */
   private static final long FIRST_PAUSE_MILLIS = 20;
 
-  /** How late a call may be seen at most. */
+  /** Longest pause, and so the longest delay until an arrived call is noticed. */
   private static final long LONGEST_PAUSE_MILLIS = 250;
 
   private Arrival() {}
 
   /**
-   * Looks at batches as they come.
+   * Examines batches as they arrive.
    *
-   * @param from the first offset that was not looked at
-   * @param isIt whether a batch is what is waited for
-   * @return false when it did not come in time
+   * @param from the first offset that has not been examined
+   * @param isIt whether a batch is the awaited one
+   * @return false if the batch did not arrive in time
    */
   static boolean await(PartitionReader reader, long from, Predicate<Slice.Batch> isIt)
       throws Spent, InterruptedException {

@@ -10,7 +10,7 @@ import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** Picks the lines of one call out of batches. Not safe for threads. */
+/** Selects the lines of one call from batches. Not thread-safe. */
 final class CallLines {
   private final CallQuery query;
   private final int partition;
@@ -19,6 +19,8 @@ final class CallLines {
   private @Nullable Found denied;
 
   /**
+   * Creates a selection that holds no line yet.
+   *
    * @param partition the client's partition
    */
   CallLines(CallQuery query, int partition) {
@@ -27,7 +29,7 @@ final class CallLines {
     this.idBytes = query.id().getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Looks at every line of a batch. */
+  /** Examines every line of a batch. */
   void take(Slice.Batch batch) {
     byte[] value = batch.value();
     if (batch.header().isHeartbeat() || !mayHoldId(value, 0, value.length)) {
@@ -44,7 +46,11 @@ final class CallLines {
     }
   }
 
-  /** Looks at one line of a batch, by its number from 1. */
+  /**
+   * Examines one line of a batch.
+   *
+   * @param number the line's number in the batch, from 1
+   */
   void take(Slice.Batch batch, long number) {
     byte[] value = batch.value();
     int start = 0;
@@ -86,7 +92,7 @@ final class CallLines {
     }
   }
 
-  /** False when the id cannot stand there: neither in UTF-8 nor with escapes. */
+  /** Returns false if the bytes cannot contain the id, neither in UTF-8 nor with escapes. */
   private boolean mayHoldId(byte[] value, int from, int to) {
     byte first = idBytes[0];
     for (int i = from; i < to; i++) {
@@ -109,12 +115,15 @@ final class CallLines {
     return true;
   }
 
-  /** Whether an allowed call was seen; a denied one may have been retried with success. */
+  /**
+   * Returns whether an allowed call was found. A denied call does not end a search, since it may
+   * have been retried successfully.
+   */
   boolean hasAllowed() {
     return allowed != null;
   }
 
-  /** An allowed call if one was seen, else a denied one; null when none was. */
+  /** Returns an allowed call if one was found, otherwise a denied one, or null if neither was. */
   @Nullable Found found() {
     return allowed != null ? allowed : denied;
   }

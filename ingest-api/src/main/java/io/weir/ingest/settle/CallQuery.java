@@ -5,10 +5,10 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The call that is looked for.
+ * Identifies the call to find.
  *
- * @param client whose call
+ * @param client the client of the call
  * @param id the call's id
- * @param position where its answer said it stands; null when not known
+ * @param position the position returned with the call's answer; null if not known
  */
 public record CallQuery(String client, String id, @Nullable UsagePosition position) {}

@@ -13,14 +13,14 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A few turns that are given to the waiting clients in rotation. A client has at most one turn at a
- * time, and those who wait for the same client are served in the order in which they came, so that
- * nobody waits for longer than each other client has one turn. Safe for threads.
+ * A few turns that are assigned to the waiting clients in rotation. A client has at most one turn
+ * at a time, and threads that wait for the same client are served in the order of their arrival. So
+ * a client waits at most until each other client has had one turn. Thread-safe.
  */
 final class FairTurns {
   private final Lock lock = new ReentrantLock();
 
-  /** Who waits, by client; the client that is next in the rotation first. No queue is empty. */
+  /** Waiting threads by client, in the order of the rotation. No queue is empty. */
   private final Map<String, Deque<Waiter>> waiting = new LinkedHashMap<>();
 
   /** The clients that have a turn. */
@@ -37,7 +37,11 @@ final class FairTurns {
     this.free = turns;
   }
 
-  /** Waits for a turn, which must be released; false when none came in time. */
+  /**
+   * Waits for a turn, which must be released.
+   *
+   * @return false if no turn came in time
+   */
   boolean acquire(String client, long patienceNanos) throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -65,7 +69,7 @@ final class FairTurns {
     }
   }
 
-  /** Gives a client's turn back. */
+  /** Releases a client's turn. */
   void release(String client) {
     lock.lock();
     try {
@@ -84,7 +88,7 @@ final class FairTurns {
   private void handOut() {
     while (free > 0) {
       String next = null;
-      for (String client : waiting.keySet()) { // passes over those that are served: a few
+      for (String client : waiting.keySet()) { // skips the clients being served: a few
         if (!served.contains(client)) {
           next = client;
           break;
@@ -101,7 +105,7 @@ final class FairTurns {
     Deque<Waiter> queue = Objects.requireNonNull(waiting.remove(client));
     Waiter waiter = queue.remove();
     if (!queue.isEmpty()) {
-      waiting.put(client, queue); // behind all others
+      waiting.put(client, queue); // after all others
     }
     free--;
     served.add(client);

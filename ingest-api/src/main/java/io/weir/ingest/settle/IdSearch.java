@@ -4,27 +4,30 @@ package io.weir.ingest.settle;
 import io.weir.ingest.settle.PartitionReader.Spent;
 
 /**
- * Finds a call by its id alone, by reading: first where the time in the id points to, then
- * backwards from the end of the log in growing parts, and once at the end, where a call that is on
- * its way is waited for. Not safe for threads.
+ * Finds a call by its id alone, by reading the log: first around the time contained in the id, then
+ * backwards from the end of the log in growing parts. Once during the search it waits at the end of
+ * the log for a call that is in flight. Not thread-safe.
  */
 final class IdSearch {
-  /** A call is recorded at the time in its id, but for what clocks differ and batches wait. */
+  /** A call is recorded close to the time in its id: clocks differ, and batches are delayed. */
   private static final long NEAR_MILLIS = 250;
 
-  /** How far the clocks of nodes, callers and the broker may differ. */
+  /** Largest difference between the clocks of nodes, callers and the broker. */
   private static final long SLACK_MILLIS = 5_000;
 
-  /** How long behind the id's time a call is looked for: retries and a journal that was held. */
+  /**
+   * How long after the id's time a call is searched for: it may be a retry, or may have been held
+   * in a journal.
+   */
   private static final long BEHIND_HINT_MILLIS = 600_000;
 
-  /** How much is read behind the id's time, and before it. */
+  /** Most bytes read after the id's time, and again before it. */
   private static final long HINT_BYTES = 8L << 20;
 
-  /** How much is read backwards; what a search may read beyond is for a call on its way. */
+  /** Most bytes read backwards; the rest of a search's maximum is kept for a call in flight. */
   private static final long BACK_BYTES = 24L << 20;
 
-  /** Records of the newest part; each one before it has four times as many. */
+  /** Number of records in the newest part; each earlier part has four times as many. */
   private static final long NEWEST_RECORDS = 16;
 
   private static final int GROWTH = 4;
@@ -35,7 +38,7 @@ final class IdSearch {
   private final long nowMillis;
   private boolean hasWaited;
 
-  /** From here on everything was read. */
+  /** Everything from this time on has been read. */
   private long readFromMillis;
 
   private boolean hasReadAll;
@@ -50,24 +53,24 @@ final class IdSearch {
     this.readFromMillis = nowMillis;
   }
 
-  /** The oldest moment from which on everything was read. */
+  /** Returns the earliest time from which on everything was read. */
   long readFromEpochMillis() {
     return readFromMillis;
   }
 
   /**
-   * Whether no allowed call of the id can stand in what was not read: that from the time in the id
-   * on, or from the beginning of the log, was read.
+   * Returns whether no allowed call of the id can be in the unread part of the log: everything from
+   * the time in the id on, or from the beginning of the log, was read.
    */
   boolean hasReadAll() {
     return hasReadAll;
   }
 
   /**
-   * Looks until an allowed call is found, or everything was read that may be.
+   * Searches until an allowed call is found or the permitted part of the log has been read.
    *
-   * @param hintMillis the time in the id; −1 when there is none
-   * @param horizonMillis how far back to look
+   * @param hintMillis the time in the id; −1 if it has none
+   * @param horizonMillis how far back to search
    */
   void run(long hintMillis, long horizonMillis) throws Spent, InterruptedException {
     if (hintMillis >= 0) {
@@ -116,7 +119,11 @@ final class IdSearch {
     await(end);
   }
 
-  /** Reads a part of the log, as much as may be read backwards; whether that was all of it. */
+  /**
+   * Reads a part of the log, within the bound on bytes read backwards.
+   *
+   * @return whether the whole part was read
+   */
   private boolean lookThrough(long from, long to) throws Spent, InterruptedException {
     oldestSeenMillis = readFromMillis;
     long bytesBefore = bytesRead;
@@ -125,7 +132,7 @@ final class IdSearch {
     return reached >= to;
   }
 
-  /** Waits once for a call that is on its way. */
+  /** Waits, once per search, for a call that is in flight. */
   private void await(long from) throws Spent, InterruptedException {
     if (!hasWaited && !lines.hasAllowed()) {
       hasWaited = true;
@@ -143,9 +150,9 @@ final class IdSearch {
   /**
    * Reads a part of the log until an allowed call is found.
    *
-   * @param maxBytes how much may be read of it
-   * @param toMillis the broker's time behind which nothing is read
-   * @return the offset behind what was read
+   * @param maxBytes most bytes to read
+   * @param toMillis the latest append time, by the broker's clock, of batches to examine
+   * @return the offset after the last record that was read
    */
   private long scan(long from, long to, long maxBytes, long toMillis)
       throws Spent, InterruptedException {

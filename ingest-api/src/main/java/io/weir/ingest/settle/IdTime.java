@@ -3,7 +3,7 @@ package io.weir.ingest.settle;
 
 import java.util.UUID;
 
-/** The time that an id tells. */
+/** Extracts the time from an id. */
 final class IdTime {
   private static final int UUID_CHARS = 36;
   private static final int TIME_BASED_RANDOM = 7;
@@ -11,7 +11,7 @@ final class IdTime {
 
   private IdTime() {}
 
-  /** The time in a UUIDv7 (RFC 9562 §5.7), epoch milliseconds; −1 for any other id. */
+  /** Returns the time in a UUIDv7 (RFC 9562 §5.7) in epoch milliseconds, or −1 for any other id. */
   static long of(String id) {
     if (id.length() != UUID_CHARS) {
       return -1;

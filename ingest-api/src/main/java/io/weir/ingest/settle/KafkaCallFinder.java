@@ -17,21 +17,22 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds calls in the client's partition of the calls topic: at the position that the caller gives,
- * else by reading for the id. Searches share a few consumers, question by question, in rotation of
- * their clients; what is asked for a search and for a client is bounded. So ids that do not exist
- * cost their own client's searches, and nobody else's.
+ * otherwise by reading the log for the id. Searches share a few consumers. Each consumer is used
+ * for one request at a time, in rotation of the clients. The bytes read are bounded per search and
+ * per client, so that requests for ids that do not exist slow down only their own client's
+ * searches.
  */
 public final class KafkaCallFinder implements CallFinder {
-  /** How much one search may read. */
+  /** Most bytes that one search may read. */
   static final long MAX_SEARCH_BYTES = 32L << 20;
 
-  /** A call is recorded at the time in its id, but for what clocks differ and batches wait. */
+  /** A call is recorded close to the time in its id: clocks differ, and batches are delayed. */
   private static final long NEAR_MILLIS = 250;
 
-  /** No id is believed that tells of a time so far ahead of the clock. */
+  /** The time in an id is ignored if it is further ahead of the clock than this. */
   private static final long MAX_AHEAD_MILLIS = 5_000;
 
-  /** Without a time in the id, the newest records are looked at first. */
+  /** Without a time in the id, this many of the newest records are read first. */
   private static final long NEWEST_RECORDS = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallFinder.class);
@@ -46,12 +47,12 @@ public final class KafkaCallFinder implements CallFinder {
   private final LongAdder bytesRead = new LongAdder();
 
   /**
-   * A finder; Kafka is not asked yet.
+   * Creates a finder. Does not contact Kafka yet.
    *
-   * @param partitions of the calls topic
-   * @param horizon how far back calls are looked for whose id does not tell their time
-   * @param maxSearches how many may be under way at once, a quarter of them for one client; each
-   *     keeps a thread of the node
+   * @param partitions number of partitions of the calls topic
+   * @param horizon how far back calls are searched for if their id does not contain their time
+   * @param maxSearches most searches in progress at once, of which a single client may have a
+   *     quarter; each occupies a thread of the node
    * @param clockEpochMillis a clock near the broker's
    */
   public KafkaCallFinder(
@@ -87,12 +88,12 @@ public final class KafkaCallFinder implements CallFinder {
     this.clockEpochMillis = clockEpochMillis;
   }
 
-  /** Bytes of the log that were read for all searches since the start. */
+  /** Returns the number of bytes of the log that all searches have read since the start. */
   long bytesRead() {
     return bytesRead.sum();
   }
 
-  /** Searches that are under way. */
+  /** Returns the number of searches in progress. */
   int underWay() {
     return places.taken();
   }
@@ -116,7 +117,7 @@ public final class KafkaCallFinder implements CallFinder {
     };
   }
 
-  /** Reads a partition for a client, whatever its budget. */
+  /** Returns a reader of a partition for a client, without applying the client's budget. */
   PartitionReader reader(String client, int partition) {
     return new Log(client, partition);
   }
@@ -159,7 +160,8 @@ public final class KafkaCallFinder implements CallFinder {
       }
       byId.run(hint, horizonMillis);
     } catch (Spent spent) {
-      // what is not found by a search that was cut short may stand in the log all the same
+      // a search that was cut short and found nothing does not prove that the call is not in the
+      // log
       if (!lines.hasAllowed() && !reader.hasReadItsPart()) {
         return isLate.getAsBoolean()
             ? new Unknown(
@@ -182,9 +184,9 @@ public final class KafkaCallFinder implements CallFinder {
   }
 
   /**
-   * An offset at or before which a call may be expected.
+   * Returns an offset at or before which the call is expected.
    *
-   * @param hintMillis the time in its id; −1 when there is none
+   * @param hintMillis the time in its id; −1 if it has none
    */
   private static long guess(PartitionReader reader, long hintMillis) throws InterruptedException {
     return hintMillis < 0
@@ -192,7 +194,7 @@ public final class KafkaCallFinder implements CallFinder {
         : reader.offsetAt(Math.max(0, hintMillis - NEAR_MILLIS));
   }
 
-  /** The time in an id, if it can be a call's. */
+  /** Returns the time in an id if it can be the time of a call, otherwise −1. */
   private static long hint(String id, long nowMillis) {
     long time = IdTime.of(id);
     boolean isBelieved =
@@ -200,7 +202,7 @@ public final class KafkaCallFinder implements CallFinder {
     return isBelieved ? time : -1;
   }
 
-  /** A partition, as it is read for one client. */
+  /** A partition as it is read for one client. */
   private final class Log implements PartitionReader {
     private final String client;
     private final TopicPartition calls;

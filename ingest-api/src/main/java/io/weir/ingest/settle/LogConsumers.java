@@ -28,18 +28,19 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A few consumers that all searches share. A search has one for a single question to Kafka, some
- * milliseconds, and then waits its turn again. A client has one question under way at a time, and
- * those who wait are served in rotation. The consumers are in no group. Safe for threads.
+ * A few consumers shared by all searches. A search holds a consumer for a single request to Kafka,
+ * which takes some milliseconds, and then waits for its next turn. A client has one request in
+ * progress at a time, and waiting clients are served in rotation. The consumers belong to no group.
+ * Thread-safe.
  */
 final class LogConsumers implements AutoCloseable {
-  /** Questions to Kafka at once. */
+  /** Most requests to Kafka at once. */
   static final int MAX_CONSUMERS = 4;
 
-  /** What one question brings at most, unless a single record is larger. */
+  /** Most bytes that one request returns, unless a single record is larger. */
   static final int SLICE_BYTES = 256 << 10;
 
-  /** A consumer asks ahead; at the log's end, that must not keep the next question waiting. */
+  /** A consumer prefetches; at the end of the log that must not delay the next request. */
   private static final int MAX_FETCH_WAIT_MILLIS = 10;
 
   private static final Duration POLL = Duration.ofMillis(100);
@@ -53,9 +54,9 @@ final class LogConsumers implements AutoCloseable {
   private final AtomicLong opened = new AtomicLong();
 
   /**
-   * No consumer is open yet.
+   * Creates the pool; no consumer is open yet.
    *
-   * @param timeout how long Kafka may take to answer one question, and a turn to come
+   * @param timeout longest wait for a turn, and for Kafka's answer to one request
    */
   LogConsumers(String bootstrapServers, String node, Duration timeout) {
     this.bootstrapServers = bootstrapServers;
@@ -74,7 +75,7 @@ final class LogConsumers implements AutoCloseable {
         client, consumer -> consumer.endOffsets(List.of(partition)).getOrDefault(partition, 0L));
   }
 
-  /** The first offset of a time, null when no record is so new. */
+  /** Returns the first offset at or after a time, or null if no record is that recent. */
   @Nullable Long offsetAt(TopicPartition partition, long epochMillis, String client)
       throws InterruptedException {
     OffsetAndTimestamp found =
@@ -84,7 +85,7 @@ final class LogConsumers implements AutoCloseable {
     return found == null ? null : found.offset();
   }
 
-  /** Reads a slice of the log, which has records at the offset or behind it. */
+  /** Reads a slice of the log. The log must have records at or after the offset. */
   Slice read(TopicPartition partition, long offset, String client) throws InterruptedException {
     return ask(client, consumer -> read(consumer, partition, offset));
   }
@@ -129,10 +130,11 @@ final class LogConsumers implements AutoCloseable {
     try {
       BatchHeader batch = BatchHeaderCodec.decode(headers);
       Replay replay = ReplayCodec.decode(headers);
-      // a replay at the lines' own positions repeats, out of their order, what stands there
+      // a replay at the lines' own positions repeats lines that are elsewhere in the log, out of
+      // their order
       return replay == null || replay.hasOwnPositions(batch) ? batch : null;
     } catch (MalformedRecordException noBatch) {
-      return null; // in quarantine, or a word about the cache
+      return null; // is in the quarantine, or is a message about the cache
     }
   }
 
@@ -184,7 +186,7 @@ final class LogConsumers implements AutoCloseable {
     consumer.close(CloseOptions.timeout(CLOSE_TIMEOUT));
   }
 
-  /** Closes the consumers that are not in use; to be called when no search is under way. */
+  /** Closes the consumers that are not in use. Must be called when no search is in progress. */
   @Override
   public void close() {
     for (KafkaConsumer<byte[], byte[]> each = idle.poll(); each != null; each = idle.poll()) {

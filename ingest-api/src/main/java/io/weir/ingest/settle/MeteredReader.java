@@ -4,12 +4,12 @@ package io.weir.ingest.settle;
 import java.util.function.BooleanSupplier;
 
 /**
- * Charges what one search asks of the log to its client's budget, and ends it when it asks too
- * much. Each question costs {@link #QUESTION_BYTES}, and each reading what it brings besides. Not
- * safe for threads.
+ * Charges the requests of one search to its client's budget, and ends the search if it reads too
+ * much. Each request costs {@link #QUESTION_BYTES}, and each read also the bytes that it returns.
+ * Not thread-safe.
  */
 final class MeteredReader implements PartitionReader {
-  /** What a question to Kafka costs, also one that brings no record. */
+  /** Cost of a request to Kafka, also of one that returns no record. */
   static final long QUESTION_BYTES = 16 << 10;
 
   private final PartitionReader log;
@@ -22,10 +22,10 @@ final class MeteredReader implements PartitionReader {
   private long charged;
 
   /**
-   * A reader for one search.
+   * Creates the reader of one search.
    *
-   * @param maxBytes how much the search may read
-   * @param isLate whether the search has taken too long
+   * @param maxBytes most bytes that the search may read
+   * @param isLate returns whether the search has taken too long
    */
   MeteredReader(
       PartitionReader log,
@@ -40,12 +40,15 @@ final class MeteredReader implements PartitionReader {
     this.isLate = isLate;
   }
 
-  /** Whether the search has read as much as one may. */
+  /** Returns whether the search has read as much as a single search may. */
   boolean hasReadItsPart() {
     return bytes >= maxBytes;
   }
 
-  /** Twice as far as this search has come, so that one that is repeated comes to its end. */
+  /**
+   * Returns how many seconds pass until the client may read twice as much as this search has read,
+   * at least 1, so that a repeated search gets further.
+   */
   long secondsToSearchFurther() {
     long further = Math.min(maxBytes, Math.max(ReadBudgets.LEAST_BYTES, 2 * charged));
     return Math.max(1, budgets.secondsToWait(client, further));
@@ -83,8 +86,8 @@ final class MeteredReader implements PartitionReader {
   }
 
   /**
-   * Pays back all but {@link #QUESTION_BYTES} for each reading: the search has found its call where
-   * its position says, and the budget is there for those that miss.
+   * Credits back all but {@link #QUESTION_BYTES} per read: the search has found its call at the
+   * given position, and the budget is meant for searches that miss.
    */
   void hasFoundByPosition() {
     budgets.payBack(client, charged - readings * QUESTION_BYTES);

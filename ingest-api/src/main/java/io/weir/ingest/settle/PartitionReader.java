@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
-/**
- * Reads one partition of the calls topic for one search, a slice at a time. Not safe for threads.
- */
+/** Reads one partition of the calls topic for one search, a slice at a time. Not thread-safe. */
 interface PartitionReader {
-  /** The offset of the oldest record that is kept. */
+  /** Returns the offset of the oldest record that is kept. */
   long begin() throws InterruptedException;
 
-  /** The offset behind the newest record. */
+  /** Returns the offset after the newest record. */
   long end() throws InterruptedException;
 
-  /** The offset of the first record that the broker took at a time or later; the end when none. */
+  /**
+   * Returns the offset of the first record that the broker appended at or after a time, or the end
+   * if there is none.
+   */
   long offsetAt(long epochMillis) throws InterruptedException;
 
   /**
-   * Reads from an offset before the end on, a fetch's worth; at least one record.
+   * Reads the records of one fetch from an offset before the end on; at least one record.
    *
-   * @throws Spent when no more may be read for this search
+   * @throws Spent if this search may read no more
    */
   Slice read(long offset) throws Spent, InterruptedException;
 
-  /** No more may be read for this search: it was too much already, or takes too long. */
+  /** Thrown if a search may read no more, because it has read too much or has taken too long. */
   final class Spent extends Exception {
     private static final long serialVersionUID = 1L;
 

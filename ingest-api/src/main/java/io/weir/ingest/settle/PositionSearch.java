@@ -6,28 +6,28 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 
 /**
- * Finds the batch that holds a position. The lines of a journal stand in the log in their order, so
- * that any batch of it tells on which side of it the line is: after a guess by the time in the id,
- * which is nearly always right, the rest of the log is halved. What is read grows with the
- * logarithm of the log, not with the traffic. Not safe for threads.
+ * Finds the batch that holds a position. The lines of a journal are in the log in their order, so
+ * any batch of the journal tells on which side of it the line is. The first probe is guessed from
+ * the time in the id, which is nearly always right; after that the search is binary. The amount
+ * read grows with the logarithm of the log's size, not with the traffic. Not thread-safe.
  */
 final class PositionSearch {
-  /** How far the clocks of nodes and the broker may differ. */
+  /** Largest difference between the clocks of nodes and the broker. */
   private static final long SLACK_MILLIS = 5_000;
 
-  /** How far behind a guess is read on: half a second of a busy partition. */
+  /** Most bytes read after a guess: half a second of a busy partition. */
   private static final long GUESS_BYTES = 4L << 20;
 
-  /** How much is read to meet a batch of the journal. */
+  /** Most bytes read until a batch of the journal is found. */
   private static final long PROBE_BYTES = 2L << 20;
 
   /**
-   * How far behind a heartbeat of a newer epoch is read on for what is older: a node says hello in
-   * its new epoch just before it sends the rest of the old ones.
+   * Most bytes read after a heartbeat of a newer epoch in search of older lines: a node publishes
+   * the first heartbeat of its new epoch just before it sends the remaining lines of the old ones.
    */
   private static final long HELLO_BYTES = 512 << 10;
 
-  /** So few records are read in one go. */
+  /** A range of at most this many records is read in one pass. */
   private static final long NEAR_RECORDS = 32;
 
   private final PartitionReader reader;
@@ -36,17 +36,17 @@ final class PositionSearch {
   private boolean isHeard;
   private boolean isPassed;
 
-  /** Where the line stands. */
+  /** The outcome of the search for the line. */
   enum Result {
-    /** It was looked at. */
+    /** The line was found and examined. */
     LOOKED_AT,
-    /** Its journal is known, and has not brought it yet. */
+    /** The journal is known but has not published the line yet. */
     TO_COME,
-    /** Not where its journal says, if there is such a journal. */
+    /** The line is not where its journal would have it, if there is such a journal. */
     NOWHERE
   }
 
-  /** Where a record is, seen from the line. */
+  /** The location of a record relative to the line. */
   private enum Side {
     BEFORE,
     HERE,
@@ -54,14 +54,14 @@ final class PositionSearch {
     /** Behind the line, unless lines of older epochs follow. */
     PERHAPS_BEHIND,
     UNKNOWN,
-    /** Of two neighbours of its journal, the line is behind the one and before the other. */
+    /** The line is between two adjacent batches of its journal. */
     BETWEEN
   }
 
   /**
-   * What a look at the log told.
+   * The result of one probe of the log.
    *
-   * @param next the offset behind the record that told it
+   * @param next the offset after the record that determined it
    */
   private record Look(Side side, long next) {}
 
@@ -72,9 +72,9 @@ final class PositionSearch {
   }
 
   /**
-   * Finds the line and looks at it; waits for a line that is on its way.
+   * Finds and examines the line; waits for a line that is in flight.
    *
-   * @param guess an offset at or before which the line may be expected
+   * @param guess an offset at or before which the line is expected
    */
   Result run(long guess) throws Spent, InterruptedException {
     long low = reader.offsetAt(Math.max(0, at.nodeEpoch() - SLACK_MILLIS));
@@ -105,9 +105,9 @@ final class PositionSearch {
   }
 
   /**
-   * Reads on until a record tells where the line is.
+   * Reads on until a record determines on which side the line is.
    *
-   * @param skipBytes how much may be read on when the line is behind
+   * @param skipBytes most bytes to read on while the line is further behind
    */
   private Look look(long from, long to, long skipBytes) throws Spent, InterruptedException {
     Look before = new Look(Side.UNKNOWN, from);
@@ -161,7 +161,7 @@ final class PositionSearch {
       return Side.HERE;
     }
     if (!isOfJournal && header.linesEnd() == header.linesBeforeEpoch()) {
-      // the epoch has brought no line: an older one may be on its way, unless it was lost
+      // the epoch has published no line: an older line may still be in flight, unless it was lost
       isPassed |= header.linesBeforeEpoch() < at.line();
       return Side.PERHAPS_BEHIND;
     }

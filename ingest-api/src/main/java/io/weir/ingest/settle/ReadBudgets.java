@@ -7,23 +7,26 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How much of the log searches have read for each client, as a leaky bucket: what was read lately
- * is paid back at a steady rate, and who has read too much waits. Safe for threads.
+ * Bounds how much of the log is read for each client's searches, as a leaky bucket: the bytes read
+ * recently are credited back at a steady rate, and a client that has read too much must wait.
+ * Thread-safe.
  *
- * <p>Example: a client that had 128 MiB read may begin its next search half a second later, when 1
- * MiB is paid back.
+ * <p>Example: a client whose searches have read 128 MiB may start its next search half a second
+ * later, when 1 MiB has been credited back.
  */
 final class ReadBudgets {
-  /** What may be read for one client at once. */
+  /** Most bytes that may be read for one client at once. */
   static final long CAPACITY_BYTES = 128L << 20;
 
-  /** What is paid back in a second. */
+  /** Bytes credited back per second. */
   static final long PAID_BACK_PER_SECOND = 2L << 20;
 
-  /** A search is begun when at least this much may be read. */
+  /** A search starts only if at least this many bytes may be read. */
   static final long LEAST_BYTES = 1L << 20;
 
-  /** Clients remembered; the one that was not heard of for longest begins anew. */
+  /**
+   * Most clients kept; the least recently active one is discarded and starts with a full budget.
+   */
   private static final int MAX_CLIENTS = 10_000;
 
   private final LongSupplier clockNanos;
@@ -37,14 +40,14 @@ final class ReadBudgets {
         }
       };
 
-  /** Bytes read and not paid back at a time. */
+  /** Bytes read and not yet credited back at a point in time. */
   private record Level(long bytes, long atNanos) {}
 
   ReadBudgets(LongSupplier clockNanos) {
     this.clockNanos = clockNanos;
   }
 
-  /** Bytes that were read for a client and are not paid back. */
+  /** Returns the number of bytes read for a client and not yet credited back. */
   synchronized long level(String client) {
     Level level = levels.get(client);
     if (level == null) {
@@ -55,32 +58,33 @@ final class ReadBudgets {
     return Math.max(0, level.bytes() - (long) (seconds * PAID_BACK_PER_SECOND));
   }
 
-  /** Whether nothing may be read for a client now. */
+  /** Returns whether nothing may be read for a client now. */
   boolean isSpent(String client) {
     return level(client) >= CAPACITY_BYTES;
   }
 
-  /** Seconds until a search may begin, rounded up; 0 when one may now. */
+  /** Returns the seconds until a search may start, rounded up; 0 if it may start now. */
   long secondsToWait(String client) {
     return secondsToWait(client, LEAST_BYTES);
   }
 
   /**
-   * Seconds until so much may be read at once, rounded up; 0 when it may be now.
+   * Returns the seconds until the given number of bytes may be read at once, rounded up; 0 if they
+   * may be read now.
    *
-   * @param bytes up to {@link #CAPACITY_BYTES}
+   * @param bytes at most {@link #CAPACITY_BYTES}
    */
   long secondsToWait(String client, long bytes) {
     long excess = level(client) + bytes - CAPACITY_BYTES;
     return excess <= 0 ? 0 : (excess + PAID_BACK_PER_SECOND - 1) / PAID_BACK_PER_SECOND;
   }
 
-  /** Notes what was read for a client. */
+  /** Records that bytes were read for a client. */
   synchronized void spend(String client, long bytes) {
     levels.put(client, new Level(level(client) + bytes, clockNanos.getAsLong()));
   }
 
-  /** Takes back some of what was noted for a client, down to nothing. */
+  /** Credits bytes back to a client; the level does not fall below zero. */
   synchronized void payBack(String client, long bytes) {
     levels.put(client, new Level(Math.max(0, level(client) - bytes), clockNanos.getAsLong()));
   }

@@ -4,20 +4,20 @@ package io.weir.ingest.settle;
 import java.util.HashMap;
 import java.util.Map;
 
-/** How many searches may be under way, in all and for one client. Safe for threads. */
+/** Bounds the searches in progress, in total and per client. Thread-safe. */
 final class SearchPlaces {
   private final int all;
   private final int ofOneClient;
   private final Map<String, Integer> taken = new HashMap<>();
   private int takenByAll;
 
-  /** Whether there is a place. */
+  /** The result of requesting a place. */
   enum Place {
-    /** There is, and it is taken. */
+    /** A place was free and is now taken. */
     TAKEN,
-    /** The client has as many as it may. */
+    /** The client already has as many places as it may have. */
     CLIENT_HAS_TOO_MANY,
-    /** All are taken. */
+    /** All places are taken. */
     FULL
   }
 
@@ -26,7 +26,7 @@ final class SearchPlaces {
     this.ofOneClient = ofOneClient;
   }
 
-  /** Takes a place, which must be left. */
+  /** Takes a place, if possible; a taken place must be left. */
   synchronized Place take(String client) {
     if (taken.getOrDefault(client, 0) >= ofOneClient) {
       return Place.CLIENT_HAS_TOO_MANY;
@@ -39,13 +39,13 @@ final class SearchPlaces {
     return Place.TAKEN;
   }
 
-  /** Leaves a place that was taken. */
+  /** Releases a place that was taken. */
   synchronized void leave(String client) {
     takenByAll--;
     taken.computeIfPresent(client, (name, count) -> count == 1 ? null : count - 1);
   }
 
-  /** Places that are taken. */
+  /** Returns the number of places taken. */
   synchronized int taken() {
     return takenByAll;
   }

@@ -4,12 +4,12 @@ package io.weir.ingest.settle;
 import java.time.Duration;
 
 /**
- * How long searches may take.
+ * Time limits of searches.
  *
- * @param search one search, whatever it asks
- * @param question one question to Kafka, and the wait for the turn to ask it
+ * @param search longest duration of one search
+ * @param question longest duration of one request to Kafka, and of the wait for the turn to send it
  */
 record SearchTimes(Duration search, Duration question) {
-  /** What a caller waits for at most, and what Kafka is given of it. */
+  /** The longest time that a caller should wait, and the part of it granted to Kafka. */
   static final SearchTimes DEFAULT = new SearchTimes(Duration.ofSeconds(10), Duration.ofSeconds(5));
 }

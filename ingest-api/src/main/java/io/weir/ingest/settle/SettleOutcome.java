@@ -6,17 +6,17 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
-/** What became of a call that was to be settled. */
+/** The outcome of a request to settle a call. */
 public sealed interface SettleOutcome {
 
   /**
-   * The call is billed at the cost asked for: so the counting said.
+   * The call is billed at the requested cost, as the aggregator has confirmed.
    *
    * @param call the call that was found
-   * @param actualCost what it is billed at
-   * @param changed whether this request changed the bill; false when it stood so already
-   * @param durability how safe the record is now
-   * @param position the place a report must have reached to include it
+   * @param actualCost the cost at which it is billed
+   * @param changed whether this request changed the bill; false if the call was already billed so
+   * @param durability how durable the record is now
+   * @param position the position that a report must have reached to include it
    */
   record Settled(
       CallEvent call,
@@ -27,46 +27,46 @@ public sealed interface SettleOutcome {
       implements SettleOutcome {}
 
   /**
-   * The settlement is recorded, and what the counting does with it is not known yet. To be asked
-   * again, which tells it and records nothing that counts.
+   * The settlement is recorded, but the aggregator's verdict is not known yet. Repeating the
+   * request returns the verdict and does not settle the call again.
    *
    * @param call the call that was found
-   * @param actualCost what it is billed at if this settlement stands
-   * @param durability how safe the record is now
-   * @param position the place a report must have reached to include it
+   * @param actualCost the cost at which it is billed if this settlement stands
+   * @param durability how durable the record is now
+   * @param position the position that a report must have reached to include it
    */
   record Pending(CallEvent call, long actualCost, Durability durability, UsagePosition position)
       implements SettleOutcome {}
 
   /**
-   * No such call stands in the part of the log that was read.
+   * No such call is in the part of the log that was read.
    *
-   * @param fromEpochMillis the oldest moment that was looked at
-   * @param toEpochMillis the newest
+   * @param fromEpochMillis the earliest time from which on everything was read
+   * @param toEpochMillis the time at which the search began
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
   /**
-   * Only a denied try of the call stands in the part of the log that was read; whether it was
-   * allowed another time is not known.
+   * Only a denied try of the call is in the part of the log that was read; whether another try was
+   * allowed is not known.
    *
-   * @param fromEpochMillis the oldest moment that was looked at
-   * @param toEpochMillis the newest
+   * @param fromEpochMillis the earliest time from which on everything was read
+   * @param toEpochMillis the time at which the search began
    */
   record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
-  /** The call was denied: it is not billed, so that there is nothing to settle. */
+  /** The call was denied. A denied call is not billed, so there is nothing to settle. */
   record Denied() implements SettleOutcome {}
 
   /**
-   * The call was settled before, at another cost, which stands.
+   * The call was settled before at another cost, which stands.
    *
-   * @param actualCost that cost; null when the counting does not know it any more
+   * @param actualCost that cost; null if the aggregator no longer knows it
    */
   record SettledBefore(@Nullable Long actualCost) implements SettleOutcome {}
 
   /**
-   * The counting refused the settlement: the call was never billed, or the bill cannot take it.
+   * The aggregator refused the settlement: the call was never billed, or the bill cannot accept it.
    *
    * @param reason why, in words
    */
@@ -75,14 +75,14 @@ public sealed interface SettleOutcome {
   /**
    * The client's searches have read so much of the log that it must wait.
    *
-   * @param retryAfterSeconds how long, at least 1
+   * @param retryAfterSeconds how long to wait, at least 1
    */
   record Exhausted(long retryAfterSeconds) implements SettleOutcome {}
 
   /**
-   * It cannot be done now.
+   * The settlement cannot be made now.
    *
-   * @param detail one sentence that the caller may read
+   * @param detail one sentence that may be shown to the caller
    */
   record Unavailable(String detail) implements SettleOutcome {}
 }

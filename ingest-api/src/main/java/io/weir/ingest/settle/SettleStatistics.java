@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What became of the calls that were to be settled, since the start. Safe for threads. */
+/** Counts the outcomes of requests to settle calls since the start. Thread-safe. */
 public final class SettleStatistics {
   private final Map<Result, LongAdder> counts = new EnumMap<>(Result.class);
 
@@ -18,19 +18,19 @@ public final class SettleStatistics {
 
   /** The kinds of outcome. */
   public enum Result {
-    /** It changed the bill. */
+    /** The settlement changed the bill. */
     SETTLED,
-    /** Recorded; what the counting does with it was not told in time. */
+    /** The settlement was recorded; the aggregator's verdict did not arrive in time. */
     PENDING,
-    /** Stood so already. */
+    /** The call was already billed at this cost. */
     UNCHANGED,
-    /** No such call, or only a denied try of it, in what was read. */
+    /** The part of the log that was read holds no such call, or only a denied try of it. */
     NOT_FOUND,
-    /** The call was denied, not billed, or settled at another cost before. */
+    /** The call was denied, was not billed, or was settled before at another cost. */
     CONFLICT,
     /** The client's searches have read too much. */
     EXHAUSTED,
-    /** Could not be searched for, or not be kept. */
+    /** The call could not be searched for, or the settlement could not be recorded. */
     UNAVAILABLE
   }
 
@@ -55,7 +55,7 @@ public final class SettleStatistics {
     return outcome instanceof SettleOutcome.Unavailable ? Result.UNAVAILABLE : Result.CONFLICT;
   }
 
-  /** How many came to this. */
+  /** Returns the number of outcomes of a kind. */
   public long count(Result result) {
     return of(result).sum();
   }

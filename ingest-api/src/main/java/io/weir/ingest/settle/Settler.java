@@ -17,10 +17,9 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Standing;
 
 /**
- * Settles calls: finds the call, records what it turned out to cost, and waits for what the
- * counting does with that. The counting is the judge: it knows which calls it billed and which
- * settlement of a call came first. Nothing is recorded of a call that was not found. Safe for
- * threads.
+ * Settles calls: finds the call, records its actual cost, and waits for the aggregator's verdict.
+ * The aggregator decides, since it knows which calls it billed and which settlement of a call came
+ * first. Nothing is recorded for a call that was not found. Thread-safe.
  */
 public final class Settler {
   private final CallFinder finder;
@@ -34,7 +33,7 @@ public final class Settler {
     this.verdicts = verdicts;
   }
 
-  /** What was asked for and what became of it. */
+  /** Returns the counts of outcomes. */
   public SettleStatistics statistics() {
     return statistics;
   }
@@ -42,7 +41,7 @@ public final class Settler {
   /**
    * Settles a call.
    *
-   * @param actualCost what it is to be billed at, 0 to {@link CallEvent#MAX_QUANTITY}
+   * @param actualCost the cost at which to bill it, 0 to {@link CallEvent#MAX_QUANTITY}
    */
   public SettleOutcome settle(CallQuery query, long actualCost) {
     SettleOutcome outcome = settle(finder.find(query), actualCost);
@@ -67,7 +66,7 @@ public final class Settler {
 
   private SettleOutcome record(Found found, long actualCost) {
     CallEvent call = found.call();
-    // drawn when the search is over: a ticket holds the windows of all reports open
+    // obtained after the search, since a ticket holds the windows of all reports open
     Ticket ticket = log.begin();
     Settlement how = new Settlement(actualCost, ticket.begunAtEpochMillis(), found.position());
     Recorded recorded = log.record(ticket, call.settledAt(how));

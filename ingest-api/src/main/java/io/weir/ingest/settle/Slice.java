@@ -5,11 +5,11 @@ import io.weir.topics.model.BatchHeader;
 import java.util.List;
 
 /**
- * What one reading of a partition brought.
+ * The result of one read of a partition.
  *
  * @param batches the batches among the records, in the order of the log
- * @param next the offset behind what was read
- * @param bytes of the values of all records that were read
+ * @param next the offset after the last record that was read
+ * @param bytes total size of the values of all records that were read
  */
 record Slice(List<Batch> batches, long next, long bytes) {
   Slice {
@@ -17,13 +17,13 @@ record Slice(List<Batch> batches, long next, long bytes) {
   }
 
   /**
-   * A record that is a batch, or a heartbeat.
+   * A record that is a batch or a heartbeat.
    *
    * @param offset its offset
-   * @param appendEpochMillis when the broker took it
-   * @param header what its headers say
-   * @param value its lines; empty of a heartbeat
+   * @param appendEpochMillis when the broker appended it
+   * @param header its headers, decoded
+   * @param value its lines; empty for a heartbeat
    */
-  @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+  @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
   record Batch(long offset, long appendEpochMillis, BatchHeader header, byte[] value) {}
 }

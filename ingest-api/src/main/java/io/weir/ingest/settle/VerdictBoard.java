@@ -14,11 +14,11 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where verdicts are put up and waited for. One that comes before it is waited for is kept, so that
- * neither need be first. Safe for threads.
+ * Passes verdicts to the threads that wait for them. A verdict that arrives before it is waited for
+ * is kept, so that either may come first. Thread-safe.
  */
 final class VerdictBoard {
-  /** Verdicts that are kept or waited for; the oldest is let go of. */
+  /** Most verdicts that are kept or waited for; beyond it the oldest is discarded. */
   private static final int MAX_KEPT = 10_000;
 
   private final Semaphore places;
@@ -34,20 +34,20 @@ final class VerdictBoard {
       };
 
   /**
-   * An empty board.
+   * Creates an empty board.
    *
-   * @param maxWaiting how many may wait at once; each keeps a thread of the node
+   * @param maxWaiting most threads that may wait at once; each is a thread of the node
    */
   VerdictBoard(int maxWaiting) {
     this.places = new Semaphore(maxWaiting);
   }
 
-  /** Puts a verdict up. */
+  /** Publishes a verdict to the thread that waits for it, now or later. */
   void tell(SettlementVerdict verdict) {
     of(verdict.position()).complete(verdict);
   }
 
-  /** Waits for a verdict; null when it does not come in time, or too many wait. */
+  /** Waits for a verdict. Returns null if it does not arrive in time or too many threads wait. */
   @Nullable SettlementVerdict await(UsagePosition settlement, Duration patience) {
     if (!places.tryAcquire()) {
       return null;

@@ -26,13 +26,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One thread that follows the settlements topic from its end on and tells the verdicts on this
- * node's settlements. It reads those of all nodes: as many as there are settlements, whatever the
- * traffic. A failure of Kafka ends the consumer, and a new one goes on where it was. Safe for
- * threads.
+ * A thread that reads the settlements topic from its end on and passes on the verdicts on this
+ * node's settlements. It reads the verdicts of all nodes; there are as many as settlements,
+ * whatever the traffic. A failure of Kafka closes the consumer, and a new one continues at the same
+ * offsets. Thread-safe.
  */
 public final class VerdictFollower implements Verdicts, AutoCloseable {
-  /** How long a settlement waits for its verdict, which usually comes in some 200 ms. */
+  /** How long a settlement waits for its verdict, which usually arrives within about 200 ms. */
   static final Duration PATIENCE = Duration.ofSeconds(3);
 
   private static final Duration POLL = Duration.ofMillis(500);
@@ -41,7 +41,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private static final int API_TIMEOUT_MILLIS = 5_000;
   private static final long STOP_MILLIS = 5_000;
 
-  /** A lasting failure is logged this often. */
+  /** Shortest time between two log lines about a lasting failure. */
   private static final long COMPLAINT_NANOS = 30_000_000_000L;
 
   private static final Logger LOG = LoggerFactory.getLogger(VerdictFollower.class);
@@ -69,10 +69,10 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   }
 
   /**
-   * Begins to follow; Kafka need not be there.
+   * Starts to follow the topic. Does not require Kafka to be reachable.
    *
-   * @param partitions of the topic
-   * @param maxWaiting how many settlements may wait at once; each keeps a thread of the node
+   * @param partitions number of partitions of the topic
+   * @param maxWaiting most settlements that may wait at once; each occupies a thread of the node
    */
   public static VerdictFollower start(
       String bootstrapServers, String node, int partitions, int maxWaiting) {
@@ -91,12 +91,12 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       try {
         follow();
       } catch (WakeupException awake) {
-        // it is only woken to be stopped
+        // the consumer is woken up only in order to stop
       } catch (KafkaException failed) {
         complain(failed);
         pause();
       } catch (RuntimeException | Error fault) {
-        // this thread must live: without it every settlement would be answered as pending
+        // this thread must not die: without it every settlement would be answered as pending
         LOG.error("verdicts on settlements not read, tried again", fault);
         pause();
       }
@@ -185,7 +185,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
     return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 
-  /** Stops following; who waits has his time-out. */
+  /** Stops following. Threads that still wait run into their timeouts. */
   @Override
   public void close() {
     stop.countDown();

@@ -5,14 +5,14 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
-/** Tells what the counting did with settlements. Safe for threads. */
+/** Returns the aggregator's verdicts on settlements. Thread-safe. */
 @FunctionalInterface
 public interface Verdicts {
   /**
-   * Waits for what became of a settlement of this node; for a bounded time.
+   * Waits, for a bounded time, for the verdict on a settlement of this node.
    *
-   * @param settlement its place
-   * @return null when it is not known in time, or too many wait already
+   * @param settlement its position
+   * @return the verdict, or null if it does not arrive in time or too many threads wait already
    */
   @Nullable SettlementVerdict await(UsagePosition settlement);
 }

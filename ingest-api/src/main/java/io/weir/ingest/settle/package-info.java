@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Settling: finds a call in the audit log, records what it turned out to cost, and waits for what
- * the counting does with that. Depends on the topics, the gate's port of the call log, the Kafka
- * clients and a logger.
+ * Settling: finds a call in the audit log, records its actual cost, and waits for the aggregator's
+ * verdict. Depends on the topics, the gate's port of the call log, the Kafka clients and a logger.
  */
 @NullMarked
 package io.weir.ingest.settle;

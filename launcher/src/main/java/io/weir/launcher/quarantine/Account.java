@@ -5,11 +5,11 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What became of what was sent.
+ * The result of a replay.
  *
- * @param sent lines and whole records
- * @param acknowledged those that Kafka has
- * @param fates what is known of each; one that is absent is not counted yet, or was counted as the
+ * @param sent number of lines and whole records sent
+ * @param acknowledged how many of those Kafka has acknowledged
+ * @param fates what is known of each; an absent one is not counted yet, or was counted as the
  *     repetition that it is
  */
 public record Account(int sent, int acknowledged, Map<Source, Fate> fates) {
@@ -19,20 +19,20 @@ public record Account(int sent, int acknowledged, Map<Source, Fate> fates) {
     fates = Map.copyOf(new TreeMap<>(fates));
   }
 
-  /** How it ended. */
+  /** The outcome for a line or record. */
   public enum Outcome {
-    /** The count has taken it. */
+    /** The aggregator has counted it. */
     COUNTED,
-    /** The count has refused it again. */
+    /** The aggregator has refused it again. */
     REFUSED,
-    /** Kafka did not take it. */
+    /** Kafka did not accept it. */
     NOT_SENT
   }
 
   /**
-   * How it ended, and why.
+   * The outcome for a line or record, and its reason.
    *
-   * @param why empty when it is counted
+   * @param why empty if it is counted
    */
   public record Fate(Outcome outcome, String why) {}
 
@@ -44,7 +44,7 @@ public record Account(int sent, int acknowledged, Map<Source, Fate> fates) {
     return new Fate(Outcome.NOT_SENT, why);
   }
 
-  /** How many ended so. */
+  /** Returns the number of lines and records with an outcome. */
   public long count(Outcome outcome) {
     return fates.values().stream().filter(fate -> fate.outcome() == outcome).count();
   }

@@ -7,15 +7,15 @@ import io.weir.topics.model.Replay;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A refused line, or whole record, and how it is to be sent again.
+ * A refused line or whole record, and how it is to be sent again.
  *
- * @param client whose it is; null when that is not known, or not one
- * @param id of the call; null when that is not known
- * @param batch the batch that brings it; null when it stays where it is
- * @param stays why it stays; null when it can be sent
- * @param call the call or settlement that it is; null when it is not one
+ * @param client the client it belongs to; null if not known, or if there are several
+ * @param id id of the call; null if not known
+ * @param batch the batch in which it is sent; null if it is not sent
+ * @param stays why it cannot be sent; null if it can
+ * @param call the call or settlement that it contains; null if it contains none
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+@SuppressWarnings("ArrayRecordComponent") // never compared, never modified
 record Candidate(
     Source source,
     @Nullable String client,
@@ -27,13 +27,13 @@ record Candidate(
     @Nullable CallEvent call) {
 
   /**
-   * The batch of a candidate alone.
+   * The batch of a single candidate.
    *
-   * @param partition of the calls topic
+   * @param partition partition of the calls topic
    */
   record Batch(int partition, BatchHeader header, Replay replay) {}
 
-  /** One that stays where it is. */
+  /** Returns a candidate that cannot be sent. */
   static Candidate staying(Source source, @Nullable String client, byte[] bytes, String why) {
     return new Candidate(source, client, null, false, bytes, null, why, null);
   }

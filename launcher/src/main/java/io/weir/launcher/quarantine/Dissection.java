@@ -18,24 +18,24 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says of what was refused which lines it holds, and of each how it is to be sent, or why the count
- * would refuse it again.
+ * Splits a refusal into the lines it contains, and determines for each how it is to be sent, or why
+ * the aggregator would refuse it again.
  *
- * <p>A line that was refused for itself keeps its place: node, epoch and position. A line of a
- * record whose headers are wrong has none that could be relied on, and one of another partition has
- * a place that is another line's there: these are named by where they were refused. A record in
- * which nothing is wrong (a person gave it up) is sent as it came. Safe for threads.
+ * <p>A line that was itself refused keeps its place: node, epoch and position. A line of a record
+ * whose headers are wrong has no reliable place, and the place of a line that belongs to another
+ * partition is another line's place there; such lines are identified by where they were refused. A
+ * record in which nothing is wrong (a person gave it up) is sent unchanged. Thread-safe.
  *
- * @param partitions how many every topic has
- * @param latenessMillis how old a call may be
+ * @param partitions number of partitions of every topic
+ * @param latenessMillis greatest permitted age of a call
  */
 record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
-  /** How far ahead of the broker's clock a call may be dated. */
+  /** How far a call's time may be ahead of the broker's clock. */
   private static final long MAX_AHEAD_MILLIS = 5 * 60_000;
 
   private static final String MAY_BE_COUNTED = "it may have been counted already";
 
-  /** The lines of a refusal, or the one record. */
+  /** Returns the lines of a refusal, or the record as a whole. */
   List<Candidate> of(Refusal refusal) {
     Source own = new Source(refusal.partition(), refusal.sourceOffset(), refusal.line());
     if (!refusal.isWhole()) {
@@ -47,7 +47,7 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
       replay = ReplayCodec.decode(refusal::header);
       header = BatchHeaderCodec.decode(refusal::header);
     } catch (MalformedRecordException damaged) {
-      header = null; // its lines may be good
+      header = null; // its lines may be valid
     }
     if (refusal.line() > 0) {
       return List.of(line(refusal, header, replay, refusal.line(), refusal.value()));
@@ -94,10 +94,10 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
   }
 
   /**
-   * One line.
+   * Returns the candidate for one line.
    *
-   * @param header of the batch in which it has its place; null when that is not known
-   * @param number of the line in the record that was refused
+   * @param header header of the batch in which the line has its place; null if not known
+   * @param number number of the line in the refused record
    */
   private Candidate line(
       Refusal refusal,

@@ -6,17 +6,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * One line or whole record of the quarantine, however often it was refused.
  *
- * @param source where it was refused first
- * @param partition of the quarantine where it stands for the last time
- * @param offset there
- * @param refusedAtEpochMillis when it was refused last, by the broker's clock
- * @param reason why, for the last time
- * @param refusals how often it stands in the quarantine
- * @param client whose it is; null when that is not known, or not one
- * @param id of the call; null when that is not known
+ * @param source where it was first refused
+ * @param partition partition of its newest record in the quarantine
+ * @param offset offset of that record
+ * @param refusedAtEpochMillis when it was last refused, by the broker's clock
+ * @param reason why it was last refused
+ * @param refusals number of its records in the quarantine
+ * @param client the client it belongs to; null if not known, or if there are several
+ * @param id id of the call; null if not known
  * @param isSettlement whether it settles a call
- * @param stays why it cannot be replayed; null when it can
- * @param isCounted whether a replay has brought it to the count
+ * @param stays why it cannot be replayed; null if it can
+ * @param isCounted whether a replay of it has been counted
  */
 public record Entry(
     Source source,
@@ -31,17 +31,17 @@ public record Entry(
     @Nullable String stays,
     boolean isCounted) {
 
-  /** What can be said of an entry in a word. */
+  /** The state of an entry. */
   public enum State {
     /** Can be replayed. */
     WAITS,
-    /** Cannot, or not yet. */
+    /** Cannot be replayed, or not yet. */
     STAYS,
-    /** Was replayed, and is counted. */
+    /** Was replayed and is counted. */
     COUNTED
   }
 
-  /** In a word. */
+  /** Returns the state. */
   public State state() {
     return isCounted ? State.COUNTED : stays == null ? State.WAITS : State.STAYS;
   }
@@ -65,7 +65,7 @@ public record Entry(
     return with(stays, true);
   }
 
-  /** The same, which cannot be replayed as things are. */
+  /** Returns this entry as one that cannot be replayed at present. */
   Entry staying(String why) {
     return with(why, isCounted);
   }
@@ -85,7 +85,7 @@ public record Entry(
         nowCounted);
   }
 
-  /** Whether this is where the entry stands for the last time. */
+  /** Returns whether a refusal is the newest record of this entry. */
   boolean isAt(Refusal refusal) {
     return partition == refusal.partition() && offset == refusal.offset();
   }

@@ -20,12 +20,12 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lines that were refused because the sum of their window had no room for them, and which of them
- * it has no room for now. Each is judged by itself: of two that fit alone one may be refused again.
- * Not safe for threads.
+ * Determines which of the lines that were refused because their window's sum had no room for them
+ * would still be refused. Each is judged by itself: of two lines that fit only alone, one may be
+ * refused again. Not thread-safe.
  */
 final class FullWindows {
-  /** Why such a line stays. */
+  /** Why such a line cannot be replayed. */
   static final String STAYS =
       "the sum of its window is full: settle other calls of that window down, then replay";
 
@@ -36,7 +36,7 @@ final class FullWindows {
   /**
    * What must be known of a line.
    *
-   * @param units that it adds to the sum
+   * @param units units that it adds to the sum
    */
   private record Line(UsageKey key, long decidedAtEpochMillis, long units) {
     boolean isOf(UsageState state) {
@@ -51,9 +51,9 @@ final class FullWindows {
   }
 
   /**
-   * Hears of the newest refusal of a line, or record.
+   * Records the newest refusal of a line or record.
    *
-   * @param call the line; null when it is none
+   * @param call the call in the line; null if there is none
    */
   void note(Source source, String reason, @Nullable CallEvent call) {
     if (call == null || !reason.contains(REFUSED_SO)) {
@@ -64,7 +64,7 @@ final class FullWindows {
     lines.put(source, new Line(key, call.decidedAtEpochMillis(), call.quantity()));
   }
 
-  /** The lines that would be refused again, by the newest figures of their windows. */
+  /** Returns the lines that would be refused again, by the newest figures of their windows. */
   Set<Source> withoutRoom(String bootstrapServers, int partitions) {
     Set<Source> full = new HashSet<>();
     Map<UsageKey, List<Map.Entry<Source, Line>>> ofKeys =
@@ -104,7 +104,7 @@ final class FullWindows {
     }
   }
 
-  /** Figures that were written later overrule earlier ones. */
+  /** Judges the lines of one key; later figures replace the result of earlier ones. */
   private static void judge(
       UsageState state, List<Map.Entry<Source, Line>> ofItsKey, Set<Source> full) {
     for (Map.Entry<Source, Line> each : ofItsKey) {

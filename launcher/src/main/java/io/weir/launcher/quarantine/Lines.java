@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Cuts a value into lines; the last one may lack its line feed. */
+/** Splits a value into lines; the last one may lack its line feed. */
 final class Lines {
   private Lines() {}
 

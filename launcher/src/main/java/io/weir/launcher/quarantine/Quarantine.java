@@ -9,8 +9,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What is in the quarantine: each line once, however often it was refused. Memory grows with the
- * lines, some 500 bytes each; their bytes are not kept. Not safe for threads.
+ * The content of the quarantine: each line once, however often it was refused. Memory grows with
+ * the number of lines, about 500 bytes each; their bytes are not kept. Not thread-safe.
  */
 public final class Quarantine {
   private final String bootstrapServers;
@@ -20,15 +20,16 @@ public final class Quarantine {
   private final FullWindows fullWindows = new FullWindows();
   private Map<Integer, Long> ends = Map.of();
 
-  /** Told how much of what is read lies behind. */
+  /** Receives the progress of a read: how much has been read. */
   public interface Progress {
     void step(String what, long done, long total);
   }
 
   /**
-   * One of which nothing was read yet.
+   * Creates an instance that has not read anything yet.
    *
-   * @param lateness how old a call may be when it arrives, as the aggregators were told
+   * @param lateness greatest permitted age of a call at its arrival, as configured in the
+   *     aggregators
    */
   public Quarantine(String bootstrapServers, Duration lateness, long nowEpochMillis) {
     this.bootstrapServers = bootstrapServers;
@@ -36,7 +37,7 @@ public final class Quarantine {
     this.nowEpochMillis = nowEpochMillis;
   }
 
-  /** Reads all that is there now; the entries in the order of their places. */
+  /** Reads the whole current content; returns the entries in the order of their sources. */
   public SortedMap<Source, Entry> read(Progress progress) {
     Set<Source> counted = new HashSet<>();
     Visitor visitor = new Visitor(counted);
@@ -67,7 +68,7 @@ public final class Quarantine {
     return bootstrapServers;
   }
 
-  /** Whether a refusal came after all was read. */
+  /** Returns whether a refusal was written after everything had been read. */
   boolean isNewer(Refusal refusal) {
     return refusal.offset() >= ends.getOrDefault(refusal.partition(), 0L);
   }

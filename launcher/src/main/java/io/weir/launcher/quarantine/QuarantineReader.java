@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the quarantine from its beginning, then what comes. Not safe for threads. */
+/** Reads the quarantine from its beginning, then follows it. Not thread-safe. */
 final class QuarantineReader implements AutoCloseable {
   private static final Pattern PART = Pattern.compile("(\\d{1,4})/(\\d{1,4})");
   private static final Pattern RANGE = Pattern.compile("(\\d{1,8})(?:-(\\d{1,8}))?");
@@ -24,12 +24,12 @@ final class QuarantineReader implements AutoCloseable {
   private final Map<Integer, Parts> parts = new HashMap<>();
   private final Map<Integer, Long> ends;
 
-  /** What is done with what is read. */
+  /** Receives what is read. */
   interface Visitor {
-    /** Something was refused. */
+    /** A line or record was refused. */
     void refused(Refusal refusal);
 
-    /** Something that was refused has been counted after all. */
+    /** A line or record that had been refused was counted. */
     void counted(Source source);
   }
 
@@ -44,27 +44,27 @@ final class QuarantineReader implements AutoCloseable {
     this.ends = topic.ends();
   }
 
-  /** Partitions of every topic. */
+  /** Returns the number of partitions of every topic. */
   int partitions() {
     return topic.partitionCount();
   }
 
-  /** The ends of the partitions when the reader was made. */
+  /** Returns the end offsets of the partitions at the time the reader was created. */
   Map<Integer, Long> ends() {
     return ends;
   }
 
-  /** Offsets up to the ends. */
+  /** Returns the number of offsets up to those ends. */
   long size() {
     return topic.size(ends);
   }
 
-  /** Reads up to the ends. */
+  /** Reads up to those ends. */
   void read(LongConsumer progress) {
     topic.read(ends, this::take, progress);
   }
 
-  /** Reads what comes next, waiting a moment for it. */
+  /** Reads what has been written since, waiting for it for a moment. */
   void follow() {
     topic.follow(this::take);
   }

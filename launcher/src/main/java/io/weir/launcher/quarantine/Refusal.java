@@ -11,17 +11,18 @@ import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A line or a whole record as it stands in the quarantine; of one in several parts all together.
+ * A line or a whole record as the quarantine holds it, with all parts of one that was split.
  *
- * @param partition of the quarantine, and of the calls topic: where it was refused
- * @param offset in the quarantine; of the last part
- * @param sourceOffset of the record of the calls topic
- * @param line in that record, from 1; 0 for the whole record
- * @param refusedAtEpochMillis the broker's time of that record
- * @param headers as they came, and those of the quarantine
- * @param isWhole whether all its parts are there
+ * @param partition partition of the quarantine, which is also that of the calls topic where it was
+ *     refused
+ * @param offset offset in the quarantine; of the last part
+ * @param sourceOffset offset of the refused record in the calls topic
+ * @param line number of the line in that record, from 1; 0 for the whole record
+ * @param refusedAtEpochMillis the broker's time of the record in the quarantine
+ * @param headers the original headers and those that the quarantine adds
+ * @param isWhole whether all parts are present
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+@SuppressWarnings("ArrayRecordComponent") // never compared, never modified
 record Refusal(
     int partition,
     long offset,
@@ -35,7 +36,7 @@ record Refusal(
   private static final Pattern SOURCE = Pattern.compile("weir\\.calls\\.v1-\\d{1,6}-(\\d{1,18})");
   private static final Pattern LINE = Pattern.compile("\\d{1,9}");
 
-  /** Reads a record of the quarantine; null when it does not say what it is. */
+  /** Reads a record of the quarantine; returns null if it does not identify what was refused. */
   static @Nullable Refusal of(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, byte[] value, boolean isWhole) {
     Matcher source = SOURCE.matcher(text(record.headers(), QuarantineHeaders.SOURCE));
@@ -55,13 +56,13 @@ record Refusal(
         isWhole);
   }
 
-  /** The value of a header; null when there is none of that name. */
+  /** Returns the value of a header, or null if there is none of that name. */
   byte @Nullable [] header(String name) {
     Header header = headers.lastHeader(name);
     return header == null ? null : header.value();
   }
 
-  /** The text of a header; empty when there is none of that name. */
+  /** Returns the text of a header, or an empty string if there is none of that name. */
   static String text(Headers headers, String name) {
     Header header = headers.lastHeader(name);
     return header == null || header.value() == null

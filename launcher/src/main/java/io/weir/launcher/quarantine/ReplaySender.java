@@ -19,8 +19,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends candidates as batches: lines that follow each other in one, up to what a node would seal.
- * To be used by one thread.
+ * Sends candidates as batches: consecutive lines in one batch, up to the size that a node would
+ * seal. Not thread-safe.
  */
 final class ReplaySender implements AutoCloseable {
   private static final int MAX_LINES = 1_000;
@@ -134,18 +134,18 @@ final class ReplaySender implements AutoCloseable {
             });
   }
 
-  /** Sends what is left, and waits until Kafka has answered to everything. */
+  /** Sends the remaining candidates, and waits until Kafka has answered all of them. */
   void flush() {
     sendRun();
     producer.flush();
   }
 
-  /** Lines and records that Kafka has. */
+  /** Returns the number of lines and records that Kafka has acknowledged. */
   int acknowledged() {
     return acknowledged.get();
   }
 
-  /** What Kafka did not take, and why. */
+  /** Returns what Kafka did not accept, and why. */
   Map<Source, String> failures() {
     return failures;
   }

@@ -7,10 +7,10 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Sends entries of the quarantine to the calls topic again: calls before settlements, since what is
- * settled must be counted first. Nothing is remembered between two runs: the count takes each line
- * once, whoever sends it and however often, and says in the quarantine that it did. So a run that
- * was killed is simply made again. Not safe for threads.
+ * Sends entries of the quarantine to the calls topic again: calls before settlements, since a
+ * settled call must be counted first. No state is kept between two runs: the aggregator counts each
+ * line once, whoever sends it and however often, and records in the quarantine that it did. So a
+ * run that was killed is simply repeated. Not thread-safe.
  */
 public final class Replayer {
   private final Quarantine quarantine;
@@ -18,9 +18,10 @@ public final class Replayer {
   private final Map<Source, Account.Fate> fates = new TreeMap<>();
 
   /**
-   * One that has sent nothing yet.
+   * Creates a replayer that has not sent anything yet.
    *
-   * @param selected what is to be sent; what stays or is counted is left out
+   * @param selected entries to send; those that cannot be replayed or are already counted are left
+   *     out
    */
   public Replayer(Quarantine quarantine, SortedMap<Source, Entry> selected) {
     this.quarantine = quarantine;
@@ -29,9 +30,9 @@ public final class Replayer {
   }
 
   /**
-   * Sends everything, and waits for the word that it is counted.
+   * Sends all entries, and waits for the messages that they are counted.
    *
-   * @param patience how long to wait for that
+   * @param patience how long to wait for those
    */
   public Account run(Duration patience, Quarantine.Progress progress) throws InterruptedException {
     boolean hasCalls = selected.values().stream().anyMatch(entry -> !entry.isSettlement());

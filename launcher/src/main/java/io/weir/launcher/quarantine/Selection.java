@@ -6,12 +6,12 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which entries are meant: those for which every condition holds that is given.
+ * Selects entries: those that meet every given condition.
  *
- * @param partition where they were refused; null for all
- * @param sinceEpochMillis when they were refused last at the earliest
- * @param reason part of the reason, in any case; null for all
- * @param client whose they are; null for everyone's
+ * @param partition partition in which they were refused; null for all
+ * @param sinceEpochMillis the earliest time of their last refusal
+ * @param reason part of the reason, ignoring case; null for all
+ * @param client the client they belong to; null for all clients
  * @param places records or lines, of which an entry must be one; empty for all
  */
 public record Selection(
@@ -24,7 +24,7 @@ public record Selection(
     places = List.copyOf(places);
   }
 
-  /** Whether an entry is meant. */
+  /** Returns whether an entry is selected. */
   public boolean includes(Entry entry) {
     return (partition == null || partition == entry.source().partition())
         && entry.refusedAtEpochMillis() >= sinceEpochMillis

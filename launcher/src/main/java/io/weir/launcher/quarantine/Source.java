@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where in the calls topic a line, or a whole record, was refused first. Written {@code
+ * The place in the calls topic at which a line or a whole record was first refused. Written {@code
  * partition@offset:line}, without the line for a record.
  *
  * @param line from 1; 0 for the whole record
@@ -20,7 +20,7 @@ public record Source(int partition, long offset, int line) implements Comparable
           .thenComparingLong(Source::offset)
           .thenComparingInt(Source::line);
 
-  /** Reads the written form; null when the text is not one. */
+  /** Parses the written form; returns null if the text does not have it. */
   public static @Nullable Source parse(String text) {
     Matcher form = FORM.matcher(text);
     if (!form.matches()) {
@@ -33,7 +33,7 @@ public record Source(int partition, long offset, int line) implements Comparable
         line == null ? 0 : Integer.parseInt(line));
   }
 
-  /** Whether another one is this one, or stands in this record. */
+  /** Returns whether another source is equal to this one or lies in this record. */
   public boolean holds(Source other) {
     return partition == other.partition
         && offset == other.offset

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Lists what is in the quarantine, and brings it to the count again; on the wire forms of the
- * topics and Kafka's clients, and on the reader of the verifier.
+ * Lists the content of the quarantine, and replays it. Depends on the wire forms of the topics,
+ * Kafka's clients, and the verifier's topic reader.
  */
 @NullMarked
 package io.weir.launcher.quarantine;

@@ -4,8 +4,8 @@ package io.weir.launcher.verify;
 import java.nio.ByteBuffer;
 
 /**
- * What the three sides say of one key and window: the recount of the calls, the ledger, and the
- * state topic. Mutable; not safe for threads.
+ * What each of the three sides states about one key and window: the recount of the calls, the
+ * ledger, and the state topic. Mutable; not thread-safe.
  */
 final class Account {
   private static final int BYTES = 3 * Tally.BYTES + 2 * Long.BYTES;
@@ -16,13 +16,13 @@ final class Account {
   Tally billed = new Tally();
   Tally shown = new Tally();
 
-  /** Revision of the last ledger row; 0 when there is none. */
+  /** Revision of the last ledger row; 0 if there is none. */
   long billedRevision;
 
-  /** Revision in the state topic, 0 while running, −1 when there is no record. */
+  /** Revision in the state topic; 0 while the window is running, −1 if there is no record. */
   long shownRevision = NOT_SHOWN;
 
-  /** Whether the state topic has a record. */
+  /** Returns whether the state topic has a record. */
   boolean isShown() {
     return shownRevision != NOT_SHOWN;
   }

@@ -5,9 +5,11 @@ import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The accounts of all keys and windows: on disk, those in use in memory. Not safe for threads. */
+/**
+ * The accounts of all keys and windows, kept on disk, with those in use in memory. Not thread-safe.
+ */
 final class Accounts {
-  /** Most accounts in memory; at some 600 bytes each, 30 MB. */
+  /** Most accounts in memory; at about 600 bytes each, 30 MB. */
   private static final int MAX_IN_MEMORY = 50_000;
 
   private final Scratch scratch;
@@ -17,7 +19,10 @@ final class Accounts {
     this.scratch = scratch;
   }
 
-  /** The account of a key and window, to be changed in place before the next one is asked for. */
+  /**
+   * Returns the account of a key and window, which may be changed in place until the next call of
+   * this method.
+   */
   Account of(Slot slot) {
     Account account = inMemory.get(slot);
     if (account == null) {
@@ -41,7 +46,7 @@ final class Accounts {
     return Scratch.key(Scratch.ACCOUNT, bytes.length).put(bytes).array();
   }
 
-  /** What is done with each account. */
+  /** Receives each account. */
   interface Visitor {
     void visit(Slot slot, Account account);
   }

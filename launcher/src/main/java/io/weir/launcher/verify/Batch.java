@@ -11,12 +11,12 @@ import org.jspecify.annotations.Nullable;
  * The headers of a record of {@code weir.calls.v1}, read by the rules of the reference.
  *
  * @param node the ingest node
- * @param epoch the opening of its journal
- * @param count lines; 0 of a heartbeat
+ * @param epoch epoch of the node's journal, which identifies one opening of it
+ * @param count number of lines; 0 for a heartbeat
  * @param promiseEpochMillis its low watermark
  * @param linesBefore position of the line before the first
- * @param linesBeforeEpoch lines of earlier epochs among those
- * @param departing whether the node says that nothing more of the epoch will come
+ * @param linesBeforeEpoch number of lines of earlier epochs among those
+ * @param departing whether the node states that the epoch is complete
  */
 record Batch(
     String node,
@@ -29,12 +29,16 @@ record Batch(
   private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
   static final int MAX_LINES = 10_000;
 
-  /** The position of its last line. */
+  /** Returns the position of the last line. */
   long lastPosition() {
     return linesBefore + count;
   }
 
-  /** Reads the headers of a batch or heartbeat. */
+  /**
+   * Reads the headers of a batch or heartbeat.
+   *
+   * @throws UnreadableException if a header breaks a rule of the reference
+   */
   static Batch of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws UnreadableException {
     if (!"calls".equals(text(record, "weir-type"))) {
@@ -59,7 +63,7 @@ record Batch(
         "true".equals(text(record, "departing")));
   }
 
-  /** The text of a header; null when the record has none of that name. */
+  /** Returns the text of a header, or null if the record has none of that name. */
   static @Nullable String text(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
     Header header = record.headers().lastHeader(name);

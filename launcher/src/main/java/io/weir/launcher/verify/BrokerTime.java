@@ -2,12 +2,13 @@
 package io.weir.launcher.verify;
 
 /**
- * The broker's clock over one partition, by which calls are too old or from the future. It is
- * believed up to an hour, or a quarter of the lateness where that is less, beyond the newest word
- * of any node, and what is believed does not fall once a node has spoken. Not safe for threads.
+ * The broker's clock as seen in one partition, by which calls are judged too old or in the future.
+ * The broker's time is believed only up to an hour, or a quarter of the lateness if that is less,
+ * beyond the latest time published by any node. Once a node has published a time, the believed time
+ * does not decrease. Not thread-safe.
  */
 final class BrokerTime {
-  /** How far ahead of the broker's clock a call may be dated. */
+  /** How far a call's time may be ahead of the broker's clock. */
   static final long MAX_AHEAD_MILLIS = 5 * 60_000;
 
   private static final long HOUR_MILLIS = 3_600_000;
@@ -23,7 +24,7 @@ final class BrokerTime {
     this.aheadMillis = Math.min(HOUR_MILLIS, latenessMillis / 4);
   }
 
-  /** Hears when the broker took a record, and what time it was for the node that wrote it. */
+  /** Records the broker's time of a record and the time of the node that wrote it. */
   void hear(long brokerEpochMillis, long nodeEpochMillis) {
     stampEpochMillis = brokerEpochMillis;
     if (nodeEpochMillis <= brokerEpochMillis + aheadMillis) {

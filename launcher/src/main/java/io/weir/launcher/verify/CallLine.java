@@ -5,12 +5,12 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a line of {@code weir.calls.v1} says that matters to the bill.
+ * The content of a line of {@code weir.calls.v1} that is relevant to the bill.
  *
  * @param idFromCaller whether the caller chose the id
- * @param withoutCache whether it was let through without Redis
- * @param actualCost of a settlement; null when the line is the call itself
- * @param settledCall where the call stands that a settlement is of; null when it does not say so
+ * @param withoutCache whether the call was allowed without Redis
+ * @param actualCost actual cost of a settlement; null if the line is the call itself
+ * @param settledCall position of the call that a settlement settles; null if not stated
  */
 record CallLine(
     String id,
@@ -24,7 +24,7 @@ record CallLine(
     long decidedAtEpochMillis,
     @Nullable Long actualCost,
     @Nullable UsagePosition settledCall) {
-  /** 2^53 − 1, the greatest number in a record and of a quantity. */
+  /** 2^53 − 1, the greatest number in a record and the greatest quantity. */
   static final long MAX_NUMBER = (1L << 53) - 1;
 
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
@@ -34,7 +34,7 @@ record CallLine(
     return actualCost != null;
   }
 
-  /** What the line adds to the bill. */
+  /** Returns the units that the line adds to the bill. */
   long units() {
     if (actualCost != null) {
       return actualCost - cost;
@@ -43,8 +43,9 @@ record CallLine(
   }
 
   /**
-   * The line's summand of {@code events_digest}: FNV-1a over the UTF-16 units of the id, the signed
-   * cost and, of a settlement, the complement of the actual cost, then SplitMix's mixer.
+   * Returns the line's summand of {@code events_digest}: FNV-1a over the UTF-16 units of the id,
+   * the signed cost and, for a settlement, the complement of the actual cost, followed by
+   * SplitMix's mixer.
    */
   long digest() {
     long hash = FNV_OFFSET;

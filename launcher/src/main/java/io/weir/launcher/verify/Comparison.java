@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Compares what was read of all topics. Not safe for threads. */
+/** Compares what was read from all topics. Not thread-safe. */
 final class Comparison {
-  /** How long ago a node has promised the time that is alive: some heartbeats. */
+  /** Greatest age of the low watermark of a node that is alive: a few heartbeats. */
   private static final long ALIVE_MILLIS = 60_000;
 
   private final Range range;
@@ -29,11 +29,11 @@ final class Comparison {
   private long denied;
 
   /**
-   * A comparison that was not made yet.
+   * Creates a comparison that has not been run yet.
    *
-   * @param nowEpochMillis by this machine's clock
-   * @param begins the first offset of each partition of the calls that is held
-   * @param logEnds the end of each partition of the calls when the verification began
+   * @param nowEpochMillis current time by this machine's clock
+   * @param begins the first offset held of each partition of the calls topic
+   * @param logEnds the end of each partition of the calls topic when the verification began
    */
   Comparison(
       Range range,
@@ -119,7 +119,7 @@ final class Comparison {
     }
   }
 
-  /** The terms of the written equation, of a log that still holds its first record. */
+  /** Compares the terms of the documented equation, for a log that still holds its first record. */
   private void compareCounters(int partition, Recount.Part part) {
     PartitionProgress progress = state.progress(partition);
     if (progress == null || begins.getOrDefault(partition, 0L) > 0) {
@@ -149,7 +149,10 @@ final class Comparison {
     }
   }
 
-  /** One sentence for all partitions: they are closed within a second or so of each other. */
+  /**
+   * Reports partitions that are not closed in one sentence, since they are all closed within about
+   * a second of each other.
+   */
   private void proveClosed() {
     long least = begins.keySet().stream().mapToLong(this::closedThrough).min().orElse(0);
     if (least >= range.endEpochMillis()) {
@@ -185,7 +188,10 @@ final class Comparison {
     }
   }
 
-  /** Through when a partition is closed by the ledger, and was when its calls were recounted. */
+  /**
+   * Returns the time through which a partition is closed in the ledger and was closed when its
+   * calls were recounted.
+   */
   private long closedThrough(int partition) {
     PartitionProgress progress = state.progress(partition);
     return progress == null
@@ -203,7 +209,7 @@ final class Comparison {
               + Instant.ofEpochMilli(heldFrom)
               + " only, older ones have expired (--from)");
     }
-    // a node that is well need not have promised the time before a range is closed
+    // before the range is closed, a healthy node's low watermark need not have passed the end of it
     boolean isClosed = closedThrough(partition) >= range.endEpochMillis();
     long aliveFrom = isClosed ? Long.MAX_VALUE : nowEpochMillis - ALIVE_MILLIS;
     for (String why : part.doubts(range.fromEpochMillis(), range.endEpochMillis(), aliveFrom)) {

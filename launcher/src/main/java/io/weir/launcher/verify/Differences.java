@@ -4,7 +4,7 @@ package io.weir.launcher.verify;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The differences found, one sentence each; the first ones are kept. Not safe for threads. */
+/** The differences found, one sentence each; only the first ones are kept. Not thread-safe. */
 final class Differences {
   /** Most sentences kept: a person reads the first few, and memory is bounded. */
   static final int MAX_KEPT = 1_000;

@@ -7,10 +7,9 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
 /**
- * The ids that callers chose, and those that were settled: an id is one fact for each verdict, and
- * names one call (endpoint, meter and cost); of a call the first settlement counts. They are
- * remembered for the lateness, by the broker's time, as 128 bits of SHA-256 each, on disk. Not safe
- * for threads.
+ * The ids chosen by callers, and those of settled calls. An id is one fact for each verdict and
+ * names one call (endpoint, meter and cost); of each call the first settlement counts. Ids are kept
+ * for the lateness, by the broker's time, as 128 bits of SHA-256 each, on disk. Not thread-safe.
  */
 final class Ids {
   private static final int ID_BYTES = 16;
@@ -32,7 +31,7 @@ final class Ids {
     }
   }
 
-  /** Whether a line's id is remembered. */
+  /** Returns whether a line's id is known. */
   boolean isKnown(CallLine line, long atEpochMillis) {
     byte[] known = scratch.get(key(line));
     return known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= keptMillis;
@@ -47,7 +46,10 @@ final class Ids {
     return Scratch.key(Scratch.ID, ID_BYTES).put(hash, 0, ID_BYTES).array();
   }
 
-  /** 64 bits that name a call, and its settlement alike: client, id, endpoint, meter, cost. */
+  /**
+   * Returns 64 bits that identify a call, and equally its settlement: a hash of client, id,
+   * endpoint, meter and cost.
+   */
   long callNumber(CallLine line) {
     return ByteBuffer.wrap(callHash(line)).getLong();
   }
@@ -57,7 +59,7 @@ final class Ids {
   }
 
   private byte[] hash(char kind, CallLine line) {
-    // no name holds a line feed
+    // no name contains a line feed
     String text =
         kind
             + line.client()

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What one epoch of a node's journal has brought into one partition: which positions, and what it
- * promised. Grows with holes, not with lines. Not safe for threads.
+ * What one partition has received of one epoch of a node's journal: the positions and the low
+ * watermarks. Its size grows with the gaps, not with the lines. Not thread-safe.
  */
 final class Journal {
   private final TreeMap<Long, Run> runs = new TreeMap<>();
@@ -17,10 +17,10 @@ final class Journal {
   private long headAtEpochMillis;
   private boolean departed;
 
-  /** When the broker took its first record. */
+  /** When the broker appended its first record. */
   final long firstAtEpochMillis;
 
-  /** Positions without a hole; the key of the run is the first one. */
+  /** Consecutive positions; the run's key in the map is the first one. */
   private record Run(long last, long promiseEpochMillis, long firstAtEpochMillis) {
     Run joinedWith(Run other) {
       return new Run(
@@ -30,37 +30,44 @@ final class Journal {
     }
   }
 
-  /** Event times for which calls may be missing, half-open. */
+  /** A half-open interval of event times for which calls may be missing. */
   record Doubt(long fromEpochMillis, long untilEpochMillis, String why) {
-    /** Whether the node is awaited, and takes the doubt away with its next promise. */
+    /**
+     * Returns whether the node is still expected to publish, and removes the doubt with its next
+     * low watermark.
+     */
     boolean isOpen() {
       return untilEpochMillis == Long.MAX_VALUE;
     }
   }
 
   /**
-   * A journal of which nothing was read yet.
+   * Creates a journal of which nothing has been read yet.
    *
    * @param base the position before its first one
-   * @param promiseEpochMillis the promise of its first record
+   * @param promiseEpochMillis the low watermark of its first record
    */
   Journal(long base, long epoch, long promiseEpochMillis, long atEpochMillis) {
     firstAtEpochMillis = atEpochMillis;
-    // what an epoch holds was decided behind its opening
+    // all calls of an epoch were decided after it was opened
     runs.put(0L, new Run(base, Math.min(epoch, promiseEpochMillis), atEpochMillis));
   }
 
-  /** Whether a line was read at a position. */
+  /** Returns whether a line was read at a position. */
   boolean has(long position) {
     Map.Entry<Long, Run> below = runs.floorEntry(position);
     return below != null && position <= below.getValue().last();
   }
 
-  /** Notes a batch or a heartbeat; the promise is already bounded by the broker's clock. */
+  /**
+   * Records a batch or a heartbeat.
+   *
+   * @param promiseEpochMillis its low watermark, already bounded by the broker's clock
+   */
   void note(Batch batch, long promiseEpochMillis, long atEpochMillis) {
     long last = runs.lastEntry().getValue().last();
     if (batch.count() > 0) {
-      // what comes from before the goodbye (a retry, a replay) takes nothing of it back
+      // a batch from before the goodbye (a retry, a replay) does not revoke the goodbye
       departed &= batch.lastPosition() <= Math.max(last, headPosition);
       join(
           batch.linesBefore() + 1,
@@ -105,10 +112,10 @@ final class Journal {
   }
 
   /**
-   * Event times for which calls of the journal may be missing.
+   * Returns the intervals of event times for which calls of the journal may be missing.
    *
-   * @param nextOpeningEpochMillis when the next epoch of the node was first heard of; {@link
-   *     Long#MAX_VALUE} when there is none
+   * @param nextOpeningEpochMillis when the first record of the node's next epoch was appended;
+   *     {@link Long#MAX_VALUE} if there is none
    */
   List<Doubt> doubts(long nextOpeningEpochMillis) {
     List<Doubt> doubts = new ArrayList<>();

@@ -14,10 +14,10 @@ import java.util.List;
 /**
  * The ledger as any consumer reads it.
  *
- * @param rows rows in the topic
+ * @param rows number of rows in the topic
  * @param allowed sum of allowed calls
  * @param denied sum of denied calls
- * @param firstRows the first rows, as they are in the topic; a CLOSE of an empty period is left out
+ * @param firstRows the first rows as they are in the topic, without a CLOSE of an empty period
  */
 public record LedgerListing(long rows, long allowed, long denied, List<String> firstRows) {
   public LedgerListing {

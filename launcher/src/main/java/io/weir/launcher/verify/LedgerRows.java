@@ -16,9 +16,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds the ledger's rows up, and finds fault with what no ledger may hold: a row that stands there
- * twice, or is missing between two others, a total that does not add up, a FINAL below the CLOSE
- * that covers it. Not safe for threads.
+ * Sums the ledger's rows, and reports what no ledger may contain: a row that occurs twice or is
+ * missing between two others, a total that does not add up, a FINAL after the CLOSE that covers it.
+ * Not thread-safe.
  */
 final class LedgerRows {
   private final long windowMillis;
@@ -38,11 +38,11 @@ final class LedgerRows {
   }
 
   /**
-   * A ledger of which nothing was read yet.
+   * Creates a ledger of which nothing has been read yet.
    *
-   * @param range faults of rows of other windows are not told
-   * @param mayRepeat whether a row may stand there again with the same content, as after a reset of
-   *     the aggregator
+   * @param range only faults in rows of these windows are reported
+   * @param mayRepeat whether a row may occur again with the same content, as after a reset of the
+   *     aggregator
    */
   LedgerRows(
       long windowMillis,
@@ -59,7 +59,7 @@ final class LedgerRows {
     this.differences = differences;
   }
 
-  /** Takes the next record of a partition. */
+  /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     byte[] value = record.value();
     String where = "ledger " + record.partition() + ":" + record.offset();
@@ -160,7 +160,10 @@ final class LedgerRows {
     part.quantitySinceClose = 0;
   }
 
-  /** Whether a row of this name was read before; it is then not added, and told. */
+  /**
+   * Returns whether a row with the same record id was read before. Such a row is not added; it is
+   * reported unless an identical repetition is permitted.
+   */
   private boolean isRepeated(
       String where,
       boolean isAsked,
@@ -201,7 +204,7 @@ final class LedgerRows {
     return parts.computeIfAbsent(partition, first -> new Part());
   }
 
-  /** Of all that a row says, but for when it was made. */
+  /** Returns a checksum of everything in a row except the time at which it was written. */
   private static long checksum(LedgerRow row) {
     CRC32C checksum = new CRC32C();
     checksum.update(LedgerRowCodec.encode(row.emittedAt(0)));
@@ -226,12 +229,12 @@ final class LedgerRows {
         .array();
   }
 
-  /** End of the last closed window of a partition; 0 when none is closed. */
+  /** Returns the end of the last closed window of a partition; 0 if none is closed. */
   long closedThroughEpochMillis(int partition) {
     return part(partition).closedThroughEpochMillis;
   }
 
-  /** Rows of the range that stand there again. */
+  /** Returns the number of rows in the range that occur again. */
   long repeatedRows() {
     return repeatedRows;
   }

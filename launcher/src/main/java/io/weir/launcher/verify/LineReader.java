@@ -13,9 +13,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the lines of {@code weir.calls.v1} by the table of the reference, with no code of those who
- * write or count them; only whether a limit can be counted exactly is asked of {@link
- * TokenBucketLimit}. Not safe for threads.
+ * Reads the lines of {@code weir.calls.v1} by the table of the reference. It shares no code with
+ * the writers or the counters of lines; only {@link TokenBucketLimit} is used, to determine whether
+ * a limit can be counted exactly. Not thread-safe.
  */
 final class LineReader {
   private static final int MAX_NAME_BYTES = 256;
@@ -45,7 +45,11 @@ final class LineReader {
 
   private record Limit(long capacity, long refillTokens, long refillPeriodMicros) {}
 
-  /** Reads one line; the exception says which rule it breaks. */
+  /**
+   * Reads one line.
+   *
+   * @throws UnreadableException if it breaks a rule; the message names the rule
+   */
   CallLine read(byte[] bytes, int start, int length) throws UnreadableException {
     try (JsonParser json = JSON.createParser(bytes, start, length)) {
       require(json.nextToken() == JsonToken.START_OBJECT, "a line is no JSON object");
@@ -182,7 +186,9 @@ final class LineReader {
     }
   }
 
-  /** Without an algorithm it is a token bucket's, or with an end a quota's. */
+  /**
+   * Checks a limit. Without an algorithm it is a token bucket's or, if it has an end, a quota's.
+   */
   private void limit(String algorithm, Limit limit, long endsAt, long windowMicros)
       throws UnreadableException {
     boolean isWindow = algorithm.equals(FIXED_WINDOW);
@@ -208,7 +214,10 @@ final class LineReader {
     }
   }
 
-  /** A name: 1 to 256 bytes of UTF-8, no control characters, no unpaired surrogate. */
+  /**
+   * Returns a name, after checking it: 1 to 256 bytes of UTF-8, no control characters, no unpaired
+   * surrogate.
+   */
   private static String name(String member, @Nullable String text) throws UnreadableException {
     if (text == null || text.isEmpty()) {
       throw new UnreadableException(member + " is missing or empty");

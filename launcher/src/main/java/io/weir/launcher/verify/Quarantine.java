@@ -11,8 +11,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of {@code weir.quarantine.v1}, each to be explained by a refusal of the recount, and
- * each refusal to be found among them. Not safe for threads.
+ * The records of {@code weir.quarantine.v1}: each must be explained by a refusal of the recount,
+ * and each refusal must be found among them. Not thread-safe.
  */
 final class Quarantine {
   private static final int MAX_PART_BYTES = 2 * 1024 * 1024;
@@ -24,13 +24,15 @@ final class Quarantine {
   private final boolean mayRepeat;
   private final Differences differences;
 
-  /** By partition, the broker's time of calls before which their quarantine may have expired. */
+  /**
+   * For each partition, the broker's time of calls before which their quarantine may have expired.
+   */
   private final Map<Integer, Long> heldFrom = new HashMap<>();
 
   /**
-   * What is in the quarantine, by what it says of its source.
+   * Creates the content of the quarantine, identified by source.
    *
-   * @param mayRepeat whether a record may stand twice, as after a reset of the aggregator
+   * @param mayRepeat whether a record may occur twice, as after a reset of the aggregator
    */
   Quarantine(Scratch scratch, boolean mayRepeat, Differences differences) {
     this.scratch = scratch;
@@ -38,12 +40,15 @@ final class Quarantine {
     this.differences = differences;
   }
 
-  /** Says that records of a partition have expired, and none before a time is certain. */
+  /**
+   * Records that the first records of a partition have expired, so that those of earlier calls may
+   * be missing.
+   */
   void expired(int partition) {
     heldFrom.put(partition, Long.MAX_VALUE);
   }
 
-  /** Takes a record of the quarantine. */
+  /** Adds a record of the quarantine. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     heldFrom.computeIfPresent(
         record.partition(), (partition, from) -> Math.min(from, record.timestamp()));
@@ -73,10 +78,10 @@ final class Quarantine {
   }
 
   /**
-   * Says that the recount refuses a record, or a line of it.
+   * Records that the recount refuses a record, or a line of it.
    *
    * @param line from 1; 0 for the whole record
-   * @param reason why, by the recount
+   * @param reason why the recount refuses it
    */
   void refused(
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
@@ -109,12 +114,19 @@ final class Quarantine {
     } while (from < length);
   }
 
-  /** Whether what was written because of a record of the calls is certainly held. */
+  /**
+   * Returns whether the quarantine certainly still holds what was written to it because of a record
+   * of the calls topic.
+   */
   boolean holdsWordsOf(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     return record.timestamp() >= heldFrom.getOrDefault(record.partition(), Long.MIN_VALUE);
   }
 
-  /** Takes a line out if it is there; whether it was. */
+  /**
+   * Removes a line.
+   *
+   * @return whether it was present
+   */
   boolean take(int partition, long offset, int line) {
     byte[] key = key(partition, offset, line, 1);
     boolean isThere = scratch.get(key) != null;
@@ -125,10 +137,10 @@ final class Quarantine {
   }
 
   /**
-   * Tells what no refusal explains.
+   * Reports the records that no refusal explains.
    *
-   * @param begins the first offset of each partition of the calls that is held
-   * @param ends the offset behind the last one that was recounted
+   * @param begins the first offset held of each partition of the calls topic
+   * @param ends the offset after the last record that was recounted, by partition
    */
   void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
     scratch.scan(

@@ -5,12 +5,12 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is asked for: the windows that start in {@code [from, to)}, of everyone or of one client.
+ * The windows to verify: those that start in {@code [from, to)}, of all clients or of one.
  *
  * @param fromEpochMillis start of the first window
  * @param endEpochMillis end of the last window
  * @param windowMillis size of a window
- * @param client null for everyone
+ * @param client the client; null for all clients
  */
 record Range(
     long fromEpochMillis, long endEpochMillis, long windowMillis, @Nullable String client) {
@@ -22,14 +22,14 @@ record Range(
         client);
   }
 
-  /** Whether a client's window that starts at a moment is asked for. */
+  /** Returns whether a client's window that starts at a time is in the range. */
   boolean holds(String name, long startEpochMillis) {
     return startEpochMillis >= fromEpochMillis
         && startEpochMillis < endEpochMillis
         && (client == null || client.equals(name));
   }
 
-  /** Whether a boundary ends a window that is asked for. */
+  /** Returns whether a boundary is the end of a window in the range. */
   boolean holdsBoundary(long epochMillis) {
     return epochMillis > fromEpochMillis && epochMillis <= endEpochMillis;
   }

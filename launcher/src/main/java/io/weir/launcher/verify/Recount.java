@@ -16,9 +16,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts calls the obvious way, by rules of its own: every line of every batch, each position of a
- * journal once, each caller's id once, and of each call the first settlement, in the window of the
- * call. Not safe for threads.
+ * Counts calls in the obvious way, by rules of its own: every line of every batch, each position of
+ * a journal once, each caller's id once, and of each call the first settlement, in the window of
+ * the call. Not thread-safe.
  */
 final class Recount implements AutoCloseable {
   private final long windowMillis;
@@ -36,7 +36,7 @@ final class Recount implements AutoCloseable {
   private final Map<Integer, Part> parts = new HashMap<>();
   private int[] checksums = new int[0];
 
-  /** What was recounted in one partition. */
+  /** The result for one partition. */
   static final class Part {
     long received;
     long counted;
@@ -48,7 +48,7 @@ final class Recount implements AutoCloseable {
     private boolean beginsMidway;
     private long firstOffset;
 
-    /** When the broker took the first record that is held. */
+    /** The broker's time of the first record that the log holds. */
     private long firstAtEpochMillis = Long.MIN_VALUE;
 
     private Part(long latenessMillis) {
@@ -56,15 +56,15 @@ final class Recount implements AutoCloseable {
     }
 
     /**
-     * From when on every call is held by the log, as far as calls are recorded at all.
+     * Returns the time from which on the log holds every recorded call.
      *
-     * @return {@link Long#MIN_VALUE} when the log holds its first record
+     * @return {@link Long#MIN_VALUE} if the log holds its first record
      */
     long heldFromEpochMillis() {
       return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
     }
 
-    /** Why calls may be missing that were decided in an interval. */
+    /** Returns the reasons for which calls that were decided in an interval may be missing. */
     List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
       List<String> whys = new ArrayList<>();
       journals.forEach(
@@ -88,9 +88,9 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * A recount of nothing yet.
+   * Creates an empty recount.
    *
-   * @param givenUp records that a person put into the quarantine, as {@code partition@offset}
+   * @param givenUp records that a person moved to the quarantine, as {@code partition@offset}
    */
   Recount(
       long windowMillis,
@@ -116,12 +116,12 @@ final class Recount implements AutoCloseable {
     this.differences = differences;
   }
 
-  /** What was recounted in a partition. */
+  /** Returns the result for a partition. */
   Part part(int partition) {
     return parts.computeIfAbsent(partition, first -> new Part(latenessMillis));
   }
 
-  /** Takes the next record of a partition. */
+  /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     Part part = part(record.partition());
     if (part.firstAtEpochMillis == Long.MIN_VALUE) {
@@ -199,8 +199,8 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * Takes lines that were refused, at places of their own, beside all journals: what a partition
-   * has refused is taken once, and what it has not is a repetition.
+   * Adds replayed lines, which have places of their own outside all journals. A line that its
+   * partition had refused is counted once; any other is a repetition.
    */
   private void addReplayedLines(
       Part part,
@@ -254,8 +254,11 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * A settlement that was refused since its call was not counted by then, and is replayed: it was
-   * taken for counted at its first place, since only at the end is known of which calls none was.
+   * Handles a replayed settlement that had been refused because its call was not counted by then.
+   * The recount had counted it at its first place, since only at the end is it known which
+   * settlements have no counted call; it is now moved to its new place.
+   *
+   * @return whether the line is such a settlement
    */
   private boolean isSettlementOfLaterCall(
       Part part,
@@ -293,7 +296,11 @@ final class Recount implements AutoCloseable {
     return end;
   }
 
-  /** Takes the lines of a batch; how many of them the journal lacked. */
+  /**
+   * Adds the lines of a batch.
+   *
+   * @return how many of them were at positions not read before
+   */
   private int addLines(
       Part part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
@@ -340,7 +347,10 @@ final class Recount implements AutoCloseable {
     }
   }
 
-  /** Whether a position that was read before holds another line now: then it is a call, too. */
+  /**
+   * Returns whether a position that was read before now holds a different line, which is then
+   * counted as a call of its own.
+   */
   private boolean isAnother(
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch,
@@ -364,7 +374,11 @@ final class Recount implements AutoCloseable {
     return first >= 0;
   }
 
-  /** Counts a line; false when it is refused. */
+  /**
+   * Counts a line.
+   *
+   * @return false if it is refused
+   */
   private boolean addLine(
       Part part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
@@ -426,8 +440,8 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * Whether a line was read in an earlier record of the partition, and was not refused or has been
-   * replayed since.
+   * Returns whether a line was read in an earlier record of the partition, and was either not
+   * refused or has been replayed since.
    */
   private boolean isCounted(Part part, int partition, UsagePosition line) {
     Journal journal =
@@ -474,8 +488,8 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * Takes the settlements out of the count whose call was not counted: what was never billed cannot
-   * be given back. Nothing is added afterwards.
+   * Removes from the count the settlements whose call was not counted, since what was never billed
+   * cannot be credited. Nothing may be added afterwards.
    */
   void finish() throws IOException {
     settlements.forEachWithoutCall(
@@ -523,7 +537,7 @@ final class Recount implements AutoCloseable {
     quarantine.refused(record, 0, 0, value.length, reason);
   }
 
-  /** Line 0 is the record as a whole. */
+  /** Records the refusal of each line, with line 0 for the record as a whole. */
   private void noteRefusedLines(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, byte[] value) {
     replays.refused(record.partition(), record.offset(), 0, seen.checksum(value, 0, value.length));
@@ -547,7 +561,7 @@ final class Recount implements AutoCloseable {
     }
   }
 
-  /** Lines of a value; the last one may lack its line feed. */
+  /** Returns the number of lines of a value; the last one may lack its line feed. */
   private static int lines(byte[] value) {
     int lines = 0;
     for (int i = 0; i < value.length; i++) {

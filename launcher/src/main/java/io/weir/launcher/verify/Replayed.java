@@ -7,17 +7,19 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a batch of {@code weir.calls.v1} says it repeats, by the rules of the reference.
+ * The headers of a batch of {@code weir.calls.v1} that state what it replays, by the rules of the
+ * reference.
  *
- * @param partition where it was refused
- * @param offset the record there
- * @param firstLine number of the batch's first line there; 0 when the record is repeated whole
+ * @param partition the partition in which it was refused
+ * @param offset offset of the refused record in that partition
+ * @param firstLine number, in that record, of the batch's first line; 0 if the whole record is
+ *     replayed
  */
 record Replayed(int partition, long offset, int firstLine) {
   private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");
   private static final Pattern LINE = Pattern.compile("[1-9]\\d{0,8}");
 
-  /** Reads the headers; null when the record repeats nothing. */
+  /** Reads the headers; returns null if the record is not a replay. */
   static @Nullable Replayed of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws UnreadableException {
     String of = Batch.text(record, "replay_of");

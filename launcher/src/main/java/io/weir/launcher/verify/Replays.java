@@ -10,9 +10,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which lines were refused, which of them a replay has brought to the count, and of which the
- * quarantine says so. Line 0 stands for a record that is repeated whole. On disk. Not safe for
- * threads.
+ * The lines that were refused, those of them that a replay has delivered, and those that the
+ * quarantine reports as counted. Line 0 stands for a record that is replayed as a whole. Kept on
+ * disk. Not thread-safe.
  */
 final class Replays {
   private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");
@@ -28,10 +28,10 @@ final class Replays {
     this.differences = differences;
   }
 
-  /** A line of the partition in which it was refused. */
+  /** The place of a line in the partition in which it was refused. */
   record Place(long offset, int line) {}
 
-  /** Where a refused line stands for the last time as far as is known. */
+  /** Returns the latest known place of a refused line. */
   Place newestPlace(Replayed replayed, int line) {
     byte[] moved = scratch.get(key(Scratch.MOVED, replayed.partition(), replayed.offset(), line));
     if (moved == null) {
@@ -41,7 +41,7 @@ final class Replays {
     return new Place(place.getLong(), place.getInt());
   }
 
-  /** Notes that a refused line stands at another place now, too. */
+  /** Records that a refused line is now also at another place. */
   void moved(Replayed replayed, int line, Place to) {
     scratch.put(
         key(Scratch.MOVED, replayed.partition(), replayed.offset(), line),
@@ -51,12 +51,12 @@ final class Replays {
             .array());
   }
 
-  /** Whether a record of the quarantine is the word that something was counted after all. */
+  /** Returns whether a record of the quarantine reports that a refused line was counted. */
   static boolean isWord(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     return Batch.text(record, "weir-replayed") != null;
   }
 
-  /** Takes such a word. */
+  /** Adds such a report. */
   void addWord(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     Matcher place = PLACE.matcher(String.valueOf(Batch.text(record, "weir-replayed")));
     Matcher source = SOURCE.matcher(String.valueOf(Batch.text(record, "weir-source")));
@@ -90,7 +90,7 @@ final class Replays {
     }
   }
 
-  /** Notes that a line was refused. */
+  /** Records that a line was refused. */
   void refused(int partition, long offset, int line, int checksum) {
     scratch.put(
         key(Scratch.REFUSED, partition, offset, line),
@@ -101,15 +101,15 @@ final class Replays {
     return scratch.get(key(Scratch.REFUSED, partition, offset, line)) != null;
   }
 
-  /** Whether a replay has brought a line already. */
+  /** Returns whether a replay has already delivered a line. */
   boolean isTaken(int partition, long offset, int line) {
     return scratch.get(key(Scratch.REPLAYED, partition, offset, line)) != null;
   }
 
   /**
-   * Notes that a replay has brought a line.
+   * Records that a replay has delivered a line.
    *
-   * @param by the record that did
+   * @param by the record of the replay
    */
   void take(
       ConsumerRecord<@Nullable String, byte @Nullable []> by,
@@ -132,7 +132,11 @@ final class Replays {
     }
   }
 
-  /** Takes the word of a line out, if there is one; whether there was. */
+  /**
+   * Removes the report about a line.
+   *
+   * @return whether there was one
+   */
   boolean takeWord(int partition, long offset, int line) {
     byte[] key = key(Scratch.REPLAY_WORD, partition, offset, line);
     boolean isThere = scratch.get(key) != null;
@@ -143,10 +147,11 @@ final class Replays {
   }
 
   /**
-   * Tells what was replayed without having been refused, and words that nothing explains.
+   * Reports lines that were replayed without having been refused, and reports of the quarantine
+   * that nothing explains.
    *
-   * @param begins the first offset of each partition of the calls that is held
-   * @param ends the offset behind the last one that was recounted
+   * @param begins the first offset held of each partition of the calls topic
+   * @param ends the offset after the last record that was recounted, by partition
    */
   void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
     scan(

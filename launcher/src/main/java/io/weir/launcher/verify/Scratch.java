@@ -22,42 +22,45 @@ import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteOptions;
 
 /**
- * What one verification remembers, on disk, so that its memory does not grow with calls, callers'
- * ids, keys or windows. Entries sort by their bytes; the first byte says of what kind they are. The
- * folder is removed at the end, also when the process is asked to end. Not safe for threads.
+ * The storage of one verification, on disk, so that its memory does not grow with the number of
+ * calls, callers' ids, keys or windows. Entries sort by their bytes; the first byte is their kind.
+ * The folder is deleted at the end, also if the process is asked to end. Not thread-safe.
  */
 final class Scratch implements AutoCloseable {
   /** First byte of the keys of accounts; the bytes of a {@link Slot} follow. */
   static final byte ACCOUNT = 'a';
 
-  /** Of the checksums of ledger rows. */
+  /** First byte of the keys of ledger rows' checksums. */
   static final byte ROW = 'r';
 
-  /** Of the quarantine's records that are not explained yet. */
+  /** First byte of the keys of the quarantine's records that are not explained yet. */
   static final byte QUARANTINED = 'q';
 
-  /** Of the checksums of lines, by journal and position. */
+  /** First byte of the keys of lines' checksums, by journal and position. */
   static final byte LINES = 'l';
 
-  /** Of what became of a line at last that was refused, by its position. */
+  /** First byte of the keys of the final state of refused lines, by position. */
   static final byte FATE = 'x';
 
-  /** Of callers' ids. */
+  /** First byte of the keys of callers' ids. */
   static final byte ID = 'i';
 
-  /** Of the checksums of lines that were refused, by their place. */
+  /** First byte of the keys of refused lines' checksums, by their place. */
   static final byte REFUSED = 'f';
 
-  /** Of lines that a replay has brought, by the place where they were refused. */
+  /**
+   * First byte of the keys of lines that a replay has delivered, by the place where they were
+   * refused.
+   */
   static final byte REPLAYED = 'p';
 
-  /** Of settlements that were replayed: where they stand now. */
+  /** First byte of the keys of replayed settlements' current places. */
   static final byte MOVED = 'm';
 
-  /** Of what the quarantine says was counted by a replay. */
+  /** First byte of the keys of what the quarantine reports as counted by a replay. */
   static final byte REPLAY_WORD = 'w';
 
-  /** Of settlements. */
+  /** First byte of the keys of settlements. */
   static final byte SETTLEMENT = 's';
 
   private static final long WRITE_BUFFER_BYTES = 16L * 1024 * 1024;
@@ -71,7 +74,7 @@ final class Scratch implements AutoCloseable {
 
   private final Path folder;
 
-  /** In one piece: a part of it that is smaller than a block keeps that block never. */
+  /** Not sharded: a shard that is smaller than a block could never keep that block. */
   private final LRUCache cache = new LRUCache(CACHE_BYTES, 0);
 
   private final BloomFilter bloom = new BloomFilter(BLOOM_BITS);
@@ -102,9 +105,9 @@ final class Scratch implements AutoCloseable {
   }
 
   /**
-   * Makes a folder of its own.
+   * Creates the storage in a new folder.
    *
-   * @param parent holds the folder
+   * @param parent the folder in which to create it
    */
   static Scratch create(Path parent) throws IOException {
     Path folder = Files.createTempDirectory(parent, "weir-verify-");
@@ -115,12 +118,15 @@ final class Scratch implements AutoCloseable {
     }
   }
 
-  /** A key of a kind. */
+  /** Returns a buffer for a key of a kind, with room for more bytes. */
   static ByteBuffer key(byte kind, int room) {
     return ByteBuffer.allocate(1 + room).put(kind);
   }
 
-  /** A file beside the entries, for what is only written and read in order. */
+  /**
+   * Returns the path of a file beside the entries, for data that are only written and read in
+   * sequence.
+   */
   Path file(String name) {
     return folder.resolve(name);
   }
@@ -149,7 +155,7 @@ final class Scratch implements AutoCloseable {
     }
   }
 
-  /** What is done with each entry; false ends the scan. */
+  /** Receives each entry; returns false to end the scan. */
   interface Visitor {
     boolean visit(byte[] key, byte[] value);
   }
@@ -192,7 +198,7 @@ final class Scratch implements AutoCloseable {
     }
   }
 
-  /** Of a process that was asked to end meanwhile. */
+  /** Deletes the folder when the process is asked to end during the verification. */
   private static void removeOrLeave(Path folder) {
     try {
       remove(folder);

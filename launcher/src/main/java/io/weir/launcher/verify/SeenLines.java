@@ -9,9 +9,9 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The checksum of the first line read at each position of each journal, so that a position which is
- * used again for another line is told from a repetition. Four bytes a line, on disk. Not safe for
- * threads.
+ * The checksum of the first line read at each position of each journal, which distinguishes a
+ * position used again for another line from a repetition. Four bytes per line, on disk. Not
+ * thread-safe.
  */
 final class SeenLines {
   private static final int PLACE_BYTES = 2 * Long.BYTES;
@@ -28,7 +28,7 @@ final class SeenLines {
     this.scratch = scratch;
   }
 
-  /** The checksum of a line. */
+  /** Returns the checksum of a line. */
   int checksum(byte[] value, int start, int length) {
     checksum.reset();
     checksum.update(value, start, length);
@@ -36,10 +36,10 @@ final class SeenLines {
   }
 
   /**
-   * Keeps the checksums of lines that follow each other.
+   * Stores the checksums of consecutive lines.
    *
-   * @param first position of the first
-   * @param offset of the record in which they stand
+   * @param first position of the first line
+   * @param offset offset of the record that contains them
    */
   void keep(int partition, Batch batch, long first, int[] checksums, int count, long offset) {
     ByteBuffer value = ByteBuffer.allocate(PLACE_BYTES + count * Integer.BYTES);
@@ -51,8 +51,8 @@ final class SeenLines {
   }
 
   /**
-   * The offset of the record whose line has a position already, if that line is another one; −1
-   * when it is the same, or stood before the first record that the log holds.
+   * Returns the offset of the record whose line is already at a position, if that is a different
+   * line; −1 if it is the same line, or was before the first record that the log holds.
    */
   long otherAt(int partition, Batch batch, long position, int checksum) {
     find(partition, batch, position);
@@ -66,12 +66,12 @@ final class SeenLines {
     return known == checksum ? -1 : offset;
   }
 
-  /** Remembers that a line was refused: it is no call that could be settled. */
+  /** Records that a line was refused, so that it is not a call that could be settled. */
   void refuse(UsagePosition line) {
     scratch.put(fateKey(line), new byte[] {REFUSED});
   }
 
-  /** Remembers that a line which had been refused was replayed, and counted. */
+  /** Records that a refused line was replayed and counted. */
   void replay(UsagePosition line) {
     scratch.put(fateKey(line), new byte[] {REPLAYED});
   }

@@ -16,12 +16,12 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Finds the settlements whose call was never counted. The numbers of the calls that were counted
- * are written to a file, eight bytes each, and compared with those of the settlements at the end,
- * since a call may stand behind its settlement. Not safe for threads.
+ * Finds the settlements whose call was never counted. The numbers of the counted calls are written
+ * to a file, eight bytes each, and compared with those of the settlements at the end, since a call
+ * may come after its settlement. Not thread-safe.
  */
 final class Settlements implements AutoCloseable {
-  /** Settlements looked for in one reading of the file; some 30 MB. */
+  /** Most settlements that are searched for in one pass over the file; about 30 MB. */
   private static final int MAX_IN_MEMORY = 500_000;
 
   private static final int BUFFER_BYTES = 64 * 1024;
@@ -33,9 +33,9 @@ final class Settlements implements AutoCloseable {
   /**
    * A settlement that was counted.
    *
-   * @param units what it added to the bill
+   * @param units units that it added to the bill
    * @param decidedAtEpochMillis when its call was decided
-   * @param id of its call
+   * @param id id of its call
    */
   record Settlement(
       Slot slot,
@@ -84,7 +84,7 @@ final class Settlements implements AutoCloseable {
         new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file), BUFFER_BYTES));
   }
 
-  /** Notes an allowed call that was counted. */
+  /** Records an allowed call that was counted. */
   void callCounted(long callNumber) {
     try {
       counted.writeLong(callNumber);
@@ -93,12 +93,15 @@ final class Settlements implements AutoCloseable {
     }
   }
 
-  /** Notes a settlement that was counted. */
+  /** Records a settlement that was counted. */
   void settlementCounted(long callNumber, Settlement settlement) {
     scratch.put(key(callNumber, settlement.offset(), settlement.line()), settlement.toBytes());
   }
 
-  /** Notes that a settlement was not counted where it was, but at another place, if it is known. */
+  /**
+   * Records that a settlement was counted at another place than first recorded. Ignored if the
+   * settlement is not known.
+   */
   void settlementMoved(long callNumber, long offset, int line, long toOffset, int toLine) {
     byte[] from = key(callNumber, offset, line);
     byte[] settlement = scratch.get(from);
@@ -116,12 +119,12 @@ final class Settlements implements AutoCloseable {
         .array();
   }
 
-  /** What is done with a settlement whose call was not counted. */
+  /** Receives each settlement whose call was not counted. */
   interface Visitor {
     void visit(Settlement settlement);
   }
 
-  /** Visits the settlements whose call was not counted; nothing is noted afterwards. */
+  /** Visits the settlements whose call was not counted. Nothing may be recorded afterwards. */
   void forEachWithoutCall(Visitor visitor) throws IOException {
     counted.close();
     Set<Long> wanted = new HashSet<>();

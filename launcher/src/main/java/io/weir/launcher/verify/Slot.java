@@ -6,17 +6,17 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 
 /**
- * One key and window: what the ledger has rows of.
+ * One key and window, the unit for which the ledger has rows.
  *
- * @param partition of the calls topic
- * @param startEpochMillis the window's start
+ * @param partition partition of the calls topic
+ * @param startEpochMillis start of the window
  */
 record Slot(String client, String meter, String endpoint, long startEpochMillis, int partition) {
   private static final int PLACE_BYTES = Long.BYTES + Integer.BYTES;
 
-  /** Bytes that sort by window, then partition, then names. */
+  /** Returns bytes that sort by window, then partition, then names. */
   byte[] toBytes() {
-    // no name holds a line feed
+    // no name contains a line feed
     byte[] names = (client + '\n' + meter + '\n' + endpoint).getBytes(StandardCharsets.UTF_8);
     return ByteBuffer.allocate(PLACE_BYTES + names.length)
         .putLong(startEpochMillis)
@@ -34,7 +34,7 @@ record Slot(String client, String meter, String endpoint, long startEpochMillis,
     return new Slot(names[0], names[1], names[2], start, partition);
   }
 
-  /** For a person: the window's start, client, meter and endpoint. */
+  /** Returns the window's start, client, meter and endpoint in readable form. */
   @Override
   public String toString() {
     return Instant.ofEpochMilli(startEpochMillis) + " " + client + " " + meter + " " + endpoint;

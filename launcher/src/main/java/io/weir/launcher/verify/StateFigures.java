@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The newest figures of each key and window in {@code weir.usage.state.v1}, and how far each
- * partition is counted. Not safe for threads.
+ * partition is counted. Not thread-safe.
  */
 final class StateFigures {
   private final long windowMillis;
@@ -31,7 +31,7 @@ final class StateFigures {
     this.differences = differences;
   }
 
-  /** Takes the next record of a partition. */
+  /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     String type = Batch.text(record, "weir-type");
     byte[] value = record.value();
@@ -54,7 +54,7 @@ final class StateFigures {
       return;
     }
     if (state.window().sizeMillis() != windowMillis) {
-      // the window belongs to the data: nothing that is read with another can be compared
+      // the window size belongs to the data; data read with another one cannot be compared
       throw new Settings.InvalidSettingException(
           "WEIR_WINDOW must be the window of what was counted, "
               + Duration.ofMillis(state.window().sizeMillis())
@@ -82,12 +82,12 @@ final class StateFigures {
     return "state " + record.partition() + ":" + record.offset();
   }
 
-  /** How far a partition is counted; null when nothing says so. */
+  /** Returns how far a partition is counted, or null if no record states it. */
   @Nullable PartitionProgress progress(int partition) {
     return progress.get(partition);
   }
 
-  /** Offset of the last record counted in a partition; −1 when none is. */
+  /** Returns the offset of the last counted record of a partition; −1 if there is none. */
   long countedOffset(int partition) {
     PartitionProgress last = progress.get(partition);
     return last == null ? -1 : last.offset();

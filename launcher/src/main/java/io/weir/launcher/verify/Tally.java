@@ -4,7 +4,7 @@ package io.weir.launcher.verify;
 import io.weir.topics.model.UsageCount;
 import java.nio.ByteBuffer;
 
-/** What one side says of one key and window. Mutable; not safe for threads. */
+/** What one side states about one key and window. Mutable; not thread-safe. */
 final class Tally {
   static final int BYTES = 5 * Long.BYTES;
 

@@ -20,21 +20,24 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a topic from its first record on, committed records only. Not safe for threads. */
+/** Reads a topic from its first record on, committed records only. Not thread-safe. */
 public final class TopicReader implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
   /**
-   * Records held at once. They are held unpacked, and one may have 4 MiB: Kafka's default of 500
-   * would not fit the heap.
+   * Most records held at once. They are held uncompressed, and one may have 4 MiB: Kafka's default
+   * of 500 would not fit into the heap.
    */
   private static final int MAX_POLL_RECORDS = 32;
 
-  /** Bytes fetched ahead, as they are packed. */
+  /** Most bytes prefetched, compressed. */
   private static final int MAX_FETCH_BYTES = 16 * 1024 * 1024;
 
-  /** A close waits for the fetch under way, which at the end of a topic has nothing to bring. */
+  /**
+   * Bounds a close, which waits for the fetch in progress even if it returns nothing at the end of
+   * a topic.
+   */
   private static final int MAX_FETCH_WAIT_MILLIS = 20;
 
   private final KafkaConsumer<@Nullable String, byte @Nullable []> consumer;
@@ -42,12 +45,12 @@ public final class TopicReader implements AutoCloseable {
   private final Map<Integer, Long> begins = new HashMap<>();
   private final int partitionCount;
 
-  /** Reads all partitions. */
+  /** Creates a reader of all partitions. */
   public TopicReader(String bootstrapServers, Topic topic) {
     this(bootstrapServers, topic, partition -> true);
   }
 
-  /** Reads the partitions that are wanted. */
+  /** Creates a reader of the wanted partitions. */
   public TopicReader(String bootstrapServers, Topic topic, IntPredicate wanted) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
@@ -79,29 +82,30 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * A cluster without the topic is not one of Weir's: nothing is to be read, and nothing proven.
+   * Returns the exception for a missing topic. A cluster without the topic is not one of Weir's:
+   * nothing can be read, and nothing proven.
    */
   static UnknownTopicOrPartitionException missing(Topic topic) {
     return new UnknownTopicOrPartitionException(
         "there is no topic " + topic.name() + "; 'weir topics create' creates Weir's topics");
   }
 
-  /** What is done with each record. */
+  /** Receives each record. */
   public interface Visitor {
     void visit(ConsumerRecord<@Nullable String, byte @Nullable []> record);
   }
 
-  /** How many partitions the topic has, wanted or not. */
+  /** Returns the number of partitions of the topic, wanted or not. */
   public int partitionCount() {
     return partitionCount;
   }
 
-  /** The first offset of each partition that was held when the reader was made. */
+  /** Returns the first offset that each partition held when the reader was created. */
   public Map<Integer, Long> begins() {
     return begins;
   }
 
-  /** The end of each partition now: the offset after its last committed record. */
+  /** Returns the current end of each partition: the offset after its last committed record. */
   public Map<Integer, Long> ends() {
     Map<Integer, Long> ends = new HashMap<>();
     consumer
@@ -110,7 +114,7 @@ public final class TopicReader implements AutoCloseable {
     return ends;
   }
 
-  /** Records between the first and the ends. */
+  /** Returns the number of offsets from the first ones held to the given ends. */
   public long size(Map<Integer, Long> ends) {
     long size = 0;
     for (TopicPartition partition : partitions) {
@@ -120,16 +124,16 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * Visits every record below the ends that was not visited yet, each partition in order.
+   * Visits every record before the ends that has not been visited yet, each partition in order.
    *
-   * @param progress told how many offsets lie behind
+   * @param progress receives the number of offsets passed
    */
   public void read(Map<Integer, Long> ends, Visitor visitor, LongConsumer progress) {
     while (true) {
       List<TopicPartition> done = new ArrayList<>();
       long position = 0;
       for (TopicPartition partition : partitions) {
-        // a position passes the markers of transactions, which are offsets without a record
+        // a position advances past the markers of transactions, which are offsets without a record
         long at = consumer.position(partition);
         if (at >= end(ends, partition)) {
           done.add(partition);
@@ -140,14 +144,14 @@ public final class TopicReader implements AutoCloseable {
       if (done.size() == partitions.size()) {
         return;
       }
-      consumer.pause(done); // what comes behind its end is left to follow()
+      consumer.pause(done); // records after its end are left to follow()
       for (ConsumerRecord<@Nullable String, byte @Nullable []> record : consumer.poll(POLL)) {
         if (record.offset() < ends.getOrDefault(record.partition(), 0L)) {
           visitor.visit(record);
         }
       }
       for (TopicPartition partition : partitions) {
-        // what came behind its end, in the same answer, is left to follow() as well
+        // records after the end that came in the same response are left to follow(), too
         if (consumer.position(partition) > end(ends, partition)
             && begins.getOrDefault(partition.partition(), 0L) <= end(ends, partition)) {
           consumer.seek(partition, end(ends, partition));
@@ -156,20 +160,20 @@ public final class TopicReader implements AutoCloseable {
     }
   }
 
-  /** Passes over what lies below the ends, so that what comes behind them is visited next. */
+  /** Skips the records before the ends, so that the next one visited is at or after them. */
   public void skipTo(Map<Integer, Long> ends) {
     for (TopicPartition partition : partitions) {
       consumer.seek(partition, end(ends, partition));
     }
   }
 
-  /** Whether everything below the ends was visited. */
+  /** Returns whether every record before the ends has been visited. */
   public boolean hasReached(Map<Integer, Long> ends) {
     return partitions.stream()
         .allMatch(partition -> consumer.position(partition) >= end(ends, partition));
   }
 
-  /** Visits what comes next, waiting a moment for it. */
+  /** Visits the records that come next, waiting for them for a moment. */
   public void follow(Visitor visitor) {
     consumer.resume(partitions);
     consumer.poll(POLL).forEach(visitor::visit);

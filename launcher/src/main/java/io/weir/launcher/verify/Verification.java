@@ -4,20 +4,20 @@ package io.weir.launcher.verify;
 import java.util.List;
 
 /**
- * What a verification found.
+ * The result of a verification.
  *
- * @param calls distinct call lines recounted in the windows compared
+ * @param calls distinct call lines recounted in the compared windows
  * @param windows keys and windows compared
  * @param openWindows keys and windows left out because they are not closed yet, or because the log
- *     does not hold all of their calls any more
- * @param allowed recounted allowed calls of the windows compared
- * @param denied recounted denied calls of the windows compared
- * @param duplicates lines the recount dropped, in all that was read
- * @param refused lines the recount refused, in all that was read
- * @param repeatedRows ledger rows of the range that stood there before, under the same record id
- * @param differences one sentence for each difference, the first 1,000
- * @param differenceCount how many there are
- * @param unproven why the range is not closed and complete, one sentence each; empty when it is
+ *     no longer holds all of their calls
+ * @param allowed recounted allowed calls of the compared windows
+ * @param denied recounted denied calls of the compared windows
+ * @param duplicates lines that the recount dropped, in everything that was read
+ * @param refused lines that the recount refused, in everything that was read
+ * @param repeatedRows ledger rows of the range that occurred before under the same record id
+ * @param differences one sentence for each difference, at most the first 1,000
+ * @param differenceCount number of all differences
+ * @param unproven why the range is not closed and complete, one sentence each; empty if it is
  */
 public record Verification(
     long calls,
@@ -36,7 +36,7 @@ public record Verification(
     unproven = List.copyOf(unproven);
   }
 
-  /** What a verification comes to. */
+  /** The conclusion of a verification. */
   public enum Outcome {
     /** The range is closed and complete, and everything agrees. */
     EQUAL,
@@ -46,7 +46,7 @@ public record Verification(
     UNPROVEN
   }
 
-  /** What it comes to. */
+  /** Returns the conclusion. */
   public Outcome outcome() {
     if (differenceCount > 0) {
       return Outcome.DIFFERENT;

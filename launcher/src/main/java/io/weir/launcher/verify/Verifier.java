@@ -17,13 +17,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Compares the ledger, the state topic and the quarantine with a recount of the calls, window by
- * window. Memory does not grow with what is read: what is remembered stands in a folder on disk
- * that is removed at the end.
+ * window. Memory does not grow with the amount read: intermediate data are kept in a folder on disk
+ * that is deleted at the end.
  *
- * <p>Calls may come in meanwhile. The order makes that harmless: the state topic is read until it
- * says that every call is counted that stood in the log at the beginning, then the ledger and the
- * quarantine to their ends, and then exactly the calls that the state topic says are counted. A
- * call that came later can differ only as a late one; then all is read again.
+ * <p>Calls may arrive meanwhile. The order of reading makes that harmless: the state topic is read
+ * until it states that every call is counted that was in the log at the beginning, then the ledger
+ * and the quarantine to their ends, and then exactly those calls that the state topic states as
+ * counted. A call that arrived later can cause a difference only if it is late; everything is then
+ * read again.
  */
 public final class Verifier {
   private static final int ATTEMPTS = 3;
@@ -31,16 +32,17 @@ public final class Verifier {
   private final Settings settings;
 
   /**
-   * What a verification needs to know.
+   * The settings of a verification.
    *
-   * @param bootstrapServers Kafka's
+   * @param bootstrapServers Kafka's addresses
    * @param window the ledger's window
-   * @param lateness how old a call may be when it arrives, as the aggregator was told
-   * @param patience how long to wait until the aggregator has counted what is there
-   * @param givenUp records that a person put into the quarantine, as {@code partition@offset}
-   * @param mayRepeat whether ledger rows and quarantined records may stand twice, as after a reset
+   * @param lateness greatest permitted age of a call at its arrival, as configured in the
+   *     aggregator
+   * @param patience how long to wait until the aggregator has counted the calls in the log
+   * @param givenUp records that a person moved to the quarantine, as {@code partition@offset}
+   * @param mayRepeat whether ledger rows and quarantined records may occur twice, as after a reset
    *     of the aggregator
-   * @param scratch holds the folder of what is remembered
+   * @param scratch folder in which to create the folder for intermediate data
    */
   public record Settings(
       String bootstrapServers,
@@ -55,12 +57,12 @@ public final class Verifier {
     }
   }
 
-  /** Makes a verifier. */
+  /** Creates a verifier. */
   public Verifier(Settings settings) {
     this.settings = settings;
   }
 
-  /** Makes a verifier for which no record was given up, and no row may repeat. */
+  /** Creates a verifier for a log of which no record was given up and no row may repeat. */
   public Verifier(String bootstrapServers, Duration window, Duration lateness, Duration patience) {
     this(
         new Settings(
@@ -73,12 +75,12 @@ public final class Verifier {
             Path.of(System.getProperty("java.io.tmpdir"))));
   }
 
-  /** Told what is being read, and how much of it lies behind. */
+  /** Receives what is being read, and how much of it has been read. */
   public interface Progress {
     void step(String what, long done, long total);
   }
 
-  /** The first moment from a time on at which a window starts, in epoch milliseconds. */
+  /** Returns the earliest start of a window at or after a time, in epoch milliseconds. */
   public static long windowStartAtOrAfter(Instant time, long windowMillis) {
     return -Math.floorDiv(-time.toEpochMilli(), windowMillis) * windowMillis;
   }
@@ -86,8 +88,8 @@ public final class Verifier {
   /**
    * Verifies the windows that start in {@code [from, to)}.
    *
-   * @param client only this client's, or everyone's when null
-   * @throws IOException when the disk cannot hold what is remembered
+   * @param client the client to verify; null for all clients
+   * @throws IOException if the disk cannot hold the intermediate data
    */
   public Verification verify(Instant from, Instant to, @Nullable String client, Progress progress)
       throws IOException {
@@ -105,7 +107,7 @@ public final class Verifier {
     return found;
   }
 
-  /** One reading of everything. */
+  /** One pass over all topics. */
   private final class Pass implements AutoCloseable {
     private final Range range;
     private final Progress progress;
@@ -231,7 +233,7 @@ public final class Verifier {
       }
     }
 
-    /** Whether calls were written meanwhile. */
+    /** Returns whether calls were written meanwhile. */
     boolean hasLogMoved() {
       return !calls.ends().equals(callEnds);
     }
