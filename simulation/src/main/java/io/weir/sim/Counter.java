@@ -209,7 +209,8 @@ final class Counter {
             case QUARANTINE -> world.kafka().quarantine(partition);
           };
       log.append(out.key().getBytes(StandardCharsets.UTF_8), out.value(), out.headers());
-      // the accuracy lists policies in an order that differs between JVMs
+      // the accuracy lists policies in an order that differs between JVMs, so only its length is
+      // noted
       boolean ordered = !out.key().equals(PartitionAccuracyCodec.key(partition));
       int content = ordered ? Arrays.hashCode(out.value()) : out.value().length;
       world.trace().note(out.target().name(), out.key(), content);

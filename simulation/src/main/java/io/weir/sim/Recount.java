@@ -94,7 +94,9 @@ final class Recount {
         " ", call.client(), call.id(), call.endpoint(), call.meter(), "" + call.cost());
   }
 
-  /** Returns whether a settlement stands: it must be the first one of a call that was recorded. */
+  /**
+   * Judges a settlement and returns whether it stands, as the first one of a recorded call does.
+   */
   private boolean stands(CallEvent call, Settlement settlement, UsagePosition position) {
     UsagePosition place = settlement.call();
     String refusal =

@@ -48,7 +48,8 @@ final class NameCheck {
   /**
    * Waits for a member of the same name over another folder to vanish.
    *
-   * @throws AggregatorStartException if it does not vanish, which shows that it is alive
+   * @throws AggregatorStartException if it does not vanish, which shows that it is alive, or if
+   *     Kafka does not answer
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
     try (Admin admin = connect(settings)) {
