@@ -7,7 +7,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** The commands of {@code ./weir} that put real processes of Weir to the test. */
+/** The commands of {@code ./weir} that test real processes of Weir. */
 @Command(
     name = "weir",
     mixinStandardHelpOptions = true,
@@ -18,7 +18,7 @@ public final class E2eCommand implements Runnable {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandSpec spec;
 
-  /** Runs a command line and ends the process with its status. */
+  /** Runs a command line and exits with its status. */
   public static void main(String[] arguments) {
     System.exit(new CommandLine(new E2eCommand()).execute(arguments));
   }

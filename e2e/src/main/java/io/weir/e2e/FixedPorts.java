@@ -5,17 +5,18 @@ import io.weir.servers.Ports;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Ports for servers that go and come back: below those that the system gives to outgoing
- * connections, so that none of these takes one meanwhile. Not safe for threads.
+ * Allocates ports for servers that are stopped and started again. The ports are below those that
+ * the system assigns to outgoing connections, so that no connection occupies one meanwhile. Not
+ * thread-safe.
  */
 public final class FixedPorts {
   private static final int FIRST = 15_000;
   private static final int LAST = 31_000;
 
-  /** Far apart from another cluster on this machine, most likely. */
+  /** Random, so most likely far from the ports of another cluster on this machine. */
   private int next = ThreadLocalRandom.current().nextInt(FIRST, LAST - 1_000);
 
-  /** A port nobody listens on, another one each time. */
+  /** Returns a port on which no process listens, a different one each time. */
   public int next() {
     while (next < LAST) {
       int port = next++;

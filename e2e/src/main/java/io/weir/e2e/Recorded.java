@@ -18,7 +18,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
-/** What stands in a topic, read as anyone would: JSON, without Weir's codecs. */
+/** Reads the records of a topic as any consumer would: as JSON, without Weir's codecs. */
 public final class Recorded {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -26,7 +26,10 @@ public final class Recorded {
 
   /** One record: its headers as text, and each line of its value as JSON. */
   public record Row(int partition, Map<String, String> headers, List<JsonNode> lines) {
-    /** Names a batch of calls, alike each time it is sent; null when this holds no calls. */
+    /**
+     * Returns a name of a batch of calls, the same each time the batch is sent; null if this is not
+     * a batch of calls.
+     */
     public @Nullable String callBatch() {
       return lines.isEmpty() || "cache-loss".equals(headers.get("weir-type"))
           ? null
@@ -38,26 +41,32 @@ public final class Recorded {
               headers.get("batch_seq"));
     }
 
-    /** The life of a journal that a batch of calls is of. */
+    /** Returns the node and epoch of the journal that a batch of calls belongs to. */
     public String journal() {
       return headers.get("node") + "/" + headers.get("node_epoch");
     }
 
-    /** Names a line of a batch of calls, alike each time it is sent, however batches are cut. */
+    /**
+     * Returns a name of a line of a batch of calls, the same each time the line is sent, however
+     * batches are divided.
+     */
     public String position(int line) {
       long before = Long.parseLong(headers.get("lines_before"));
       return partition + "/" + journal() + "/" + (before + line);
     }
   }
 
-  /** All records there are now. */
+  /** Returns all records that the topic holds now. */
   public static List<Row> all(String bootstrapServers, String topic) throws IOException {
     List<Row> rows = new ArrayList<>();
     each(bootstrapServers, topic, rows::add);
     return rows;
   }
 
-  /** Hands on all records there are now, in the order of each partition, keeping none. */
+  /**
+   * Passes on all records that the topic holds now, in the order of each partition, without keeping
+   * any.
+   */
   public static void each(String bootstrapServers, String topic, Consumer<Row> reader)
       throws IOException {
     try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =

@@ -8,12 +8,12 @@ import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A file system of some MiB in memory. Needs the right to mount. */
+/** A file system of some MiB in memory. Requires the right to mount. */
 public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SmallDisk.class);
   private static final int MEBIBYTE = 1024 * 1024;
 
-  /** There is no small disk to be had. */
+  /** Thrown if a small disk cannot be mounted. */
   public static final class NoDiskException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -22,7 +22,7 @@ public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
     }
   }
 
-  /** Mounts one over a folder, which is made when it is missing. */
+  /** Mounts a small disk on a folder, which is created if it is missing. */
   public static SmallDisk mount(Path folder, int mebibytes)
       throws IOException, InterruptedException {
     Files.createDirectories(folder);
@@ -37,7 +37,7 @@ public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
     return new SmallDisk(folder, folder.resolve("ballast"));
   }
 
-  /** Fills it to the last bytes. */
+  /** Fills the disk to the last byte. */
   public void fill() throws IOException {
     try (OutputStream out = Files.newOutputStream(ballast)) {
       for (int size = MEBIBYTE; size > 0; size /= 2) {
@@ -56,7 +56,7 @@ public record SmallDisk(Path folder, Path ballast) implements AutoCloseable {
     }
   }
 
-  /** Gives back what {@link #fill} took. */
+  /** Frees what {@link #fill} occupied. */
   public void empty() throws IOException {
     Files.delete(ballast);
   }

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** One {@code weir} command in a JVM of its own. Its output is kept. Not safe for threads. */
+/** One {@code weir} command in a separate JVM. Its output is kept. Not thread-safe. */
 public final class WeirProcess implements AutoCloseable {
   private static final String HEAP = "768m";
   private static final String COMMANDS = "io.weir.launcher.WeirCommand";
@@ -36,16 +36,16 @@ public final class WeirProcess implements AutoCloseable {
   /**
    * Starts a command.
    *
-   * @param folder where its error output is kept
-   * @param environment its variables; those of this process that begin with {@code WEIR_} are taken
-   *     away
+   * @param folder folder for its error output
+   * @param environment its variables; those of this process that begin with {@code WEIR_} are
+   *     removed
    */
   public static WeirProcess start(Path folder, Map<String, String> environment, String... arguments)
       throws IOException {
     return startMain(folder, environment, COMMANDS, arguments);
   }
 
-  /** Starts a command in a JVM of so much heap, as {@code -Xmx} says it. */
+  /** Starts a command in a JVM with a maximum heap, written as for {@code -Xmx}. */
   public static WeirProcess startSmall(
       Path folder, Map<String, String> environment, String heap, String... arguments)
       throws IOException {
@@ -58,9 +58,9 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * Starts any main class of this class path.
+   * Starts a main class of this class path.
    *
-   * @param folder where its error output is kept
+   * @param folder folder for its error output
    * @param environment as in {@link #start}
    */
   public static WeirProcess startMain(
@@ -70,9 +70,9 @@ public final class WeirProcess implements AutoCloseable {
   }
 
   /**
-   * The same with options of the JVM.
+   * Starts a main class of this class path with options of the JVM.
    *
-   * @param jvmOptions stand behind the usual ones, so that theirs count
+   * @param jvmOptions placed after the usual ones, so that they take precedence
    */
   public static WeirProcess startMain(
       Path folder,
@@ -91,7 +91,7 @@ public final class WeirProcess implements AutoCloseable {
   /**
    * Starts any other program.
    *
-   * @param folder where its error output is kept
+   * @param folder folder for its error output
    * @param environment as in {@link #start}
    */
   public static WeirProcess startProgram(
@@ -118,12 +118,12 @@ public final class WeirProcess implements AutoCloseable {
         }
       }
     } catch (IOException ended) {
-      // a killed process closes its pipe as it likes
+      // the pipe of a killed process may end in an error
       return;
     }
   }
 
-  /** Waits for a line that begins so, and gives what follows. */
+  /** Waits for a line that begins with {@code beginning}, and returns the rest of it. */
   public String awaitLine(String beginning) throws InterruptedException {
     long deadline = System.nanoTime() + Await.PATIENCE.toNanos();
     synchronized (output) {
@@ -146,7 +146,7 @@ public final class WeirProcess implements AutoCloseable {
     }
   }
 
-  /** Prints what the process is doing, since it does not come to where it should. */
+  /** Prints the threads of the process, since it does not reach the expected state. */
   private void printThreads() throws InterruptedException {
     try {
       boolean printed =
@@ -166,7 +166,7 @@ public final class WeirProcess implements AutoCloseable {
     }
   }
 
-  /** Waits for the end, and gives the exit status. */
+  /** Waits for the end of the process, and returns its exit status. */
   public int awaitExit() throws InterruptedException {
     if (!process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
       throw new IllegalStateException("still running; output: " + output());
@@ -183,14 +183,14 @@ public final class WeirProcess implements AutoCloseable {
     input.flush();
   }
 
-  /** What it has written so far. */
+  /** Returns the lines it has written so far. */
   public List<String> output() {
     synchronized (output) {
       return List.copyOf(output);
     }
   }
 
-  /** What it has written to its error output so far. */
+  /** Returns what it has written to its error output so far. */
   public String errors() {
     try {
       return Files.readString(errors);
@@ -199,22 +199,22 @@ public final class WeirProcess implements AutoCloseable {
     }
   }
 
-  /** SIGKILL. */
+  /** Sends SIGKILL, and waits for the end of the process. */
   public void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
   }
 
-  /** SIGTERM. */
+  /** Sends SIGTERM. */
   public void terminate() {
     process.destroy();
   }
 
-  /** Its process id. */
+  /** Returns its process id. */
   public long pid() {
     return process.pid();
   }
 
-  /** Whether it runs. */
+  /** Returns whether it is running. */
   public boolean isAlive() {
     return process.isAlive();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What puts Weir to the test: commands, and black-box tests over real processes. */
+/** The tests of Weir as a whole: commands, and black-box tests over real processes. */
 @NullMarked
 package io.weir.e2e;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** Tokens that were noted as admitted, while nobody was told so yet. */
+/** Tokens that were noted as admitted before any caller was answered. */
 interface AdmittedTokens {
-  /** Nothing was noted. */
+  /** No tokens. */
   AdmittedTokens NONE = () -> {};
 
-  /** Nobody was told: it was no admission. */
+  /** Takes the note back: no caller was answered, so nothing was admitted. */
   void takeBack();
 }

@@ -21,11 +21,12 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watches what each bucket admits: in any time at most its capacity and its refill, by a level of
- * its own that only admissions lower. What may come on top is named, term by term.
+ * Checks what each bucket admits: in any interval at most its capacity and its refill. Keeps a
+ * level of its own for each bucket, which only admissions lower. Everything that may be admitted in
+ * addition is a named term.
  */
 final class BucketWitness implements CacheWitness {
-  /** Refill of the milliseconds by which records round the times of calls. */
+  /** The refill during the milliseconds by which records round the times of calls. */
   private static final double ROUNDING_TOKENS = 0.5;
 
   private final World world;
@@ -62,9 +63,9 @@ final class BucketWitness implements CacheWitness {
     }
 
     /**
-     * Another limit. What is left is carried over, and refilled since the last charge; since that
-     * charge need not have been admitted, at the greater of both speeds. A bucket that was full
-     * begins full.
+     * Changes the limit. What is left is carried over and refilled since the last charge; since
+     * that charge need not have been admitted, at the greater of both speeds. A bucket that was
+     * full starts full.
      */
     void follow(BucketLimit changed, long nowPassedMicros) {
       BucketLimit before = limit;
@@ -91,10 +92,11 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Tokens by which a quota may stay too low although all is healed: when the cache goes back
-   * behind charges, and as many are charged that nobody records, the counter shows neither.
+   * Returns the tokens by which a quota may stay too low although everything is healed: if the
+   * cache goes back behind charges, and as many tokens are then charged without a record, the
+   * counter shows neither.
    *
-   * @param recordedTokens what the cache has charged and is recorded
+   * @param recordedTokens tokens that the cache has charged and that are recorded
    */
   long hiddenTokens(String bucket, long recordedTokens) {
     return wentBack ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
@@ -137,7 +139,7 @@ final class BucketWitness implements CacheWitness {
     return () -> charged.forEach(bucket -> bucket.level += check.cost());
   }
 
-  /** Term: what is given back to a bucket by a settlement may be admitted again. */
+  /** Term: tokens that a settlement gives back to a bucket may be admitted again. */
   void refunded(List<Charge> charges, long tokens) {
     for (Charge charge : charges) {
       Admissions bucket = buckets.get(charge.bucket());
@@ -147,7 +149,7 @@ final class BucketWitness implements CacheWitness {
     }
   }
 
-  /** Term: what answered calls were charged whose record went with a disk is given back. */
+  /** Term: the charges of answered calls whose records were lost with a disk are given back. */
   void recordsLost(List<Charge> charges) {
     for (Charge charge : charges) {
       Admissions bucket = buckets.get(charge.bucket());
@@ -159,7 +161,7 @@ final class BucketWitness implements CacheWitness {
 
   /**
    * Term: one capacity for each loss of the cache, and what the bucket owed, by a limit that was
-   * lowered. A quota that holds gives none, unless nobody could see the loss.
+   * lowered. A quota that holds adds nothing, unless no node could see the loss.
    */
   @Override
   public void cacheLost(boolean toOlder, boolean seen) {
@@ -175,8 +177,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: what a correction reckons between a time before and a time after such a step may be the
-   * refill of the step too much.
+   * Term: a correction that relates a time before such a step to a time after it may reckon too
+   * much, by the refill during the step.
    */
   @Override
   public void clockSetBack(long byMicros) {
@@ -244,8 +246,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Term: calls of a node that was silent for too long count as never made, until they come. They
-   * may have come when a correction is applied that was published before (seed 705235).
+   * Term: calls of a node that was silent for too long count as not made until they arrive. They
+   * may have arrived by the time at which a correction published earlier is applied (seed 705235).
    */
   private long silentTokens(Correction correction, long changeTokens) {
     boolean mayMiss =
@@ -258,7 +260,7 @@ final class BucketWitness implements CacheWitness {
     return mayMiss ? tokens : Math.min(tokens, changeTokens);
   }
 
-  /** A bucket's level in tokens before a correction and after it, for the trace. */
+  /** Returns a bucket's level in tokens before and after a correction, for the trace. */
   private String levels(
       Correction correction, @Nullable BucketState before, @Nullable BucketState after) {
     BucketArithmetic arithmetic = correction.limit().arithmetic();

@@ -15,14 +15,14 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** One process' connections to Redis: what goes over them takes time, and may be lost. */
+/** The connections of one process to Redis. Messages on them take time and may be lost. */
 final class CacheLink implements DecisionCache, CacheLife {
   private static final long DEADLINE_MICROS = 20_000;
 
-  /** How long a script may wait in a server that stands still. */
+  /** Longest time a script may wait in a server that is suspended. */
   private static final long LATEST_MILLIS = 1_500;
 
-  /** Calls in calls are bounded as threads are. */
+  /** Most calls nested in each other; bounded as threads are. */
   private static final int MAX_DEPTH = 3;
 
   private final World world;
@@ -31,9 +31,9 @@ final class CacheLink implements DecisionCache, CacheLife {
   private final int life;
 
   /**
-   * The links of a process.
+   * Creates the connections of a process.
    *
-   * @param life which of the node's processes it is
+   * @param life number of the process among those of its node
    */
   CacheLink(World world, Node node, int life) {
     this.world = world;
@@ -46,7 +46,7 @@ final class CacheLink implements DecisionCache, CacheLife {
     return !redis.isAway() && !node.isCutFromRedis();
   }
 
-  /** Tells a clock the cache's time, if the cache answers. */
+  /** Passes the cache's time to a clock, if the cache answers. */
   void observeTime(DecisionClock clock) {
     if (isUp()) {
       clock.observe(redis.clock().epochMillis());
@@ -83,7 +83,7 @@ final class CacheLink implements DecisionCache, CacheLife {
       waitFor(chance.millis(0, 4));
     }
     if (!node.isAlive(life)) {
-      // nobody is told, so it is no admission, though the charge stands
+      // no caller is answered, so nothing is admitted, though the charge stands
       admitted.takeBack();
       throw new Crash("before the answer of the cache was recorded");
     }
@@ -113,7 +113,7 @@ final class CacheLink implements DecisionCache, CacheLife {
     return new Decision.Undecided(Decision.Cause.TIMEOUT, "late");
   }
 
-  /** Lets the world go on while this call waits. */
+  /** Lets the rest of the world run while this call waits. */
   private void waitFor(long micros) {
     if (world.depth() < MAX_DEPTH) {
       world.waitFor(micros);
@@ -132,7 +132,7 @@ final class CacheLink implements DecisionCache, CacheLife {
     return new Health(isUp(), "simulated");
   }
 
-  /** The corrector over the same server. */
+  /** Returns the corrector over the same server. */
   BucketCorrector corrector() {
     return new BucketCorrector() {
       @Override

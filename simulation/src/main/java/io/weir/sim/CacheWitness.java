@@ -8,23 +8,23 @@ import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionRule;
 import org.jspecify.annotations.Nullable;
 
-/** Sees what the cache does, as it does it. */
+/** Observes the changes of the cache as they happen. */
 interface CacheWitness {
-  /** A check was decided; nothing of it is kept yet. */
+  /** Called when a check was decided, before any of its effects are stored. */
   void decided(Check check, CheckDecider.Outcome outcome);
 
-  /** A correction was applied, or not; nothing of it is kept yet. */
+  /** Called when a correction was applied or refused, before any of its effects are stored. */
   void corrected(
       BoundedCorrection correction, @Nullable BucketState before, CorrectionRule.Result result);
 
   /**
-   * The cache has lost its state, or some of it.
+   * Called when the cache has lost its state, or part of it.
    *
    * @param toOlder whether it has gone back to an older state
-   * @param seen whether the nodes can see it
+   * @param seen whether the nodes can see the loss
    */
   void cacheLost(boolean toOlder, boolean seen);
 
-  /** The cache's clock was set back. */
+  /** Called when the cache's clock was set back. */
   void clockSetBack(long byMicros);
 }

@@ -16,25 +16,25 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each caller was told, and so what must be in the log: an answered call exactly once, one
- * that was not answered at most once.
+ * The answers that callers received, and therefore what the log must contain: an answered call
+ * exactly once, an unanswered one at most once.
  */
 final class CallBook {
   private final TreeMap<String, Told> told = new TreeMap<>();
   private final Set<String> unanswered = new HashSet<>();
   private final Set<String> lostPlaces = new HashSet<>();
 
-  /** By place: when the call was appended to the log, by the broker's clock. */
+  /** When the call was appended to the log, by the broker's clock; by place. */
   private final Map<String, Long> arrivedAtMillis = new HashMap<>();
 
   private final Map<String, Long> promiseMicros = new HashMap<>();
 
-  /** Places of calls that the counting has stopped to wait for, though their journal came back. */
+  /** Places of calls that the counting no longer waits for, although their journal came back. */
   private final Set<String> givenUp = new HashSet<>();
 
   private int lostCalls;
 
-  /** A call that was answered, and is kept at a place. */
+  /** A call that was answered and is recorded at a place. */
   private record Told(UsagePosition position, CallEvent call, @Nullable Long settledAt) {
     String journal() {
       return position.partition() + ":" + position.node() + ":" + position.nodeEpoch();
@@ -53,17 +53,17 @@ final class CallBook {
     }
   }
 
-  /** A caller asks, and may never hear. */
+  /** Notes that a caller sends a call, for which it may never get an answer. */
   void asked(String id) {
     unanswered.add(id);
   }
 
-  /** A caller was told that the call is kept. */
+  /** Notes that a caller was answered that the call is recorded. */
   void answered(CallEvent call, UsagePosition position) {
     tell(new Told(position, call, null));
   }
 
-  /** A caller was told that the call is settled, and that this is kept. */
+  /** Notes that a caller was answered that the call is settled and the settlement recorded. */
   void settled(CallEvent call, long actualCost, UsagePosition position) {
     tell(new Told(position, call, actualCost));
   }
@@ -78,11 +78,11 @@ final class CallBook {
   }
 
   /**
-   * The disk of a node is gone, or is an older copy of itself: what neither it nor Kafka has may
-   * never come.
+   * Notes that the disk of a node is lost, or was replaced by an older copy of itself: calls that
+   * neither it nor Kafka holds may never arrive.
    *
-   * @param copy what the node has now, null when that is nothing
-   * @return what those calls were charged
+   * @param copy the journal that the node has now; null if none
+   * @return the charges of those calls
    */
   List<Charge> journalLost(String node, @Nullable SimulatedJournal copy) {
     List<Told> lost =
@@ -100,10 +100,10 @@ final class CallBook {
   }
 
   /**
-   * A batch has reached the log.
+   * Notes that a batch has reached the log.
    *
-   * @param appendedAtMillis when, by the broker's clock
-   * @param holdMicros for how long the counting waits for a journal that is silent
+   * @param appendedAtMillis time of the append, by the broker's clock
+   * @param holdMicros how long the counting waits for a silent journal
    */
   void arrived(
       int partition, BatchHeader batch, long appendedAtMillis, long nowMicros, long holdMicros) {
@@ -135,10 +135,12 @@ final class CallBook {
   }
 
   /**
-   * Tokens of answered calls on a bucket that were not in the log at a moment, of journals whose
-   * newest promise in their partition is older than another, or was so for as long since the call.
+   * Returns the tokens of answered calls on a bucket that were not in the log at a time: those of
+   * journals whose newest low watermark in their partition is older than {@code sinceMicros}, and
+   * those of calls that the counting had stopped waiting for.
    *
-   * @param asOfMillis the moment, by the broker's clock
+   * @param asOfMillis the time, by the broker's clock
+   * @param sinceMicros the low watermark from which a journal is not silent
    */
   long tokensOfSilentJournals(String bucket, long asOfMillis, long sinceMicros) {
     long tokens = 0;
@@ -155,12 +157,12 @@ final class CallBook {
     return tokens;
   }
 
-  /** Whether somebody was told that the call at this place is kept. */
+  /** Returns whether a caller was answered that the call at this place is recorded. */
   boolean wasAnswered(UsagePosition position) {
     return told.containsKey(position.toString());
   }
 
-  /** Whether everything that must come has come. */
+  /** Returns whether every call that must arrive has arrived. */
   boolean isComplete() {
     return told.entrySet().stream()
         .allMatch(
@@ -176,12 +178,12 @@ final class CallBook {
     return told.size();
   }
 
-  /** Answered calls that went with a disk. */
+  /** Returns the number of answered calls that were lost with a disk. */
   int lostCalls() {
     return lostCalls;
   }
 
-  /** Checks the log against what callers know. */
+  /** Checks the log against the answers. */
   void check(List<LogLines.Line> lines) {
     Map<String, LogLines.Line> lineAt = new HashMap<>();
     Map<String, String> placeOfUnanswered = new HashMap<>();

@@ -12,12 +12,18 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The clients: a hot one and rare ones, with ids of their own, retries and settlements. */
+/**
+ * The clients: one that calls often and others that call rarely, with ids of their own, retries and
+ * settlements.
+ */
 final class Callers {
   private static final List<String> ENDPOINTS =
       List.of("GET /a", "GET /b", "GET /ab", "GET /q", "GET /aq", "GET /free");
 
-  /** Of these each is on one bucket that enforces, so that no other's lack hides it. */
+  /**
+   * Each of these endpoints is on exactly one enforced bucket, so that no lack of tokens in another
+   * bucket hides it.
+   */
   private static final List<String> PLAIN_ENDPOINTS = List.of("GET /a", "GET /b", "GET /q");
 
   private final World world;
@@ -34,7 +40,7 @@ final class Callers {
     this.chance = chance;
   }
 
-  /** Calls at random until told to stop. */
+  /** Makes calls at random times until stopped. */
   void begin() {
     calling = true;
     callAndGoOn();
@@ -58,7 +64,7 @@ final class Callers {
     }
   }
 
-  /** Asks every bucket of every client in turn, a call at a time. */
+  /** Calls every bucket of every client in turn, one call at a time. */
   void callCalmly() {
     int bucket = calmCalls++ % (PLAIN_ENDPOINTS.size() * world.plan().clients());
     String client = "c" + bucket / PLAIN_ENDPOINTS.size();
@@ -138,7 +144,7 @@ final class Callers {
     }
     CallEvent call = settled.call();
     for (Kept tried : kept) {
-      // which try is found first is the log's to say
+      // which try is found first depends on the log
       boolean same = tried.call().id().equals(call.id());
       if (same && tried.call().allowed() && actualCost < tried.call().cost()) {
         world.buckets().refunded(tried.call().charges(), tried.call().cost() - actualCost);

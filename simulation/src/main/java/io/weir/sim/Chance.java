@@ -4,7 +4,7 @@ package io.weir.sim;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** The dice of a world; all that is random in it comes from here. */
+/** The random generator of a world, the only source of randomness in it. */
 final class Chance {
   private final SplittableRandom random;
 
@@ -17,12 +17,12 @@ final class Chance {
     return new Chance(new SplittableRandom(seed * 0x9e3779b97f4a7c15L + 0x632be59bd9b4e019L));
   }
 
-  /** Dice of their own, so that one part's throws do not shift another's. */
+  /** Returns an independent generator, so that one part's draws do not shift those of another. */
   Chance split() {
     return new Chance(random.split());
   }
 
-  /** True with so many in a thousand. */
+  /** Returns true with a probability of {@code chances} in a thousand. */
   boolean permille(int chances) {
     return chances > 0 && random.nextInt(1_000) < chances;
   }
@@ -31,7 +31,7 @@ final class Chance {
     return permille(10 * chances);
   }
 
-  /** A number of {@code [from, to]}. */
+  /** Returns a number in {@code [from, to]}. */
   long between(long from, long to) {
     return random.nextLong(from, to + 1);
   }
@@ -40,7 +40,7 @@ final class Chance {
     return random.nextInt(from, to + 1);
   }
 
-  /** A time of {@code [fromMillis, toMillis]}, in microseconds. */
+  /** Returns a length of time in {@code [fromMillis, toMillis]}, in microseconds. */
   long millis(long fromMillis, long toMillis) {
     return random.nextLong(fromMillis * 1_000, toMillis * 1_000 + 1);
   }

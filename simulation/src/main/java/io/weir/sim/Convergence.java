@@ -18,12 +18,12 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Where each bucket should stand by the records alone: every recorded call is taken from it at its
- * time, whoever decided the call and whatever the cache thought of it.
+ * Computes where each bucket should stand by the records alone: every recorded call is taken from
+ * it at its time, whoever decided the call and whatever state the cache had.
  */
 final class Convergence {
   /**
-   * Charges made while a correction is applied may be placed in time a little wrong, and times are
+   * A charge made while a correction is applied may be placed slightly wrong in time, and times are
    * recorded in whole milliseconds (decision 0005).
    */
   private static final double TOLERANCE_TOKENS = 1.1;
@@ -40,7 +40,7 @@ final class Convergence {
   private static final class History {
     final List<Event> events = new ArrayList<>();
 
-    /** The limit that was in force last. */
+    /** Returns the limit that was in force last. */
     BucketLimit limit() {
       return events.get(events.size() - 1).limit();
     }
@@ -83,10 +83,10 @@ final class Convergence {
   }
 
   /**
-   * Compares the cache with the truth.
+   * Compares the cache with the level by the records.
    *
-   * @param healedMicros when the last disturbance had been healed, by Redis' clock: a token bucket
-   *     that was not full since may still lack what a debt cap or a clock that was set has cut off
+   * @param healedMicros when the last disturbance was healed, by Redis' clock: a token bucket that
+   *     was not full since then may still lack what a debt cap or a clock change has cut off
    */
   void check(long healedMicros) {
     for (Map.Entry<String, History> each : histories.entrySet()) {
@@ -111,8 +111,8 @@ final class Convergence {
   }
 
   /**
-   * Term: what a quota was charged in a life of which no record tells is subtracted beside the
-   * records, which may have some of it without a stamp.
+   * Term: what a quota was charged in an epoch that no record shows is subtracted in addition to
+   * the records, which may contain some of it without a stamp.
    */
   private double unseenTokens(String bucket, History history) {
     BucketState kept = world.redis().kept(bucket);
@@ -138,8 +138,8 @@ final class Convergence {
       if (refill != null && !now.equals(limit)) {
         double next = (double) refill.periodMicros() / refill.tokens();
         if (limit != null) {
-          // at the latest: what was missing at the charge before, and all that the bucket holds,
-          // since a correction may have kept it under a limit in between that held next to nothing
+          // an upper bound: what was missing at the charge before, plus all that the bucket holds,
+          // since in between a correction may have kept it under a limit that held next to nothing
           double missing = Math.max(0, fullAt - chargedAt) / interval;
           fullAt = at + (missing + now.capacityTokens()) * next;
         }
@@ -151,7 +151,7 @@ final class Convergence {
       chargedAt = at;
       wasFullSince |= at > healedMicros && fullAt < at;
       fullAt = event.tokens() < 0 ? fullAt : Math.max(fullAt, at);
-      // term: a call without the cache is owed by the limit in force when its record comes
+      // term: a call without the cache is owed by the limit in force when its record arrives
       fullAt += event.tokens() * (event.isStamped() ? interval : slowest);
     }
     if (limit != null && (wasFullSince || fullAt <= healedMicros)) {

@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * A consumer of corrections in one process: takes the place of {@code CorrectionLoop} and its Kafka
- * consumer around the real reader, backlog and applier.
+ * A consumer of corrections in one process. Replaces {@code CorrectionLoop} and its Kafka consumer
+ * around the real reader, backlog and applier.
  */
 final class CorrectionFeed {
   private static final String TOPIC = "corrections";
@@ -39,7 +39,7 @@ final class CorrectionFeed {
     group.join(node.name());
   }
 
-  /** Reads when nothing waits, then applies what does. */
+  /** Reads if nothing is waiting, then applies what is waiting. */
   void turn() {
     if (backlog.isEmpty() && world.kafka().isReachedBy(node.name())) {
       read();

@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * The consumer group of all appliers: who reads which partition of the corrections, and how far it
- * is answered. For a while after a change the former reader of a partition goes on with it, too.
+ * The consumer group of all appliers: which member reads which partition of the corrections, and
+ * the committed offsets. For a while after a change the former reader of a partition continues to
+ * read it, too.
  */
 final class CorrectionGroup {
   private final World world;
@@ -33,7 +34,7 @@ final class CorrectionGroup {
     world.scheduler().after(1_000_000, "a rebalance", this::rebalance);
   }
 
-  /** Gives the partitions to the members anew. */
+  /** Reassigns the partitions to the members. */
   void rebalance() {
     formerReaders.clear();
     if (world.isDisturbedBy(Fault.CORRECTIONS_DISORDERED)) {
@@ -59,14 +60,14 @@ final class CorrectionGroup {
     return committed[partition];
   }
 
-  /** A former reader commits no more. */
+  /** Commits an offset, unless the node no longer is the partition's reader. */
   void commit(String node, int partition, long offset) {
     if (node.equals(readers.get(partition))) {
       committed[partition] = offset;
     }
   }
 
-  /** From now on each reader may go back to an earlier offset, once. */
+  /** Allows each reader to go back once to an earlier offset. */
   void reread() {
     rereads = true;
   }

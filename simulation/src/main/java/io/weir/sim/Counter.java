@@ -14,11 +14,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The task of the aggregator that counts one partition: the real counter, with its schedules, in
- * transactions that end as a whole or not at all. Takes the place of Kafka Streams.
+ * The task of the aggregator that counts one partition: the real counter and its periodic work, in
+ * transactions that take effect completely or not at all. Replaces Kafka Streams.
  */
 final class Counter {
-  /** As CountProcessor has them. */
+  /** The kinds of periodic work, as in CountProcessor. */
   private enum Work {
     CLOSE(100),
     PUBLISH(200),
@@ -75,7 +75,7 @@ final class Counter {
     poll();
   }
 
-  /** How far it has counted for good. */
+  /** Returns the offset up to which the counting is committed. */
   long committed() {
     return committed;
   }
@@ -84,7 +84,7 @@ final class Counter {
     return counter != null;
   }
 
-  /** Kills the task; it goes on elsewhere from what is committed. */
+  /** Kills the task; it continues elsewhere from the committed state. */
   void kill() {
     if (counter == null) {
       return;
@@ -176,7 +176,9 @@ final class Counter {
     }
   }
 
-  /** Runs out at any step, but not so often that nothing is ever done. */
+  /**
+   * Returns a budget that may be spent at any step, but not so often that no work is ever done.
+   */
   private Budget budget() {
     return () -> chance.percent(4);
   }
@@ -207,7 +209,8 @@ final class Counter {
             case QUARANTINE -> world.kafka().quarantine(partition);
           };
       log.append(out.key().getBytes(StandardCharsets.UTF_8), out.value(), out.headers());
-      // policies stand in the accuracy in no fixed order: another one in each JVM
+      // the accuracy lists policies in an order that differs between JVMs, so only its length is
+      // noted
       boolean ordered = !out.key().equals(PartitionAccuracyCodec.key(partition));
       int content = ordered ? Arrays.hashCode(out.value()) : out.value().length;
       world.trace().note(out.target().name(), out.key(), content);

@@ -22,7 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What a counter writes, as bytes, until its transaction commits. */
+/** The serialized output of a counter, kept until its transaction commits. */
 final class CounterOutput implements CountOutput {
   private final List<Output> outputs = new ArrayList<>();
 
@@ -38,12 +38,12 @@ final class CounterOutput implements CountOutput {
   /**
    * A record that is not committed yet.
    *
-   * @param key empty when it has none
+   * @param key empty if the record has none
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   record Output(Target target, String key, byte[] value, Map<String, byte[]> headers) {}
 
-  /** What was written since the last call. */
+  /** Returns and removes the records written since the last call. */
   List<Output> drain() {
     List<Output> drained = List.copyOf(outputs);
     outputs.clear();

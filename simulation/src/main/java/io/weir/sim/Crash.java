@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** Ends whatever a process was doing, since the process is dead. */
+/** Thrown to end whatever a process was doing when it died. */
 final class Crash extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -15,11 +15,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the code under test meets the simulated world. As it stands here, everything passes as it
- * is; a {@link Mutant} spoils one of the passages.
+ * The points where the code under test meets the simulated world. By default every value passes
+ * unchanged; a {@link Mutant} falsifies one of them.
  */
 interface Edges {
-  /** A node hands over a batch; the broker's clock says when. */
+  /** A node hands over a batch, at a time of the broker's clock. */
   default BatchHeader sent(BatchHeader header, long brokerEpochMillis) {
     return header;
   }
@@ -48,17 +48,19 @@ interface Edges {
     return outputs;
   }
 
-  /** Whether outputs of a transaction that is aborted are read all the same. */
+  /** Returns whether readers see the outputs of an aborted transaction. */
   default boolean readsAborted() {
     return false;
   }
 
-  /** Whether a counter that lost its transaction goes on behind the records it had taken. */
+  /**
+   * Returns whether a counter that lost its transaction continues after the records it had taken.
+   */
   default boolean skipsAborted() {
     return false;
   }
 
-  /** Whether the offset is committed though the rest of the transaction is not. */
+  /** Returns whether the offset is committed although the rest of the transaction is not. */
   default boolean commitsOffsetAlone() {
     return false;
   }
@@ -79,7 +81,7 @@ interface Edges {
     return CorrectionRule.apply(correction, kept, nowEpochMicros);
   }
 
-  /** Whether a cache that lost its state is taken for warm before it is restored. */
+  /** Returns whether a cache that lost its state counts as warm before it is restored. */
   default boolean isWarmAtOnce() {
     return false;
   }

@@ -1,39 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** What may go wrong. Each seed draws some of them. */
+/** The kinds of faults. Each seed draws some of them. */
 enum Fault {
   /** An ingest process is killed, between two events or in the middle of a call. */
   NODE_KILLED,
-  /** An ingest process is killed and its disk is gone: a new journal, a new epoch. */
+  /** An ingest process is killed and its disk is lost: a new journal with a new epoch begins. */
   DISK_LOST,
-  /** A machine loses its power, or an older copy of its disk is put back: the journal goes back. */
+  /**
+   * A machine loses its power, or an older copy of its disk is put back: the journal goes back.
+   */
   JOURNAL_GOES_BACK,
   /** An ingest process stops cleanly and comes back. */
   NODE_STOPPED,
-  /** An ingest process stands still (SIGSTOP). */
+  /** An ingest process is suspended (SIGSTOP). */
   NODE_PAUSED,
   /** A node cannot reach Kafka. */
   CUT_FROM_KAFKA,
   /** A node cannot reach Redis. */
   CUT_FROM_REDIS,
-  /** Kafka is away for everybody. */
+  /** No process can reach Kafka. */
   BROKER_AWAY,
-  /** Sent batches are lost, doubled, late, or overtaken by their own repetition. */
+  /** Batches are lost, duplicated, delayed, or overtaken by their own repetition. */
   SENDING,
-  /** The journal cannot be written for a while; a failed write may be on the disk all the same. */
+  /** The journal cannot be written for a while; a failed write may still be on the disk. */
   JOURNAL_FAILS,
-  /** The counter of a partition is killed, at any step, or its transaction is aborted. */
+  /** The counter of a partition is killed at any step, or its transaction is aborted. */
   COUNTER_KILLED,
-  /** Redis forgets everything. */
+  /** Redis loses all its data. */
   REDIS_FLUSHED,
   /** Redis is replaced by a replica that lags. */
   REDIS_FAILOVER,
-  /** The same, but nobody can see it: the connections stay. */
+  /**
+   * Redis is replaced by a replica that lags, and no node can see it, since the connections stay.
+   */
   REDIS_UNSEEN_FAILOVER,
   /** Redis is killed and comes back from an older file, or from none. */
   REDIS_RESTARTED,
-  /** Redis is away for everybody. */
+  /** No process can reach Redis. */
   REDIS_AWAY,
   /** Redis answers after the deadline, having charged. */
   REDIS_SLOW,
@@ -47,9 +51,9 @@ enum Fault {
   BROKER_CLOCK_AHEAD,
   /** Corrections are applied late, by two nodes at once, or once more from an earlier offset. */
   CORRECTIONS_DISORDERED,
-  /** Records that are no batches, and batches of the wrong size. */
+  /** The calls topic receives records that are not batches, and batches of the wrong size. */
   BAD_INPUT,
-  /** Limits are changed, and the nodes take them one after another. */
+  /** Limits are changed, and the nodes adopt them one after another. */
   POLICIES_CHANGED,
   /** Callers settle calls, some of them twice at once. */
   SETTLEMENTS

@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
 
-/** Brings about what the plan says may go wrong, one thing after another, and heals it all. */
+/** Injects the faults of the plan, one after another, and heals them all in the end. */
 final class Faults {
   private static final int MAX_SNAPSHOTS = 8;
   private static final long SNAPSHOT_MICROS = 300_000;
@@ -30,7 +30,7 @@ final class Faults {
   Faults(World world, Chance chance) {
     this.world = world;
     this.chance = chance;
-    // a set of enums is not in a fixed order
+    // a set of enums has no fixed order
     this.possible = new ArrayList<>(new TreeSet<>(world.plan().faults()));
     this.possible.remove(Fault.SENDING);
     this.possible.remove(Fault.REDIS_SLOW);
@@ -149,7 +149,7 @@ final class Faults {
     world.scheduler().after(length, what, ending);
   }
 
-  /** The end of a disturbance, which comes once: at its time, or when all is healed. */
+  /** The end of a disturbance, which runs once: at its time, or when everything is healed. */
   private static final class Ending implements Runnable {
     private final Runnable end;
     private boolean over;
@@ -167,7 +167,7 @@ final class Faults {
     }
   }
 
-  /** An older state to come back from; what is newer than it is lost for good. */
+  /** Returns an older state of Redis to restore; anything newer is lost permanently. */
   private SimulatedRedis.Snapshot older() {
     SimulatedRedis.Snapshot chosen = chance.pick(List.copyOf(snapshots));
     while (snapshots.getLast() != chosen) {
@@ -210,7 +210,10 @@ final class Faults {
         });
   }
 
-  /** The new limits reach each process with its next start: a deployment, a node at a time. */
+  /**
+   * Changes the limits. Each process adopts them at its next start, as in a deployment node by
+   * node.
+   */
   private void changePolicies() {
     world.changePolicies(Plan.changed(world.policies(), chance));
     for (Node node : world.nodes()) {
@@ -251,7 +254,7 @@ final class Faults {
     badLines += lines;
   }
 
-  /** Records that must be in the quarantine, and nothing else. */
+  /** Returns the number of records that must be in the quarantine, as its only records. */
   long badRecords() {
     return badRecords;
   }

@@ -27,16 +27,16 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * One life of an ingest process: the real gate, call recorder, cache watch, applier and settler,
+ * One ingest process of a node: the real gate, call recorder, cache watch, applier and settler,
  * whose threads are events of the scheduler.
  */
 final class IngestProcess {
-  /** As the real start waits for Kafka to know the node. */
+  /** Corresponds to the wait of a real start until Kafka knows the node. */
   private static final long INTRODUCTION_MICROS = 5_000_000;
 
   private static final Duration LINGER = Duration.ofMillis(100);
 
-  /** A look at the cache's life at least this often. */
+  /** Longest interval between two checks of the server's generation. */
   private static final long LOOK_MICROS = 1_000_000;
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -122,7 +122,7 @@ final class IngestProcess {
     return new SimulatedProducer(world, node.name());
   }
 
-  /** The recorder as the port of the gate. */
+  /** Adapts the recorder to the port of the gate. */
   private record RecorderLog(CallRecorder recorder) implements CallLog {
     @Override
     public Ticket begin() {
@@ -162,13 +162,13 @@ final class IngestProcess {
     feed.die();
   }
 
-  /** Stops cleanly: what is held is sent, then the goodbye. */
+  /** Stops cleanly: sends what is held, then the goodbye. */
   void stop() {
     stopping = true;
     recorder.beginClosing();
   }
 
-  /** Whether it decides by limits that are not in force any more. */
+  /** Returns whether it decides by limits that are no longer in force. */
   boolean isOutdated() {
     return !policies.equals(world.policies());
   }
@@ -184,7 +184,8 @@ final class IngestProcess {
       outcome = gate.check(call);
       return outcome;
     } finally {
-      // nothing waits between the cache's answer and this, so that it is this call's
+      // nothing waits between the cache's answer and this line, so the tokens are those of this
+      // call
       AdmittedTokens tokens = admitted;
       admitted = AdmittedTokens.NONE;
       if (!(outcome instanceof CheckOutcome.Decided)) {
@@ -193,7 +194,7 @@ final class IngestProcess {
     }
   }
 
-  /** The cache has let the call that is being checked through. */
+  /** Notes that the cache has admitted the call being checked. */
   void admitted(AdmittedTokens tokens) {
     admitted = tokens;
   }
@@ -249,7 +250,10 @@ final class IngestProcess {
     world.scheduler().after(pauseMicros, node.name() + " looks at the cache", this::look);
   }
 
-  /** A decision has seen a cold cache: looks at once, as the real watch is woken. */
+  /**
+   * Notes that a decision has seen a cold cache: checks the cache at once, as the real watch is
+   * woken.
+   */
   void suspectCache() {
     if (!dead && !node.isPaused()) {
       long unused = watch.look();

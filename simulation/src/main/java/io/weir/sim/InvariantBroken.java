@@ -3,17 +3,19 @@ package io.weir.sim;
 
 import java.util.Locale;
 
-/** Something that must never happen has happened; nobody catches it on its way out. */
+/** Thrown if an invariant is broken. No code under test catches it. */
 final class InvariantBroken extends AssertionError {
   private static final long serialVersionUID = 1L;
 
-  /** What must always hold; see docs/testing.md. */
+  /** The invariants; see docs/testing.md. */
   enum Invariant {
-    /** Σ ledger = Σ cost of distinct recorded calls; what was answered is recorded once. */
+    /** Σ ledger = Σ cost of distinct recorded calls; an answered call is recorded once. */
     BILLED,
-    /** A bucket admits its capacity and its refill, and no more than the named terms besides. */
+    /**
+     * A bucket admits its capacity and its refill, and beyond that no more than the named terms.
+     */
     ADMITTED,
-    /** Rows of closed windows change by adjustments that add up, without holes. */
+    /** Rows of closed windows change only by adjustments that add up, without holes. */
     CLOSED_ROWS,
     /** A CLOSE follows all rows it covers; no window is closed as complete that is not. */
     CLOSE,
@@ -23,9 +25,9 @@ final class InvariantBroken extends AssertionError {
     EQUATION,
     /** No correction is applied out of order, raises a counter or is credited twice. */
     CORRECTIONS,
-    /** A deny changes nothing. */
+    /** A denial changes nothing. */
     DENY,
-    /** What must come about in the end comes about. */
+    /** Whatever must happen eventually does happen. */
     LIVENESS,
     /** The code under test stopped itself. */
     STOPPED;

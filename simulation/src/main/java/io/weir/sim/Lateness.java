@@ -9,9 +9,10 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Why a call may come after its window was closed as complete. There are three reasons: a clock was
- * set; the call's journal was not known in the partition when the call was decided, or its goodbye
- * came there before the window was closed; or its caller was told that it is not kept.
+ * Explains why a call may arrive after its window was closed as complete. There are three reasons:
+ * a clock was set; the call's journal was not known in the partition when the call was decided, or
+ * its goodbye arrived there before the window was closed; or its caller was answered that it is not
+ * recorded.
  */
 final class Lateness {
   private final World world;
@@ -22,7 +23,11 @@ final class Lateness {
     this.partition = partition;
   }
 
-  /** Throws when there is no reason for the row. */
+  /**
+   * Checks that there is a reason for a row.
+   *
+   * @throws InvariantBroken if there is none
+   */
   void explain(UsageRow row, CloseRow close) {
     if (world.wasAnyClockSet()) {
       return;
@@ -41,7 +46,10 @@ final class Lateness {
     }
   }
 
-  /** A call that was refused since it could not be kept may be kept, and come, all the same. */
+  /**
+   * Returns whether the record holds a call of the window that was answered as recorded. A call
+   * refused because it could not be recorded may nevertheless be recorded, and arrive.
+   */
   private boolean holdsAnsweredCallOf(UsageRow row, SimulatedLog.Entry entry) {
     return LogLines.of(partition, entry).stream()
         .filter(line -> line.call().decidedAtEpochMillis() >= row.window().startEpochMillis())
@@ -49,7 +57,10 @@ final class Lateness {
         .anyMatch(line -> world.calls().wasAnswered(line.position()));
   }
 
-  /** A goodbye may be on its way for long, and come when its node has started again. */
+  /**
+   * Returns whether the journal of the batch was known in the partition while the window was open.
+   * A goodbye may be in flight for long, and arrive when its node has started again.
+   */
   private static boolean wasKnownDuring(
       BatchHeader late, UsageRow row, CloseRow close, SimulatedLog log) {
     // a call may be decided at any time of its window
@@ -65,7 +76,7 @@ final class Lateness {
         continue;
       }
       if (!header.isHeartbeat() && !batches.add(header.linesEnd())) {
-        continue; // a batch that comes again tells nothing of its node
+        continue; // a repeated batch tells nothing new about its node
       }
       if (entry.appendEpochMillis() < firstMillis) {
         known = !header.departing();

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the ledger of one partition as a billing job does, and believes nothing of it. */
+/** Reads the ledger of one partition as a billing job does, and checks every row. */
 final class LedgerWitness {
   private final World world;
   private final int partition;
@@ -42,7 +42,7 @@ final class LedgerWitness {
     this.lateness = new Lateness(world, partition);
   }
 
-  /** Reads what was committed since. */
+  /** Reads what was committed since the last call. */
   void read() {
     for (; readTo < log.end(); readTo++) {
       LedgerRow row = decode(log.at(readTo).value());
@@ -128,12 +128,12 @@ final class LedgerWitness {
     closes.put(close.closedThroughEpochMillis(), close);
   }
 
-  /** Through when the partition is closed; 0 before the first CLOSE. */
+  /** Returns the time through which the partition is closed; 0 before the first CLOSE. */
   long closedThrough() {
     return closes.isEmpty() ? 0 : closes.lastKey();
   }
 
-  /** Compares all rows with what they must come to. */
+  /** Compares all rows with the expected sums. */
   void check(Map<String, Recount.Sum> expected) {
     for (Map.Entry<String, Recount.Sum> must : expected.entrySet()) {
       Row row = rows.get(must.getKey());
@@ -155,7 +155,7 @@ final class LedgerWitness {
     }
   }
 
-  /** The quantity of a row; null when there is none. */
+  /** Returns the quantity of a row, or null if there is none. */
   @Nullable Long quantityOf(String name) {
     Row row = rows.get(name);
     return row == null ? null : row.sum.quantity;

@@ -12,21 +12,24 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The lines of a partition of the calls topic, in the plainest way to read them. */
+/** The lines of a partition of the calls topic, read in the simplest way. */
 final class LogLines {
   private LogLines() {}
 
   /**
-   * A line.
+   * One line.
    *
-   * @param entry the record it stands in
+   * @param entry the record that contains it
    * @param position its place among all lines of its journal
-   * @param text as it stands there
-   * @param call what it says
+   * @param text the line as it is recorded
+   * @param call the call it describes
    */
   record Line(SimulatedLog.Entry entry, UsagePosition position, String text, CallEvent call) {}
 
-  /** All lines of all batches, repeated ones included; records that are no batches are left out. */
+  /**
+   * Returns all lines of all batches, including repeated ones; records that are not batches are
+   * left out.
+   */
   static List<Line> of(int partition, SimulatedLog log) {
     List<Line> lines = new ArrayList<>();
     for (SimulatedLog.Entry entry : log.all()) {
@@ -35,7 +38,7 @@ final class LogLines {
     return lines;
   }
 
-  /** The lines of a record; none when it is no batch. */
+  /** Returns the lines of a record; empty if it is not a batch. */
   static List<Line> of(int partition, SimulatedLog.Entry entry) {
     BatchHeader header = header(entry);
     List<String> texts = new String(entry.value(), StandardCharsets.UTF_8).lines().toList();
@@ -49,7 +52,7 @@ final class LogLines {
     return lines;
   }
 
-  /** The header of a batch; null when the record is none. */
+  /** Returns the header of a batch, or null if the record is not one. */
   static @Nullable BatchHeader header(SimulatedLog.Entry entry) {
     try {
       return BatchHeaderCodec.decode(entry.headers()::get);

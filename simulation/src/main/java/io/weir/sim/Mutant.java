@@ -20,8 +20,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Planted bugs, each at one edge of the simulated world; the product's code knows none of them. The
- * simulation is worth what it finds of them.
+ * Planted bugs, each at one edge of the simulated world; the product's code contains none of them.
+ * The share of them that the simulation finds measures how good it is.
  */
 enum Mutant implements Edges {
   /** The code as it is. */
@@ -296,12 +296,15 @@ enum Mutant implements Edges {
     this.bug = bug;
   }
 
-  /** What is wrong with it. */
+  /** Returns what is wrong with the mutant. */
   String bug() {
     return bug;
   }
 
-  /** Keys of settled calls begin with the kind 5, in the counter's zigzag form. */
+  /**
+   * Returns whether a key is that of a settled call, which begins with the kind 5 in the counter's
+   * zigzag form.
+   */
   private static boolean isSettled(byte[] idKey) {
     return idKey[0] == 5 << 1;
   }
@@ -315,7 +318,7 @@ enum Mutant implements Edges {
         new ForgetfulIds(real.ids(), forgotten));
   }
 
-  /** Ids of which some are never found. */
+  /** A store of ids that never finds some of them. */
   private record ForgetfulIds(SeenIds real, Predicate<byte[]> forgotten) implements SeenIds {
     @Override
     public @Nullable String find(byte[] key, long appendEpochMillis) {

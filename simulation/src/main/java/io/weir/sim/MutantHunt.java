@@ -9,10 +9,10 @@ import java.util.TreeMap;
 /**
  * How a planted bug was found.
  *
- * @param firstSeed the first seed, counted from 1, that finds it; 0 when none did
+ * @param firstSeed the first seed, counted from 1, that finds it; 0 if none did
  * @param found how many seeds find it
- * @param seeds how many were run
- * @param invariants which invariants broke, and how often
+ * @param seeds how many seeds were run
+ * @param invariants which invariants were broken, and how often
  */
 record MutantHunt(long firstSeed, int found, int seeds, Map<String, Integer> invariants) {
   MutantHunt {
@@ -38,7 +38,7 @@ record MutantHunt(long firstSeed, int found, int seeds, Map<String, Integer> inv
     return found > 0;
   }
 
-  /** Prints a table, in the form of the documentation. */
+  /** Prints a table, in the format of the documentation. */
   static void print(PrintWriter out, Map<Mutant, MutantHunt> hunts) {
     out.println("| mutant | what is wrong | first seed | seeds that find it | by |");
     out.println("|---|---|---|---|---|");

@@ -8,7 +8,9 @@ import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import org.jspecify.annotations.Nullable;
 
-/** A machine that runs an ingest process, one after another: its name, clock, disk and cables. */
+/**
+ * A machine that runs ingest processes, one at a time: its name, clock, disk and network links.
+ */
 final class Node {
   private final World world;
   private final String name;
@@ -66,7 +68,10 @@ final class Node {
     return process;
   }
 
-  /** Starts a process over what the disk holds; a new disk needs Kafka to begin a journal. */
+  /**
+   * Starts a process over the contents of the disk; on a new disk it needs Kafka to begin a
+   * journal.
+   */
   void start() {
     if (process != null) {
       return;
@@ -112,14 +117,12 @@ final class Node {
     world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
   }
 
-  /** The disk is copied, as a snapshot of it would be. */
+  /** Copies the disk, as a snapshot would. */
   void copyDisk() {
     copyOfDisk = disk == null ? null : disk.copy();
   }
 
-  /**
-   * Kills the process and puts the copy of its disk back; or power was lost, to the same effect.
-   */
+  /** Kills the process and puts back the copy of its disk. A loss of power has the same effect. */
   void goBack() {
     SimulatedJournal copy = copyOfDisk;
     if (copy == null) {
@@ -132,26 +135,26 @@ final class Node {
     world.buckets().recordsLost(world.calls().journalLost(name, copy));
   }
 
-  /** The process has ended by itself, having said goodbye; it comes back later. */
+  /** Handles that the process has ended by itself after its goodbye; it comes back later. */
   void stopped() {
     process = null;
     world.scheduler().after(chance.millis(200, 5_000), name + " starts", this::start);
   }
 
-  /** What the disk does with the next writes of the journal. */
+  /** Sets what the disk does with the next writes of the journal. */
   void troubleDisk(SimulatedJournal.Trouble trouble) {
     if (disk != null && process != null) {
       disk.trouble(trouble);
     }
   }
 
-  /** Whether a caller who turns to this machine is heard. */
+  /** Returns whether a call to this machine would be received. */
   boolean isReady() {
     IngestProcess running = process;
     return running != null && !paused && running.isReady();
   }
 
-  /** A check; null when the process died of it, so that the caller hears nothing. */
+  /** Makes a check. Returns null if the process died of it, so that the caller gets no answer. */
   @Nullable CheckOutcome check(Call call) {
     IngestProcess running = process;
     if (running == null) {
@@ -165,7 +168,7 @@ final class Node {
     }
   }
 
-  /** A settlement; null as with {@link #check}. */
+  /** Makes a settlement. Returns null as {@link #check} does. */
   @Nullable SettleOutcome settle(CallQuery query, long actualCost) {
     IngestProcess running = process;
     if (running == null) {
@@ -186,7 +189,7 @@ final class Node {
     }
   }
 
-  /** The cache has let the call that is being checked through. */
+  /** Notes that the cache has admitted the call being checked. */
   void admitted(AdmittedTokens tokens) {
     IngestProcess running = process;
     if (running != null) {

@@ -24,16 +24,16 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What a seed's world is made of, and which faults it knows. A world with every fault at once hides
- * as much as it shows, so each has a few of them (swarm testing: Groce, Zhang, Eide, Chen, Regehr,
- * ISSTA 2012).
+ * What a seed's world consists of, and which faults occur in it. A world with every fault at once
+ * hides as much as it shows, so each has a few of them (swarm testing: Groce, Zhang, Eide, Chen,
+ * Regehr, ISSTA 2012).
  *
- * @param nodes ingest nodes
- * @param partitions partitions of each topic
- * @param clients how many clients call
+ * @param nodes number of ingest nodes
+ * @param partitions number of partitions of each topic
+ * @param clients number of clients
  * @param policies the limits
  * @param settings lengths of time of the counting
- * @param faults what may go wrong
+ * @param faults the faults that may occur
  * @param faultGapMillis mean time between two faults
  * @param callGapMicros mean time between two calls
  * @param beginsCold whether Redis is empty and unknown at the beginning
@@ -52,7 +52,9 @@ record Plan(
   /** Length of a ledger window. */
   static final long WINDOW_MILLIS = 5_000;
 
-  /** Longer than clocks may differ and a batch may be on its way while nothing is wrong. */
+  /**
+   * Longer than clocks may differ, and than a batch may be in flight, in the absence of faults.
+   */
   static final long GRACE_MILLIS = 2_000;
 
   private static final long LATENESS_MILLIS = 600_000;
@@ -132,7 +134,7 @@ record Plan(
             capacity, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
   }
 
-  /** The same policies with other limits: more or less of them, faster or slower. */
+  /** Returns the same policies with other limits: larger or smaller, faster or slower. */
   static PolicySet changed(PolicySet policies, Chance chance) {
     List<Policy> changed = new ArrayList<>();
     for (Policy policy : policies.policies()) {

@@ -19,8 +19,8 @@ import java.util.TreeMap;
 
 /**
  * Counts a partition again in the slow, obvious way: each line of a journal once, each id of a
- * caller once a verdict, of each call the first settlement. Knows nothing of batch numbers,
- * watermarks or stores.
+ * caller once for each verdict, and of each call the first settlement. Knows nothing of batch
+ * numbers, watermarks or stores.
  */
 final class Recount {
   private final TreeMap<String, Sum> rows = new TreeMap<>();
@@ -29,7 +29,7 @@ final class Recount {
   private final Map<String, Standing> settled = new HashMap<>();
   private final List<SettlementVerdict> verdicts = new ArrayList<>();
 
-  /** What one row of the ledger must come to. */
+  /** The expected sum of one row of the ledger. */
   static final class Sum {
     long quantity;
     long allowed;
@@ -86,13 +86,17 @@ final class Recount {
     return call.idFromCaller() && !ids.add(verdict + " " + nameOf(call));
   }
 
-  /** Another endpoint, meter or cost under the same id is another call. */
+  /**
+   * Returns the name of a call. Another endpoint, meter or cost under the same id is another call.
+   */
   static String nameOf(CallEvent call) {
     return String.join(
         " ", call.client(), call.id(), call.endpoint(), call.meter(), "" + call.cost());
   }
 
-  /** Judges a settlement: the first one of a call that was recorded stands. */
+  /**
+   * Judges a settlement and returns whether it stands, as the first one of a recorded call does.
+   */
   private boolean stands(CallEvent call, Settlement settlement, UsagePosition position) {
     UsagePosition place = settlement.call();
     String refusal =
@@ -111,12 +115,12 @@ final class Recount {
     return outcome == Outcome.STANDS;
   }
 
-  /** What must be told of each settlement, in the order of the log. */
+  /** Returns the expected verdict on each settlement, in the order of the log. */
   List<SettlementVerdict> verdicts() {
     return verdicts;
   }
 
-  /** Names a row of the ledger. */
+  /** Returns the name of a row of the ledger. */
   static String name(UsageKey key, UsageWindow window) {
     return key.client()
         + " "
@@ -127,7 +131,7 @@ final class Recount {
         + window.startEpochMillis();
   }
 
-  /** What each row must come to, by its name. */
+  /** Returns the expected sum of each row, by the row's name. */
   Map<String, Sum> rows() {
     return rows;
   }

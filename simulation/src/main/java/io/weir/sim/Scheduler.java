@@ -5,9 +5,9 @@ import java.util.Comparator;
 import java.util.PriorityQueue;
 
 /**
- * Virtual time. Events run one after another on one thread, in the order of their time and, at the
- * same time, in the order in which they were planned. An event that waits ({@link #runUntil}) lets
- * the world go on beneath it, as a thread that blocks does.
+ * Virtual time. Events run one after another on one thread, in the order of their times and, at
+ * equal times, in the order in which they were planned. An event that waits ({@link #runUntil})
+ * lets other events run meanwhile, as a blocked thread does.
  */
 final class Scheduler {
   /** 2026-11-21T12:00:00Z. */
@@ -26,7 +26,7 @@ final class Scheduler {
     this.trace = trace;
   }
 
-  /** True time, which no machine knows. */
+  /** Returns the true time, which no machine knows. */
   long nowMicros() {
     return nowMicros;
   }
@@ -36,7 +36,7 @@ final class Scheduler {
     events.add(new Event(nowMicros + Math.max(0, delayMicros), planned++, name, work));
   }
 
-  /** Lets time pass up to a moment, and runs what is planned until then. */
+  /** Advances time to {@code endMicros} and runs what is planned until then, inclusive. */
   void runUntil(long endMicros) {
     for (Event next = events.peek();
         next != null && next.atMicros <= endMicros;

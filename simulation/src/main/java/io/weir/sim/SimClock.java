@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
-/** The clock on the wall of one machine: off by some time, and sometimes set. */
+/** The wall clock of one machine, which is off by some time and may be set. */
 final class SimClock {
   private final Scheduler scheduler;
   private long offsetMicros;
@@ -20,12 +20,12 @@ final class SimClock {
     return Math.floorDiv(epochMicros(), 1_000);
   }
 
-  /** Time that has passed by this clock when its steps back are left out: never falls. */
+  /** Returns the time that has passed by this clock, ignoring its steps back; never decreases. */
   long passedMicros() {
     return scheduler.nowMicros() + steppedForwardMicros;
   }
 
-  /** Sets the clock. */
+  /** Sets the clock forward, or back if {@code byMicros} is negative. */
   void step(long byMicros) {
     offsetMicros += byMicros;
     steppedForwardMicros += Math.max(0, byMicros);

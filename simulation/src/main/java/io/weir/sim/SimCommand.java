@@ -21,7 +21,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code weir sim}: runs histories of the simulated world and says which of them break. */
+/**
+ * {@code weir sim}: runs histories of the simulated world and reports which of them break an
+ * invariant.
+ */
 @Command(
     name = "sim",
     mixinStandardHelpOptions = true,
@@ -43,10 +46,10 @@ import picocli.CommandLine.Spec;
       "  ./weir sim --mutants --seeds 300       what the simulation is worth"
     })
 public final class SimCommand implements Callable<Integer> {
-  /** Set by the script when standard error is a terminal; elsewhere no progress is shown. */
+  /** Set by the script if standard error is a terminal; otherwise no progress is shown. */
   private static final String IS_WATCHED = "weir.terminal";
 
-  /** Seeds run before what was found is looked at. */
+  /** Number of seeds run between two looks at the results. */
   private static final int CHUNK_SEEDS = 64;
 
   @Spec
@@ -88,7 +91,10 @@ public final class SimCommand implements Callable<Integer> {
       defaultValue = "NONE")
   private Mutant mutant = Mutant.NONE;
 
-  /** Makes the code under test silent: a simulated failure is no news for a log. */
+  /**
+   * Turns off the logging of the code under test, since a simulated failure does not belong into a
+   * log.
+   */
   static void silence() {
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
       context.getLogger("io.weir").setLevel(Level.OFF);

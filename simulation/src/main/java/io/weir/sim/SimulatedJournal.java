@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** A journal on a disk that outlives the process. Its writes may fail, or be its process' last. */
+/** A journal on a disk that outlives the process. A write may fail, or kill its process. */
 final class SimulatedJournal implements Journal {
   private final List<Lines> partitions = new ArrayList<>();
   private JournalIdentity identity;
@@ -24,16 +24,16 @@ final class SimulatedJournal implements Journal {
   private boolean mayLackTail;
   private Trouble trouble = Trouble.NONE;
 
-  /** What the next writes come to. */
+  /** What happens to the next writes. */
   enum Trouble {
     NONE,
-    /** Nothing is written, and the writer is told. */
+    /** Nothing is written, and the writer receives an error. */
     FAILS,
-    /** It is written, but the writer is told that it is not. */
+    /** The data are written, but the writer receives an error. */
     FAILS_THOUGH_WRITTEN,
     /** The process is killed before it writes. */
     KILLED_BEFORE,
-    /** The process is killed when it has written. */
+    /** The process is killed after it has written. */
     KILLED_AFTER
   }
 
@@ -70,8 +70,8 @@ final class SimulatedJournal implements Journal {
   }
 
   /**
-   * A copy of what is on the disk; but lines whose writer was told that they are not, and whose
-   * places he may give to others, have not been written through yet.
+   * Returns a copy of what is on the disk. Lines whose writer received an error, and whose places
+   * it may reuse, are left out, since they have not been forced to the disk yet.
    */
   SimulatedJournal copy() {
     SimulatedJournal copy = new SimulatedJournal(identity);
@@ -81,14 +81,14 @@ final class SimulatedJournal implements Journal {
     return copy;
   }
 
-  /** A process is going to open it that did not make it. */
+  /** Prepares the journal for a process that did not create it. */
   void reopen(boolean powerWasLost) {
     isNew = false;
     mayLackTail = powerWasLost;
     refusedThoughWritten.clear(); // what is found now is kept
   }
 
-  /** Whether it holds, or has held, a line. */
+  /** Returns whether it holds, or has held, a line. */
   boolean holds(UsagePosition position) {
     Lines lines = partitions.get(position.partition());
     long last =
@@ -97,7 +97,7 @@ final class SimulatedJournal implements Journal {
         && position.line() <= Math.max(last, lines.ackedLines);
   }
 
-  /** Says what the next writes come to; a kill happens once. */
+  /** Sets what happens to the next writes; a kill happens once. */
   void trouble(Trouble next) {
     trouble = next;
   }

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An idempotent producer of one process: each batch travels to the broker and its answer travels
- * back. Either may be lost; a batch whose answer was given up may still arrive, after its own
- * repetition. The batches of a partition are taken in the order in which they were handed over; one
- * that is refused is passed over.
+ * back. Either may be lost; a batch whose answer is no longer awaited may still arrive, after its
+ * own repetition. The batches of a partition are appended in the order in which they were handed
+ * over; one that is refused is skipped.
  */
 final class SimulatedProducer implements BatchProducer {
   private static final long TYPICAL_MILLIS = 25;
@@ -25,10 +25,10 @@ final class SimulatedProducer implements BatchProducer {
   private final String node;
   private final Map<Integer, Long> sent = new HashMap<>();
 
-  /** How many batches of a partition the broker has taken or refused. */
+  /** Number of batches that the broker has appended or refused, by partition. */
   private final Map<Integer, Long> passed = new HashMap<>();
 
-  /** Batches of a partition that came before the one before them, by place. */
+  /** Batches that arrived before their predecessor, by partition and place. */
   private final Map<Integer, Map<Long, Runnable>> waiting = new HashMap<>();
 
   private boolean closed;
@@ -78,7 +78,7 @@ final class SimulatedProducer implements BatchProducer {
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Batch(int partition, long place, Map<String, byte[]> headers, byte[] lines) {}
 
-  /** Takes a batch to the broker. */
+  /** Delivers a batch to the broker. */
   private void arrive(long delayMicros, Batch batch, @Nullable Runnable then) {
     take(
         delayMicros,
@@ -91,15 +91,15 @@ final class SimulatedProducer implements BatchProducer {
         });
   }
 
-  /** Takes a batch to a broker that refuses it. */
+  /** Delivers a batch to a broker that refuses it. */
   private void pass(long delayMicros, Batch batch, Runnable then) {
     take(delayMicros, batch, then, () -> {});
   }
 
   /**
-   * Takes a batch to the broker, which is asked again and again while it is away.
+   * Delivers a batch to the broker; tries again while the broker is unreachable.
    *
-   * @param then what follows; null when nobody waits, so that nobody asks again either
+   * @param then runs afterwards; null if nobody waits, in which case there is no further try either
    */
   private void take(long delayMicros, Batch batch, @Nullable Runnable then, Runnable taken) {
     world

@@ -16,13 +16,13 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision cache's server: the buckets and the keys of its life, its clock, and its
- * misfortunes. Buckets answer by the Java reference that the scripts are proven equal to; the few
- * lines about the server's life mirror {@code begin_restoration.lua}, {@code note_restored.lua} and
- * their like.
+ * The decision cache's server: its buckets, the keys of its generation, its clock and its faults.
+ * Buckets are decided by the Java reference that the scripts are proven equal to; the few lines
+ * about the server's generation mirror {@code begin_restoration.lua}, {@code note_restored.lua} and
+ * related scripts.
  */
 final class SimulatedRedis {
-  /** As RESTORATION_TTL of the real one. */
+  /** Corresponds to RESTORATION_TTL of the real one. */
   private static final long RESTORATION_TTL_MICROS = 60_000_000;
 
   private final SimClock clock;
@@ -34,7 +34,7 @@ final class SimulatedRedis {
   private int generations;
   private boolean away;
 
-  /** What the server holds, and would lose. */
+  /** What the server holds and may lose. */
   private static final class Memory {
     TreeMap<String, Kept> buckets = new TreeMap<>();
     String marker = "";
@@ -53,7 +53,7 @@ final class SimulatedRedis {
     }
   }
 
-  /** An older state, as a replica or a file has it. */
+  /** An older state, as in a replica or a file. */
   static final class Snapshot {
     private final Memory memory;
 
@@ -75,7 +75,7 @@ final class SimulatedRedis {
     return clock;
   }
 
-  /** Sets the clock. */
+  /** Sets the clock forward, or back if {@code byMicros} is negative. */
   void stepClock(long byMicros) {
     clock.step(byMicros);
     if (byMicros < 0) {
@@ -109,7 +109,7 @@ final class SimulatedRedis {
   }
 
   /**
-   * Goes on from an older state.
+   * Continues from an older state.
    *
    * @param seen whether the nodes see that it is another server
    */
@@ -128,7 +128,7 @@ final class SimulatedRedis {
     witness.cacheLost(false, true);
   }
 
-  /** The state of a bucket now; null when there is none. */
+  /** Returns the present state of a bucket, or null if there is none. */
   @Nullable BucketState kept(String bucket) {
     Kept kept = memory.buckets.get(bucket);
     return kept == null || kept.expiresEpochMicros <= clock.epochMicros() ? null : kept.state;
@@ -163,7 +163,7 @@ final class SimulatedRedis {
     memory.buckets.put(bucket, new Kept(state, clock.epochMicros() + ttlMillis * 1_000));
   }
 
-  /** The name of the restoration to announce; null when there is nothing to do. */
+  /** Returns the name of the restoration to announce, or null if there is nothing to do. */
   @Nullable String beginRestoration() {
     boolean goesOn =
         memory.restoring.startsWith(life + "-")

@@ -23,8 +23,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One history of a world, drawn from a seed: a time of calls and faults, then healing, calm calls,
- * quiet, and the reckoning. The same seed gives the same history, event by event.
+ * One history of a world, drawn from a seed: a phase of calls and faults, then healing, calm calls,
+ * a quiet phase, and the checks. The same seed produces the same history, event by event.
  */
 public final class Simulation {
   private static final long SECOND_MICROS = 1_000_000;
@@ -32,7 +32,7 @@ public final class Simulation {
   private static final long LEAST_CALM_MICROS = 9 * SECOND_MICROS;
   private static final long CALM_CALL_MICROS = 90_000;
 
-  /** A restoration that nobody finishes is given up after a minute. */
+  /** A restoration that is not completed is given up after a minute. */
   private static final long MOST_CALM_MICROS = 90 * SECOND_MICROS;
 
   private static final long QUIET_MICROS = 8 * SECOND_MICROS;
@@ -50,14 +50,14 @@ public final class Simulation {
   }
 
   /**
-   * What became of a history.
+   * The result of a history.
    *
-   * @param seed draws it
-   * @param steps events it had
-   * @param traceHash of all that happened, in order
-   * @param calls calls and settlements that were answered
-   * @param faults what went wrong, and how often
-   * @param broken which invariant, and how; null when all held
+   * @param seed the seed from which it is drawn
+   * @param steps number of its events
+   * @param traceHash hash of everything that happened, in order
+   * @param calls number of calls and settlements that were answered
+   * @param faults which faults occurred, and how often
+   * @param broken the broken invariant, and how; null if all held
    */
   public record Outcome(
       long seed,
@@ -67,7 +67,7 @@ public final class Simulation {
       Map<String, Long> faults,
       @Nullable String broken) {
 
-    /** Whether all invariants held. */
+    /** Returns whether all invariants held. */
     public boolean isGood() {
       return broken == null;
     }
@@ -82,7 +82,7 @@ public final class Simulation {
    * Runs the history of a seed.
    *
    * @param edges the code as it is, or a mutant
-   * @param listener is told every step; null when nobody listens
+   * @param listener receives every step; null for none
    */
   static Outcome run(long seed, Edges edges, @Nullable Consumer<String> listener) {
     return new Simulation(seed, edges, listener).run();
@@ -166,9 +166,9 @@ public final class Simulation {
   }
 
   /**
-   * Reads every correction again, each partition in its order. No bucket that is kept is changed by
-   * any of them. One that is gone, since it was full, may lack what an older correction says until
-   * the next one is read; after the last one it is as it was. Only debt beyond a policy's cap,
+   * Reads every correction again, each partition in order. No existing bucket is changed by any of
+   * them. A bucket that is gone because it was full may lack what an older correction states until
+   * the next one is read; after the last one it is as before. Only debt beyond a policy's cap,
    * which was forgiven and not called on since, is owed again (simulation, seed 7762).
    */
   private void checkReplay() {
@@ -200,7 +200,7 @@ public final class Simulation {
     }
   }
 
-  /** Whether a bucket that is full and gone would not be full yet by the records. */
+  /** Returns whether a bucket that is full and gone would not be full yet by the records. */
   private boolean isForgiven(Correction correction) {
     return correction.limit().refills()
         && correction.fullAtEpochMicros() > world.redis().clock().epochMicros();
@@ -212,7 +212,10 @@ public final class Simulation {
     return world.edges().correct(bounded, before, world.redis().clock().epochMicros()).state();
   }
 
-  /** A cache that went back may have lost that it was applied, but not what it said. */
+  /**
+   * Checks that a repeated correction leaves the level unchanged. A cache that went back may have
+   * lost the fact that it was applied, but not its effect.
+   */
   private void checkSameLevel(
       Correction correction, @Nullable BucketState kept, @Nullable BucketState after) {
     if (after == null) {
@@ -286,7 +289,7 @@ public final class Simulation {
             + " are bad");
   }
 
-  /** Each settlement is told about once, and what is told is what the ledger did. */
+  /** Checks that each settlement has one verdict, and that it agrees with the ledger. */
   private void checkVerdicts(Recount recount, int partition) {
     List<SettlementVerdict> told = new ArrayList<>();
     for (SimulatedLog.Entry entry : world.kafka().settlements(partition).all()) {

@@ -17,7 +17,7 @@ public final class SimulationMain implements Runnable {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private CommandSpec spec;
 
-  /** Runs a command line and ends the process with its status. */
+  /** Runs a command line and exits with its status. */
   public static void main(String[] arguments) {
     System.exit(new CommandLine(new SimulationMain()).execute(arguments));
   }

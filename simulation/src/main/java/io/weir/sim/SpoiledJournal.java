@@ -8,16 +8,16 @@ import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
 import java.util.List;
 
-/** Journals with a planted bug, over a good disk. */
+/** Journals with a planted bug, over a disk that works. */
 final class SpoiledJournal {
   private SpoiledJournal() {}
 
-  /** Goes on in the epoch of the opening before. */
+  /** Returns a journal that continues in the epoch of the previous opening. */
   static Journal ofOneEpoch(Journal disk) {
     return new OneEpoch(disk);
   }
 
-  /** Writes lines only when the next ones come, or batches are sealed. */
+  /** Returns a journal that writes lines only when the next ones arrive, or batches are sealed. */
   static Journal withoutTail(Journal disk) {
     return new WithoutTail(disk);
   }

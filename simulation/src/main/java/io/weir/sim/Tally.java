@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What many histories came to. */
+/** The summed results of many histories. */
 final class Tally {
   private final List<Simulation.Outcome> failures = new ArrayList<>();
   private final TreeMap<String, Long> faults = new TreeMap<>();

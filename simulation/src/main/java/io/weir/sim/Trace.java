@@ -6,7 +6,10 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** All that happens in a world, in order: as a hash always, in words when somebody listens. */
+/**
+ * Everything that happens in a world, in order: always as a hash, and as text if there is a
+ * listener.
+ */
 final class Trace {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
@@ -16,15 +19,15 @@ final class Trace {
   private long steps;
 
   /**
-   * An empty trace.
+   * Creates an empty trace.
    *
-   * @param listener is told every line; null when nobody listens
+   * @param listener receives every line; null for none
    */
   Trace(@Nullable Consumer<String> listener) {
     this.listener = listener;
   }
 
-  /** The next event of the scheduler. */
+  /** Adds the next event of the scheduler. */
   void step(long nowMicros, String what) {
     steps++;
     mix(nowMicros);
@@ -36,7 +39,7 @@ final class Trace {
     }
   }
 
-  /** What comes of an event. The parts are texts and numbers. */
+  /** Adds a consequence of an event. The parts are texts and numbers. */
   void note(Object... parts) {
     for (Object part : parts) {
       mix(part.hashCode());

@@ -14,9 +14,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Everything there is in one simulation: machines, servers, callers, misfortunes, witnesses. */
+/** Everything in one simulation: machines, servers, callers, faults and witnesses. */
 final class World {
-  /** Nodes' clocks differ from true time by less than this; servers' clocks by less than half. */
+  /**
+   * Bound of the difference between a node's clock and true time; a server's clock differs by less
+   * than half of it.
+   */
   private static final long SKEW_MILLIS = 800;
 
   private final Plan plan;
@@ -85,7 +88,7 @@ final class World {
     return plan;
   }
 
-  /** The limits that a process takes when it starts. */
+  /** Returns the limits that a process adopts when it starts. */
   PolicySet policies() {
     return policies;
   }
@@ -106,7 +109,7 @@ final class World {
     return scheduler;
   }
 
-  /** Dice for what happens on the way between two processes. */
+  /** Returns the random generator for messages between processes. */
   Chance networkChance() {
     return networkChance;
   }
@@ -151,7 +154,7 @@ final class World {
     return faults;
   }
 
-  /** Whether a fault of the plan may still strike. */
+  /** Returns whether a fault of the plan may still occur. */
   boolean isDisturbedBy(Fault fault) {
     return !healed && plan.has(fault);
   }
@@ -169,12 +172,12 @@ final class World {
     return faults.wasAnyClockSet();
   }
 
-  /** A new id for a call that brings none. */
+  /** Returns a new id for a call that brings none. */
   String nextId() {
     return "id" + ids++;
   }
 
-  /** Counts something that went wrong. */
+  /** Counts a fault. */
   void count(String what) {
     counts.merge(what, 1L, Long::sum);
   }
@@ -183,12 +186,12 @@ final class World {
     return counts;
   }
 
-  /** How many calls wait inside each other. */
+  /** Returns how many calls wait nested in each other. */
   int depth() {
     return depth;
   }
 
-  /** Lets the world go on while something waits. */
+  /** Lets the rest of the world run while something waits. */
   void waitFor(long micros) {
     depth++;
     scheduler.runUntil(scheduler.nowMicros() + micros);
@@ -196,8 +199,8 @@ final class World {
   }
 
   /**
-   * Tokens of answered calls that the counting could not know of at a moment by the broker's clock,
-   * and does not wait for.
+   * Returns the tokens of answered calls that the counting could not know of at a time by the
+   * broker's clock, and does not wait for.
    */
   long tokensOfSilentNodes(String bucket, long asOfMillis) {
     long sinceMicros = scheduler.nowMicros() - holdMicros();
@@ -208,7 +211,10 @@ final class World {
     return (plan.settings().maxHoldMillis() - Plan.GRACE_MILLIS) * 1_000;
   }
 
-  /** Announces losses for a node, into each partition or, if Kafka goes away, into some. */
+  /**
+   * Returns an announcer of losses for a node. It announces them in each partition or, if Kafka
+   * becomes unreachable, in some.
+   */
   LossAnnouncer announcer(Node node) {
     return loss -> announce(node, loss);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The deterministic simulation: Weir's pure parts under virtual time, a seeded scheduler and every
- * fault that can be thought of. May depend on all modules; reads no clock and starts no thread but
- * for running several seeds at once.
+ * fault that we could think of. May depend on all modules; reads no clock, and starts no threads
+ * except to run several seeds at once.
  */
 @NullMarked
 package io.weir.sim;

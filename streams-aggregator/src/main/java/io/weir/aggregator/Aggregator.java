@@ -30,21 +30,21 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A running aggregator: the Streams application that counts, the table of newest figures, and the
- * reports API. Safe for threads.
+ * reports API. Thread-safe.
  *
- * <p>Closing it gives the partitions back without a rebalance when it is started again under the
- * same name.
+ * <p>An aggregator that is closed and started again under the same name gets its partitions back
+ * without a rebalance.
  */
 public final class Aggregator implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Aggregator.class);
 
-  /** How long a clean stop may take before it is left to the transactions to be right anyway. */
+  /** Longest wait for a clean stop. After it the transactions alone keep the counts right. */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
-  /** How long a start waits for the part of the table that is on its disk. */
+  /** Longest time a start waits for the part of the table that is on the local disk. */
   private static final Duration TABLE_PATIENCE = Duration.ofSeconds(10);
 
-  /** How long a request may wait for a position. */
+  /** Longest time a request may wait for a position. */
   private static final Duration POSITION_WAIT = Duration.ofSeconds(5);
 
   private final KafkaStreams meterCore;
@@ -73,19 +73,20 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Starts one; returns before it is {@link #ready}.
+   * Starts an aggregator. Returns before it is {@link #ready}.
    *
-   * @throws AggregatorStartException when Kafka does not answer, the topics are not as they must
-   *     be, the reports port is taken, or the folder or the name is another process'
+   * @throws AggregatorStartException if Kafka does not answer, the topics are not configured as
+   *     required, the reports port is in use, or another process uses the folder or the name
    */
   public static Aggregator start(AggregatorConfig config) throws AggregatorStartException {
     return start(config, LiveCache.NOT_ASKED);
   }
 
   /**
-   * The same with a cache that reports ask how it stands.
+   * Starts an aggregator whose reports also show the contents of a decision cache.
    *
-   * @param cache stays the caller's to close, after this
+   * @param cache the cache; remains owned by the caller, who closes it after the aggregator
+   * @throws AggregatorStartException as in {@link #start(AggregatorConfig)}
    */
   public static Aggregator start(AggregatorConfig config, LiveCache cache)
       throws AggregatorStartException {
@@ -140,7 +141,8 @@ public final class Aggregator implements AutoCloseable {
     ProgressSignal signal = new ProgressSignal();
     TableFollower follower =
         TableFollower.start(store, config.bootstrapServers(), instances::here, signal::signal);
-    // the reports go on while the counting stops, and the table while reports are answered
+    // reports are still answered while the counting stops, and the table is still followed while
+    // reports are answered
     parts.remove(reports);
     parts.push(follower);
     parts.push(reports);
@@ -183,7 +185,10 @@ public final class Aggregator implements AutoCloseable {
     }
   }
 
-  /** So that the first request of a restarted one is answered from here. */
+  /**
+   * Waits until the stored table is readable, so that a restarted aggregator answers its first
+   * request from its own table.
+   */
   private static void awaitTable(TableFollower follower, ProgressSignal signal)
       throws AggregatorStartException {
     try {
@@ -196,26 +201,26 @@ public final class Aggregator implements AutoCloseable {
     }
   }
 
-  /** The port the reports API listens on. */
+  /** Returns the port on which the reports API listens. */
   public int reportsPort() {
     return reports.port();
   }
 
-  /** Whether all its partitions are being counted, and can be reported. */
+  /** Returns whether all partitions of this instance are being counted and can be reported. */
   public boolean ready() {
     return rebalances.isRunning() && follower.readable().containsAll(instances.here());
   }
 
   /**
-   * Whether counting or following has stopped for good, because an invariant was broken, a
-   * dependency failed too often, or another process took the name. The process is of no use any
-   * more and should end, for its supervisor to see.
+   * Returns whether counting or following has stopped permanently, because an invariant was broken,
+   * a dependency failed too often, or another process took the name. The process is then of no
+   * further use and should exit, so that its supervisor notices.
    */
   public boolean failed() {
     return follower.hasFailed() || hasStoppedCounting();
   }
 
-  /** Why it has {@linkplain #failed failed}, in words; empty while it has not. */
+  /** Returns why the aggregator has {@linkplain #failed failed}, in words; empty if it has not. */
   public String failure() {
     return failed() ? failures.reason() : "";
   }
@@ -227,7 +232,7 @@ public final class Aggregator implements AutoCloseable {
     };
   }
 
-  /** Stops it: it asks to be sent no more, ends counting, then ends answering. */
+  /** Stops the aggregator: fails the readiness check, then ends counting, then ends answering. */
   @Override
   public void close() {
     reports.drain();

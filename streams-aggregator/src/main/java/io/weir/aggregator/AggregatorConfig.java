@@ -15,32 +15,32 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Everything an aggregator process can be told.
+ * The configuration of an aggregator process.
  *
  * @param bootstrapServers the Kafka brokers ({@code WEIR_KAFKA})
- * @param dataFolder where the state stores live ({@code WEIR_DATA}, default {@code .weir})
- * @param reportsHost address the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
- * @param reportsPort port of the reports API, 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
- * @param window size of a ledger window, divides a day ({@code WEIR_WINDOW}, PT15M)
+ * @param dataFolder folder of the state stores ({@code WEIR_DATA}, default {@code .weir})
+ * @param reportsHost address that the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
+ * @param reportsPort port of the reports API; 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
+ * @param window size of a ledger window; divides a day ({@code WEIR_WINDOW}, PT15M)
  * @param grace how far behind the watermark windows stay open ({@code WEIR_GRACE}, PT10M)
  * @param maxHold how long windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
- * @param lateness how late a call may be; not more than the audit log keeps ({@code WEIR_LATENESS},
- *     P35D)
- * @param streamThreads threads that count ({@code WEIR_STREAM_THREADS}, 1)
- * @param standbys copies of the state on other instances ({@code WEIR_STANDBYS}, 1)
- * @param instance name of this process, unique and the same after a restart ({@code WEIR_INSTANCE},
+ * @param lateness how late a call may be; at most the retention of the audit log
+ *     ({@code WEIR_LATENESS}, P35D)
+ * @param streamThreads number of counting threads ({@code WEIR_STREAM_THREADS}, 1)
+ * @param standbys number of copies of the state on other instances ({@code WEIR_STANDBYS}, 1)
+ * @param instance name of this process, unique and unchanged by a restart ({@code WEIR_INSTANCE},
  *     default {@code HOSTNAME}, else {@code aggregator})
  * @param sessionTimeout how long the partitions of an instance that was killed or stopped wait for
- *     it to come back before others take them ({@code WEIR_SESSION_TIMEOUT}, PT10S)
- * @param advertisedReports host:port where other instances reach the reports API ({@code
- *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
- * @param applicationPrefix begins the names of consumer groups and changelog topics ({@code
- *     WEIR_APPLICATION_PREFIX}, {@code weir-})
- * @param quarantineRecords records of the calls topic that a person has given up since they make
- *     the counting fail: they go into the quarantine whole ({@code WEIR_QUARANTINE_RECORDS}, none;
- *     partition@offset, separated by commas)
- * @param singleCopy whether topics may have fewer copies than the loss of a broker allows ({@code
- *     WEIR_SINGLE_COPY}, refuse)
+ *     its return before other instances take them ({@code WEIR_SESSION_TIMEOUT}, PT10S)
+ * @param advertisedReports host:port where other instances reach the reports API
+ *     ({@code WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
+ * @param applicationPrefix prefix of the names of consumer groups and changelog topics
+ *     ({@code WEIR_APPLICATION_PREFIX}, {@code weir-})
+ * @param quarantineRecords records of the calls topic that an operator has given up because they
+ *     make the counting fail; each goes into the quarantine as a whole
+ *     ({@code WEIR_QUARANTINE_RECORDS}, none; partition@offset, separated by commas)
+ * @param singleCopy whether topics may have fewer copies than surviving the loss of a broker
+ *     requires ({@code WEIR_SINGLE_COPY}, refuse)
  */
 public record AggregatorConfig(
     String bootstrapServers,
@@ -60,14 +60,16 @@ public record AggregatorConfig(
     Set<RecordPlace> quarantineRecords,
     SingleCopy singleCopy) {
 
-  /** What {@code WEIR_APPLICATION_PREFIX} is when it is not set. */
+  /** Default of {@code WEIR_APPLICATION_PREFIX}. */
   public static final String DEFAULT_APPLICATION_PREFIX = "weir-";
 
   private static final int MAX_STREAM_THREADS = 64;
   private static final int MAX_STANDBYS = 4;
   private static final int MAX_PORT = 65_535;
 
-  /** What brokers allow by default, {@code group.min.session.timeout.ms}. */
+  /**
+   * Least session timeout that brokers accept by default, {@code group.min.session.timeout.ms}.
+   */
   private static final Duration MIN_SESSION_TIMEOUT = Duration.ofSeconds(6);
 
   private static final Duration MAX_SESSION_TIMEOUT = Duration.ofMinutes(5);
@@ -122,8 +124,8 @@ public record AggregatorConfig(
   /**
    * Reads the configuration of a process.
    *
-   * @param environment variables by name; absent and empty ones take their default
-   * @throws Settings.InvalidSettingException when a value is wrong; the message names the variable
+   * @param environment variables by name; an absent or empty one takes its default
+   * @throws Settings.InvalidSettingException if a value is invalid; the message names the variable
    */
   public static AggregatorConfig of(Map<String, String> environment) {
     return new AggregatorConfig(
@@ -146,7 +148,7 @@ public record AggregatorConfig(
         Settings.of(environment).choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
   }
 
-  /** The lengths of time the counting rules need. */
+  /** Returns the lengths of time that the counting rules need. */
   CountSettings countSettings() {
     return new CountSettings(
         window.toMillis(), grace.toMillis(), maxHold.toMillis(), lateness.toMillis());

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One aggregator as a process of its own, told by its environment. */
+/** Entry point of an aggregator process, which is configured by its environment. */
 public final class AggregatorMain {
   private static final Logger LOG = LoggerFactory.getLogger(AggregatorMain.class);
 
@@ -16,8 +16,8 @@ public final class AggregatorMain {
   private static final int FAILED = 1;
 
   /**
-   * Runs until the process is told to stop; exits with 2 when it cannot start, with 1 when it has
-   * stopped for good by itself.
+   * Runs until the process receives a termination signal. Exits with status 2 if the aggregator
+   * cannot start, and with 1 if it has stopped permanently by itself.
    */
   public static void main(String[] arguments) throws InterruptedException {
     AggregatorConfig config;

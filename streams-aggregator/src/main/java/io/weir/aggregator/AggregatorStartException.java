@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
-/** An aggregator cannot start as things are. The message says what to change. */
+/** Thrown if an aggregator cannot start. The message says what to change. */
 public final class AggregatorStartException extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -19,14 +19,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Refuses to start under the name of an aggregator that runs. Kafka would let the newer one fence
- * the older one off, which then takes the name back, and so on. A predecessor over the same folder
- * is no other one; one over a folder that is lost is forgotten by Kafka after its session.
+ * Refuses to start under the name of a running aggregator. Kafka would let the newer process fence
+ * off the older one, which would then take the name back, and so on. A predecessor over the same
+ * folder does not count as another aggregator; Kafka forgets a predecessor whose folder is lost
+ * after its session.
  */
 final class NameCheck {
   private static final Logger LOG = LoggerFactory.getLogger(NameCheck.class);
 
-  /** How much longer than its session a dead member is waited for, for a busy broker. */
+  /** How much longer than its session a dead member is waited for, to allow for a busy broker. */
   private static final Duration MARGIN = Duration.ofSeconds(10);
 
   private static final Duration FORMER_SESSION = Duration.ofSeconds(20);
@@ -36,8 +37,8 @@ final class NameCheck {
   private NameCheck() {}
 
   /**
-   * A dead member stays for the session that it joined with, which another setting, or the version
-   * before with its fixed 20 s, may have chosen.
+   * Returns the longest session a dead member may have joined with: another setting may have been
+   * in force, or the previous version with its fixed 20 s.
    */
   private static Duration longestSession(StreamsSettings settings) {
     Duration own = settings.sessionTimeout();
@@ -47,7 +48,8 @@ final class NameCheck {
   /**
    * Waits for a member of the same name over another folder to vanish.
    *
-   * @throws AggregatorStartException when it stays, so it lives
+   * @throws AggregatorStartException if it does not vanish, which shows that it is alive, or if
+   *     Kafka does not answer
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
     try (Admin admin = connect(settings)) {
@@ -87,10 +89,10 @@ final class NameCheck {
   }
 
   /**
-   * Whether another process keeps the name of this thread of Streams, which was fenced off. A
-   * consumer alone can be fenced by a join of its own, one that it gave up and that the broker took
-   * up later (KAFKA-20983). Nobody keeps such a member alive, so it vanishes within its session,
-   * and this waits as long. False, too, when Kafka does not tell.
+   * Returns whether another process keeps the name of this Streams thread, which was fenced off. A
+   * consumer alone can be fenced by a join of its own, which it gave up and the broker processed
+   * later (KAFKA-20983). No process keeps such a member alive, so it vanishes within its session,
+   * and this method waits that long. Also returns false if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();

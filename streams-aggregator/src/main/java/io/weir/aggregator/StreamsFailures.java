@@ -15,14 +15,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What happens when a Streams thread dies. A failure of Kafka or of the disk is transient: a new
- * thread takes over, a bounded number of times. A process whose name another one keeps stops, or
- * the two would fence each other off in turn. Anything else is a broken invariant and stops the
- * application: a stopped biller is better than a wrong bill. But a record that makes the counting
- * fail stops its partition alone, see {@link StoppedPartitions}.
+ * Decides what happens when a Streams thread dies. A failure of Kafka or of the disk is transient:
+ * a new thread takes over, a bounded number of times. A process whose name is kept by another one
+ * stops, or the two would fence each other off in turn. Any other failure is a broken invariant and
+ * stops the application: a stopped biller is better than a wrong bill. A record that makes the
+ * counting fail stops only its partition, see {@link StoppedPartitions}.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
-  /** More deaths than this in the life of a process are no passing trouble. */
+  /**
+   * Most threads replaced during the life of a process; more failures than this are not transient.
+   */
   static final int MAX_REPLACEMENTS = 50;
 
   private static final Logger LOG = LoggerFactory.getLogger(StreamsFailures.class);
@@ -33,7 +35,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   private volatile String reason = "its log says why";
 
   /**
-   * Failures of an application.
+   * Creates the handler of an application.
    *
    * @param isNameTaken asks Kafka whether another process keeps the name of this thread
    */
@@ -42,7 +44,10 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
     this.isNameTaken = isNameTaken;
   }
 
-  /** Why the application was stopped, in words; where that is not known, where it is told. */
+  /**
+   * Returns why the application was stopped, in words, or where to find the reason if it is
+   * unknown.
+   */
   String reason() {
     return reason;
   }
@@ -54,7 +59,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
       root = root.getCause();
     }
     if (root instanceof PartitionStoppedException) {
-      // it is said there already; each partition stops once in the life of a process
+      // logged where the partition stopped; each partition stops once in the life of a process
       return StreamThreadExceptionResponse.REPLACE_THREAD;
     }
     if (root instanceof FencedInstanceIdException && isNameTaken.getAsBoolean()) {
@@ -70,7 +75,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
                   .formatted(
                       Duration.ofMillis(other.storedMillis()), Duration.ofMillis(other.setMillis()))
               + " with other topics and another WEIR_DATA";
-      // whoever runs the application says it as the last word of the process
+      // whoever runs the application reports the reason when the process exits
       LOG.debug("application stopped application={}: {}", application, reason);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }

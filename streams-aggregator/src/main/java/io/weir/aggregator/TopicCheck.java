@@ -25,7 +25,9 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Looks whether the topics are there and alike, before anything is counted. */
+/**
+ * Checks before anything is counted that the topics exist and have the same number of partitions.
+ */
 final class TopicCheck {
   private static final Logger LOG = LoggerFactory.getLogger(TopicCheck.class);
 
@@ -34,21 +36,29 @@ final class TopicCheck {
   private TopicCheck() {}
 
   /**
-   * What was found.
+   * The result of the check.
    *
-   * @param partitions how many partitions each topic has
-   * @param stateTopicId names the very state topic: one that was deleted and made anew has another
+   * @param partitions number of partitions of each topic
+   * @param stateTopicId id of the state topic; a topic that was deleted and recreated has another
+   *     id
    */
   record Found(int partitions, String stateTopicId) {}
 
-  /** Checks the topics. */
+  /**
+   * Checks the topics.
+   *
+   * @throws AggregatorStartException if Kafka does not answer or a topic is not as required
+   */
   static Found check(AggregatorConfig config) throws AggregatorStartException {
     Found found = check(config.bootstrapServers());
     checkCopies(config);
     return found;
   }
 
-  /** Those of Streams are looked at, too, when they are there; else it makes them as told. */
+  /**
+   * Checks the number of copies of each topic. The internal topics of Streams are included if they
+   * exist; otherwise Streams creates them as configured.
+   */
   private static void checkCopies(AggregatorConfig config) throws AggregatorStartException {
     String prefix = config.applicationPrefix();
     List<String> lacking;
@@ -123,7 +133,10 @@ final class TopicCheck {
     }
   }
 
-  /** Lateness is judged by the broker's clock; a producer's would let it lie. */
+  /**
+   * Requires the broker's clock for record timestamps: lateness is judged by them, and with a
+   * producer's clock they could be wrong.
+   */
   private static void requireAppendTime(Admin admin)
       throws AggregatorStartException, ExecutionException, InterruptedException {
     ConfigResource calls = new ConfigResource(ConfigResource.Type.TOPIC, Topics.CALLS.name());

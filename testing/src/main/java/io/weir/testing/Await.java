@@ -8,14 +8,14 @@ import java.util.function.Supplier;
 /**
  * Waits for a condition instead of for a length of time.
  *
- * <p>Every wait has the same limit, {@link #PATIENCE}. It is not a claim about speed: it is far
- * longer than anything takes on a machine that is busy with other work, and only ends a test that
- * would otherwise wait for ever. How fast something is belongs into {@code benchmarks}.
+ * <p>Every wait has the same limit, {@link #PATIENCE}. It says nothing about expected speed: it is
+ * far longer than anything takes on a machine that is busy with other work, and only ends a test
+ * that would otherwise wait forever. Measurements of speed belong in {@code benchmarks}.
  *
- * <p>Safe for threads; keeps no state.
+ * <p>Thread-safe; keeps no state.
  */
 public final class Await {
-  /** The longest that any test waits for any condition. */
+  /** Longest time that any test waits for any condition. */
   public static final Duration PATIENCE = Duration.ofMinutes(3);
 
   private static final long MIN_PAUSE_NANOS = 2_000_000;
@@ -23,19 +23,19 @@ public final class Await {
 
   private Await() {}
 
-  /** Something that is expected to become true. */
+  /** A condition that is expected to become true. */
   @FunctionalInterface
   public interface Condition {
-    /** Returns whether it is true now; what it throws ends the wait. */
+    /** Returns whether the condition is true now. An exception ends the wait. */
     boolean holds() throws Exception;
   }
 
   /**
    * Waits until the condition holds.
    *
-   * @param what the condition in words, for the message of the failure
+   * @param what the condition in words, for the failure message
    * @throws AssertionError if it does not hold within {@link #PATIENCE}
-   * @throws Exception what the condition throws
+   * @throws Exception if the condition throws it
    */
   public static void until(String what, Condition condition) throws Exception {
     until(() -> what, condition);
@@ -44,9 +44,9 @@ public final class Await {
   /**
    * Waits until the condition holds.
    *
-   * @param what the condition and what was seen instead, asked for only on failure
+   * @param what the condition, and what was seen instead; called only on failure
    * @throws AssertionError if it does not hold within {@link #PATIENCE}
-   * @throws Exception what the condition throws
+   * @throws Exception if the condition throws it
    */
   public static void until(Supplier<String> what, Condition condition) throws Exception {
     if (!within(PATIENCE, condition)) {
@@ -58,10 +58,10 @@ public final class Await {
    * Waits until the condition holds, but no longer than a limit, and returns whether it did. For
    * programs whose user sets the limit; a test calls {@link #until}.
    *
-   * <p>Between two looks it pauses for as long as the last look took, at least 2 ms and at most 100
-   * ms, so that an expensive condition does not take the processor from what it waits for.
+   * <p>Pauses between two evaluations for as long as the last one took, at least 2 ms and at most
+   * 100 ms, so that an expensive condition does not take the processor from what it waits for.
    *
-   * @throws Exception what the condition throws
+   * @throws Exception if the condition throws it
    */
   public static boolean within(Duration limit, Condition condition) throws Exception {
     long deadlineNanos = System.nanoTime() + limit.toNanos();

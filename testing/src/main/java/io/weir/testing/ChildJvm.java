@@ -6,11 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How a test starts another JVM like its own: the same Java, the same class path.
+ * The command line with which a test starts another JVM like its own: the same Java, the same class
+ * path.
  *
  * <p>The system property {@code weir.test.child} holds further options. Maven sets it so that the
  * many short-lived processes of the suite are compiled by the quick compiler alone, which halves
- * what they cost; {@code ./weir chaos}, which runs for long, leaves it unset.
+ * their cost; {@code ./weir chaos}, which runs for long, leaves it unset.
  */
 public final class ChildJvm {
   private static final String PROPERTY = "weir.test.child";
@@ -21,8 +22,8 @@ public final class ChildJvm {
   /**
    * Returns the beginning of a command line, up to the class path; the main class follows.
    *
-   * @param heap as {@code -Xmx} says it
-   * @param options stand behind the usual ones, so that theirs count
+   * @param heap maximum heap, as for {@code -Xmx}
+   * @param options placed after the usual ones, so that they take precedence
    */
   public static List<String> command(String heap, List<String> options) {
     List<String> command = new ArrayList<>();
@@ -43,7 +44,7 @@ public final class ChildJvm {
   /**
    * Returns the command line of a main class.
    *
-   * @param heap as {@code -Xmx} says it
+   * @param heap maximum heap, as for {@code -Xmx}
    */
   public static List<String> command(String heap, Class<?> main, String... arguments) {
     List<String> command = command(heap, List.of());

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * Marks a test class or method that {@code ./weir test} leaves out and {@code ./weir test --all}
- * runs: one that takes too long for a run that a person waits for, while what it proves is also
- * proven, with less, by a test that always runs.
+ * runs: it takes too long for a run that a person waits for, and what it proves is also proven, to
+ * a lesser extent, by a test that always runs.
  *
  * <p>A test that is left out is reported as skipped, with the reason given here.
  *
@@ -22,12 +22,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Target({ElementType.TYPE, ElementType.METHOD})
 @ExtendWith(FullSuiteCondition.class)
 public @interface FullSuite {
-  /** Why it is left out of the short run, and what stands in for it there. */
+  /** Returns why it is left out of the short run, and which test replaces it there. */
   String reason();
 
   /**
-   * In which of the three turns it runs, 0 to 2. CI does not have the time for the whole suite and
-   * takes another turn each day; tests are spread so that the turns take about as long.
+   * Returns the turn in which it runs, 0 to 2. CI does not have the time for the whole suite and
+   * takes another turn each day; tests are distributed so that the turns take about equally long.
    */
   int turn();
 }

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Skips what is marked with {@link FullSuite}, unless the form of the run includes its turn. */
+/** Skips tests marked with {@link FullSuite}, unless the form of the run includes their turn. */
 final class FullSuiteCondition implements ExecutionCondition {
   @Override
   public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {

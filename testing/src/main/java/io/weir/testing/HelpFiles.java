@@ -10,8 +10,8 @@ import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 
 /**
- * The usage texts that {@code ./weir} prints without building anything, in {@code help/}: one for
- * each command, as the commands themselves say them. {@code -Dweir.help.write=true} writes them.
+ * The usage texts in {@code help/} that {@code ./weir} prints without building anything: one for
+ * each command, as the command itself prints it. {@code -Dweir.help.write=true} writes them.
  */
 public final class HelpFiles {
   private static final Path FOLDER = Path.of("..", "help");
@@ -19,9 +19,9 @@ public final class HelpFiles {
   private HelpFiles() {}
 
   /**
-   * Compares the files of a command, and of those below it, with what it says.
+   * Compares the files of a command, and of its subcommands, with the usage texts that these print.
    *
-   * @return the files that say something else; empty when all are right
+   * @return the files that differ; empty if all are up to date
    */
   public static List<String> differences(CommandLine command) throws IOException {
     List<String> different = new ArrayList<>();

@@ -5,14 +5,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How much of the suite a run takes, set by the system property {@code weir.suite}: {@code short}
- * (the default), {@code all}, or {@code turn-0}, {@code turn-1}, {@code turn-2}, which is the short
- * form and a third of what it leaves out.
+ * How much of the suite a run includes, set by the system property {@code weir.suite}:
+ * {@code short} (the default), {@code all}, or {@code turn-0}, {@code turn-1}, {@code turn-2}, each
+ * of which is the short form and a third of what it leaves out.
  *
- * @param name as the property says it
+ * @param name value of the property
  */
 public record SuiteForm(String name) {
-  /** Into how many turns the tests are divided that the short form leaves out. */
+  /** Number of turns among which the tests are divided that the short form leaves out. */
   public static final int TURNS = 3;
 
   private static final String PROPERTY = "weir.suite";
@@ -21,7 +21,7 @@ public record SuiteForm(String name) {
   private static final String TURN = "turn-";
 
   /**
-   * A form by its name.
+   * Creates a form by its name.
    *
    * @throws IllegalArgumentException if there is no such form
    */
@@ -37,27 +37,27 @@ public record SuiteForm(String name) {
     }
   }
 
-  /** The form of this run. */
+  /** Returns the form of this run. */
   public static SuiteForm current() {
     return new SuiteForm(System.getProperty(PROPERTY, SHORT));
   }
 
-  /** The form that runs everything. */
+  /** Returns the form that runs everything. */
   public static SuiteForm all() {
     return new SuiteForm(ALL);
   }
 
-  /** The form that runs what always runs, and one turn of the rest. */
+  /** Returns the form that runs what always runs, and one turn of the rest. */
   public static SuiteForm turn(int turn) {
     return new SuiteForm(TURN + turn);
   }
 
-  /** The form that runs what always runs. */
+  /** Returns the form that runs only what always runs. */
   public static SuiteForm ofShort() {
     return new SuiteForm(SHORT);
   }
 
-  /** Whether a turn of what the short form leaves out is in it. */
+  /** Returns whether this form includes a turn of what the short form leaves out. */
   public boolean includes(int turn) {
     if (turn < 0 || turn >= TURNS) {
       throw new IllegalArgumentException("turn must be 0 to " + (TURNS - 1) + ", is " + turn);
@@ -66,8 +66,8 @@ public record SuiteForm(String name) {
   }
 
   /**
-   * Those of a list that belong to this form, when the list is divided among the turns as cards are
-   * dealt; none in the short form, every one in the whole suite.
+   * Returns the elements of a list that belong to this form. The elements are distributed among the
+   * turns in rotation; the short form has none of them, the whole suite all.
    */
   public <T> List<T> share(List<T> all) {
     List<T> share = new ArrayList<>();
@@ -79,7 +79,7 @@ public record SuiteForm(String name) {
     return share;
   }
 
-  /** The argument of Maven that sets it. */
+  /** Returns the Maven argument that sets this form. */
   public String mavenArgument() {
     return "-D" + PROPERTY + "=" + name;
   }

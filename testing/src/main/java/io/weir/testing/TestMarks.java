@@ -7,14 +7,14 @@ import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 
 /**
- * Writes a line into the output where a test begins and where it ends, so that the output of a test
- * class can be cut into that of its tests.
+ * Prints a line where a test begins and one where it ends, so that the output of a test class can
+ * be divided into that of its tests.
  */
 public final class TestMarks implements TestExecutionListener {
-  /** Stands before the name of a test's method where it begins. */
+  /** Precedes the name of a test's method where it begins. */
   public static final String BEGIN = "--- begins: ";
 
-  /** Stands before the name of a test's method where it ends. */
+  /** Precedes the name of a test's method where it ends. */
   public static final String END = "--- ended: ";
 
   @Override

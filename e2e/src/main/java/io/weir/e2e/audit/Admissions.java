@@ -12,18 +12,19 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What each client's bucket admitted by the audit log, against what it may have admitted:
+ * Compares what each client's bucket admitted according to the audit log with the most it may
+ * admit:
  *
  * <ul>
  *   <li>by the cache, in T seconds from its first charge to its last: capacity × (1 + losses +
- *       unasked) + refill × T, where <i>losses</i> are the times the cache has lost charges, and
- *       <i>unasked</i> is 1 when a node decided a call of the client without the cache: a bucket
- *       that the records first speak of by such a call is taken for full;
- *   <li>by each node alone, in each of its lives, likewise with its share of the limit, which
- *       begins full when nothing was decided so for 60 s.
+ *       unasked) + refill × T, where <i>losses</i> is how often the cache has lost charges, and
+ *       <i>unasked</i> is 1 if a node decided a call of the client without the cache: a bucket that
+ *       first occurs in the records with such a call is assumed to be full;
+ *   <li>by each node alone, in each of its processes, likewise with its share of the limit, which
+ *       starts full if nothing was decided that way for 60 s.
  * </ul>
  *
- * Each has a token more, since times are told in whole milliseconds.
+ * <p>Each bound is one token higher, since times are recorded in whole milliseconds.
  */
 final class Admissions {
   private static final long SHARE_FORGOTTEN_MILLIS = 60_000;
@@ -33,7 +34,7 @@ final class Admissions {
   private final Map<String, Charges> byCache = new HashMap<>();
   private final Map<String, Map<String, Charges>> byNode = new HashMap<>();
 
-  /** What was taken from one bucket: tokens by time, in epoch milliseconds. */
+  /** The charges of one bucket: tokens by time, in epoch milliseconds. */
   private static final class Charges {
     private final TreeMap<Long, Long> tokens = new TreeMap<>();
 
@@ -49,7 +50,7 @@ final class Admissions {
       return tokens.isEmpty() ? 0 : tokens.lastKey() - tokens.firstKey();
     }
 
-    /** Times without a charge that were so long. */
+    /** Returns the number of intervals without a charge that last at least {@code leastMillis}. */
     long gaps(long leastMillis) {
       long gaps = 0;
       long before = Long.MAX_VALUE;
@@ -65,7 +66,7 @@ final class Admissions {
     this.limit = limit;
   }
 
-  /** Takes a batch of calls, which may have been sent before, cut otherwise. */
+  /** Adds a batch of calls. Its lines may have been sent before, in other batches. */
   void add(Recorded.Row batch) {
     for (int i = 0; i < batch.lines().size(); i++) {
       JsonNode line = batch.lines().get(i);
@@ -89,9 +90,9 @@ final class Admissions {
   }
 
   /**
-   * The tokens that a client was admitted beyond what its bucket may, in words.
+   * Describes the tokens that a client was admitted beyond what its bucket allows.
    *
-   * @param losses how often the cache has lost charges while the client called
+   * @param losses how often the cache lost charges while the client called
    */
   List<String> beyond(String client, long losses) {
     List<String> beyond = new ArrayList<>();

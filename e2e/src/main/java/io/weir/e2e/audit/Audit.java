@@ -25,8 +25,8 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Compares what callers were told with the audit log, the audit log with the ledger, and the ledger
- * with every aggregator's reports. Shares no code with Weir: JSON as anyone would read it.
+ * Compares the answers of callers with the audit log, the audit log with the ledger, and the ledger
+ * with every aggregator's reports. Shares no code with Weir: it reads JSON as any reader would.
  */
 final class Audit {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -43,7 +43,7 @@ final class Audit {
   /**
    * Waits until all windows of the calls are closed, then compares.
    *
-   * @param rounds whose callers have stopped
+   * @param rounds rounds whose callers have stopped
    */
   Findings run(List<Truth> rounds, Instant begun) throws Exception {
     Instant ended = Instant.now();
@@ -132,7 +132,9 @@ final class Audit {
         truth.notes());
   }
 
-  /** Calls of the audit log with their costs: repeated lines and repeated ids are dropped. */
+  /**
+   * Returns the calls of the audit log with their costs, without repeated lines and repeated ids.
+   */
   private Map<Truth.Told, Long> recorded(Optional<Admissions> admissions) throws IOException {
     Map<Truth.Told, Long> recorded = new HashMap<>();
     Recorded.each(
@@ -147,7 +149,10 @@ final class Audit {
     return recorded;
   }
 
-  /** The names of clients are few, and the calls many: one text for each. */
+  /**
+   * Returns the verdict of a line. Names of clients share one string each, since clients are few
+   * and calls many.
+   */
   private static Truth.Told told(JsonNode line) {
     return new Truth.Told(
         line.path("client").asText().intern(),

@@ -20,34 +20,36 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Callers over real HTTP, each call to the next node, at a steady pace. Every other call brings its
- * own id, and is repeated at the other node when it gets no verdict, as a careful caller does. A
- * call that was surely not recorded is repeated by anyone, and a node that stops or refuses is let
- * alone for a second, as a load balancer does.
+ * Callers over real HTTP at a steady rate, each call to the next node. Every other call brings its
+ * own id, and is repeated at the other node if it gets no verdict, as a careful caller does. A call
+ * that was certainly not recorded is always repeated, and a node that stops or refuses gets no
+ * calls for a second, as with a load balancer.
  */
 final class Callers implements AutoCloseable {
-  /** Longer than a process of a busy machine is silent; a call is tried at another node then. */
+  /**
+   * Longer than a process on a busy machine is silent; after it the call is tried at another node.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(15);
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Calls that are under way at most. */
+  /** Most concurrent calls. */
   static final int THREADS = 8;
 
   private static final int CLIENTS_A_ROUND = 6;
   private static final int TRIES = 3;
 
-  /** Makes lines long, so that a journal's bound is reached soon. */
+  /** Lengthens the lines, so that a journal's bound is reached soon. */
   private static final String LONG = "/" + "x".repeat(200);
 
-  /** Tries of a call that was surely not recorded; with the pauses, some 2 s. */
+  /** Most tries of a call that was certainly not recorded; with the pauses, some 2 s. */
   private static final int SAFE_TRIES = 100;
 
   private static final double CALLS_PER_SECOND = 300;
   private static final long NANOS_BETWEEN_CALLS = (long) (THREADS * 1e9 / CALLS_PER_SECOND);
   private static final long AFTER_NO_ANSWER_NANOS = 20_000_000;
 
-  /** A node that stops or is not there gets no calls for so long. */
+  /** How long a node that stops or is unreachable gets no calls. */
   private static final long AVOIDED_NANOS = 1_000_000_000;
 
   private final HttpClient http =
@@ -62,26 +64,25 @@ final class Callers implements AutoCloseable {
   private volatile Round round;
 
   /**
-   * A stretch of time with clients of its own, so that what went wrong can be told from what was
-   * done.
+   * A period with clients of its own, so that each failure can be attributed to its disturbance.
    */
   record Round(int number, Truth truth, List<String> checkUrls) {
     Round {
       checkUrls = List.copyOf(checkUrls);
     }
 
-    /** A round whose calls go to these addresses. */
+    /** Starts a round whose calls go to these addresses. */
     static Round begin(int number, List<String> checkUrls) {
       return new Round(number, new Truth(), checkUrls);
     }
 
-    /** The client of the n-th call. */
+    /** Returns the client of the n-th call. */
     String client(long n) {
       return "round-" + number + "-" + n % CLIENTS_A_ROUND;
     }
   }
 
-  /** How a try ended. */
+  /** The result of a try. */
   private enum Try {
     VERDICT,
     SURELY_NOT_RECORDED,
@@ -101,12 +102,12 @@ final class Callers implements AutoCloseable {
     }
   }
 
-  /** The round that calls are of now. */
+  /** Returns the round that new calls belong to. */
   Round round() {
     return round;
   }
 
-  /** From now on calls are of this round; some of the one before may still be under way. */
+  /** Assigns new calls to this round; some of the previous one may still be in progress. */
   void begin(Round begun) {
     round = begun;
   }
@@ -226,7 +227,7 @@ final class Callers implements AutoCloseable {
     return Try.UNKNOWN;
   }
 
-  /** Stops, and waits for the calls under way. */
+  /** Stops, and waits for the calls in progress. */
   void stop() throws InterruptedException {
     stopping = true;
     for (Thread thread : threads) {
@@ -234,7 +235,7 @@ final class Callers implements AutoCloseable {
     }
   }
 
-  /** Stops; does not wait for the calls under way. */
+  /** Stops; does not wait for the calls in progress. */
   @Override
   public void close() {
     stopping = true;

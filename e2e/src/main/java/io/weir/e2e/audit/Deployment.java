@@ -5,36 +5,32 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
-/** A running Weir, as its callers, the readers of its reports and its operator know it. */
+/** A running Weir, as seen by its callers, the readers of its reports and its operator. */
 public interface Deployment {
-  /** Where calls are checked, one address for each ingest node. */
+  /** Returns the addresses for checking calls, one for each ingest node. */
   List<String> checkUrls();
 
-  /** Where reports are answered, one address without a path for each aggregator. */
+  /** Returns the addresses of reports, one without a path for each aggregator. */
   List<String> reportsUrls();
 
-  /** Kafka's bootstrap servers, for the audit. */
+  /** Returns Kafka's bootstrap servers, for the audit. */
   String kafka();
 
-  /** How many partitions the calls have. */
+  /** Returns the number of partitions of the calls topic. */
   int partitions();
 
   /**
-   * Sees to it that nothing has ended that nobody starts again.
+   * Checks that no process has ended that nothing will start again.
    *
-   * @throws IllegalStateException when something has
+   * @throws IllegalStateException if one has
    */
   void assertStands();
 
-  /** A limit of every client whose admissions are audited; empty when there is none such. */
+  /** Returns a limit of every client, whose admissions are audited; empty if there is none. */
   default Optional<Limit> limit() {
     return Optional.empty();
   }
 
-  /**
-   * What {@code weir verify} finds.
-   *
-   * @param to exclusive
-   */
+  /** Runs {@code weir verify} over {@code [from, to)} and returns what it found. */
   Verified verify(Instant from, Instant to) throws Exception;
 }

@@ -3,7 +3,7 @@ package io.weir.e2e.audit;
 
 import io.weir.testing.Await;
 
-/** Waits for what a deployment is expected to do, and names what it does not. */
+/** Waits for what a deployment is expected to do, and names what it fails to do. */
 public final class Expect {
   private Expect() {}
 

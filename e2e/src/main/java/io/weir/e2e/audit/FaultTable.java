@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What came of each fault: a row for each, their sums, and the errors of callers by kind. */
+/** The results of the faults: a row for each, their sums, and the errors of callers by kind. */
 final class FaultTable {
   private final Map<String, Row> rows = new TreeMap<>();
   private final Map<String, Long> errors = new TreeMap<>();

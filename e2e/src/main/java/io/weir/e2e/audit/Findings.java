@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the audit found.
+ * The findings of the audit.
  *
- * @param rounds one for each round audited, in order
+ * @param rounds the findings of each audited round, in order
  * @param quarantined records that could not be counted; the callers sent none
- * @param isVerified whether {@code weir verify} found no difference, and nothing unproven but of
- *     nodes that have lost a disk
+ * @param isVerified whether {@code weir verify} found no difference, and nothing unproven except
+ *     for nodes that have lost a disk
  */
 public record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
   public Findings {
@@ -18,19 +18,19 @@ public record Findings(List<OfRound> rounds, long quarantined, boolean isVerifie
   }
 
   /**
-   * Of one round.
+   * The findings of one round.
    *
    * @param answered calls with a verdict
-   * @param failed calls without one after all their tries
+   * @param failed calls without a verdict after all their tries
    * @param errors tries without a verdict, by error
    * @param lost calls that were answered and are not recorded, or recorded and not in the ledger
-   * @param gone answered calls that are not recorded, since they went with a disk
+   * @param gone answered calls that are not recorded because they were lost with a disk
    * @param doubled calls that are recorded or billed more often than they were made
    * @param reports reports answered while calls were made
    * @param misreported figures of a report that differ from the records
-   * @param overAdmitted buckets that admitted more than they may have
-   * @param details each difference in words
-   * @param notes what is worth knowing, in words
+   * @param overAdmitted buckets that admitted more than their limit allows
+   * @param details a description of each difference
+   * @param notes further remarks
    */
   public record OfRound(
       long answered,

@@ -2,11 +2,11 @@
 package io.weir.e2e.audit;
 
 /**
- * A token bucket that every client has, decided by each node's share without the cache.
+ * A token bucket that every client has. Without the cache each node decides by its share.
  *
- * @param endpoints how the endpoints begin whose calls it limits
- * @param capacity tokens, a multiple of the nodes
- * @param tokensPerSecond how fast it refills
- * @param nodes how many ingest nodes share it
+ * @param endpoints prefix of the endpoints whose calls it limits
+ * @param capacity capacity in tokens, a multiple of the number of nodes
+ * @param tokensPerSecond refill rate
+ * @param nodes number of ingest nodes that share it
  */
 public record Limit(String endpoints, long capacity, long tokensPerSecond, int nodes) {}

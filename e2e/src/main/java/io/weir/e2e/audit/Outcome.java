@@ -7,21 +7,22 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How some rounds went.
+ * The outcome of a run of rounds.
  *
- * @param names of the rounds, in order; several may have the same
+ * @param names names of the rounds, in order; several may have the same name
+ * @param findings the findings of the audit
  */
 public record Outcome(List<String> names, Findings findings) {
   public Outcome {
     names = List.copyOf(names);
   }
 
-  /** Whether nothing was lost, doubled or wrongly reported. */
+  /** Returns whether nothing was lost, doubled or wrongly reported. */
   public boolean isRight() {
     return findings.isRight();
   }
 
-  /** Every difference in words, and what else is worth knowing. */
+  /** Returns a description of every difference, and further remarks. */
   public List<String> details() {
     List<String> details = new ArrayList<>();
     for (int i = 0; i < names.size(); i++) {

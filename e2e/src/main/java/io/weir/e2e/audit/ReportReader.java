@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads reports while calls are made and faults happen, from every aggregator in turn. A report may
- * be refused; one that is answered must not tell more calls than were made, nor fewer than it may
- * after what was told before ({@link ToldReport}).
+ * be refused; one that is answered must not show more calls than were made, nor fewer than earlier
+ * reports require ({@link ToldReport}).
  */
 final class ReportReader implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);
@@ -58,7 +58,7 @@ final class ReportReader implements AutoCloseable {
       try {
         read(of, of.client(n / reportsUrls.size()), url);
       } catch (IOException noReport) {
-        LOG.debug("no report: {}", noReport.toString()); // the audit sees to it that they come back
+        LOG.debug("no report: {}", noReport.toString()); // the audit checks that they resume
       } catch (InterruptedException interrupted) {
         return;
       }
@@ -87,7 +87,7 @@ final class ReportReader implements AutoCloseable {
     for (JsonNode row : report.path("data")) {
       calls += row.path("allowed").asLong() + row.path("denied").asLong();
     }
-    long made = of.truth().tries(client); // asked after the report: it can only have grown
+    long made = of.truth().tries(client); // read after the report: can only have grown
     if (calls > made) {
       return client + ": " + url + " reports " + calls + " calls of " + made + " made";
     }
@@ -102,7 +102,10 @@ final class ReportReader implements AutoCloseable {
     return now.mayFollow(most) ? null : client + ": " + now + " after " + most;
   }
 
-  /** A client is in one partition, so that the position is one {@code partition:offset}. */
+  /**
+   * Returns the offset of a position {@code partition:offset}; a report about a client has only
+   * one.
+   */
   private static long offset(String position) {
     return Long.parseLong(position.substring(position.lastIndexOf(':') + 1));
   }

@@ -8,11 +8,14 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 /**
- * A deployment under load, round by round: each round has one thing that goes wrong and clients of
- * its own. All are audited at the end. Not safe for threads.
+ * A deployment under load, round by round. Each round has one disturbance and clients of its own.
+ * All rounds are audited at the end. Not thread-safe.
  */
 public final class Rounds implements AutoCloseable {
-  /** Calls that must be answered after a fault before its round ends: Weir works again. */
+  /**
+   * Number of calls that must be answered after a fault before its round ends, as evidence that
+   * Weir works again.
+   */
   private static final int CALLS_AFTER_FAULT = 300;
 
   private final Deployment deployment;
@@ -23,26 +26,26 @@ public final class Rounds implements AutoCloseable {
   private final Callers callers;
   private final ReportReader reader;
 
-  /** Told of each round, and of how it went. */
+  /** Receives the result of each round. */
   public interface Progress {
     void begins(int round, String name);
 
     /**
-     * A round is over.
+     * Called when a round is over.
      *
-     * @param answered calls that got their verdict
+     * @param answered calls that got a verdict
      * @param failed calls that got none
-     * @param notes what is worth knowing
+     * @param notes further remarks
      */
     void ended(int round, String name, long answered, long failed, List<String> notes);
   }
 
-  /** Something that goes wrong and is over when it returns. */
+  /** A disturbance that is over when it returns. */
   public interface Disturbance {
     /**
-     * Happens under load.
+     * Runs the disturbance under load.
      *
-     * @param truth what callers are told meanwhile
+     * @param truth the answers that callers receive meanwhile
      */
     void happen(Truth truth) throws Exception;
   }
@@ -54,7 +57,7 @@ public final class Rounds implements AutoCloseable {
     this.reader = new ReportReader(deployment.reportsUrls(), callers::round);
   }
 
-  /** Begins with an undisturbed round, round 0; calls are answered when this returns. */
+  /** Starts with an undisturbed round, round 0; calls are answered when this returns. */
   public static Rounds begin(Deployment deployment, Progress progress) {
     Rounds rounds = new Rounds(deployment, progress);
     try {
@@ -71,10 +74,10 @@ public final class Rounds implements AutoCloseable {
   /**
    * Runs a round.
    *
-   * @param checkUrls where its calls go
-   * @return what its callers were told
-   * @throws IllegalStateException when the disturbance failed, or calls are not answered again; the
-   *     message tells the round
+   * @param checkUrls addresses for its calls
+   * @return the answers that its callers received
+   * @throws IllegalStateException if the disturbance failed, or calls are not answered again; the
+   *     message names the round
    */
   public Truth disturb(String name, List<String> checkUrls, Disturbance disturbance) {
     Round round = next(name, checkUrls);
@@ -124,7 +127,7 @@ public final class Rounds implements AutoCloseable {
     }
   }
 
-  /** Waits until so many calls of the last round are answered. */
+  /** Waits until {@code goal} calls of the last round are answered. */
   private boolean awaitAnswered(long goal) throws Exception {
     Truth truth = last().truth();
     for (long before = truth.answered(); before < goal; before = truth.answered()) {

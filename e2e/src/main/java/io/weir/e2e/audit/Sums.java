@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.audit;
 
-/** What a client used. Not safe for threads. */
+/** The usage of a client. Not thread-safe. */
 final class Sums {
   private long quantity;
   private long allowed;

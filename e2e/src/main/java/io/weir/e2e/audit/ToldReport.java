@@ -2,24 +2,28 @@
 package io.weir.e2e.audit;
 
 /**
- * What a report told of a client.
+ * The content of a report about a client.
  *
- * @param calls how many
- * @param offset up to where calls are counted in it, at least: figures are published before the
- *     word how far they are counted
- * @param isUpToDate whether it says that it holds everything published before it was asked for
- * @param url who told
+ * @param calls number of calls
+ * @param offset offset up to which calls are counted in it, at least: figures are published before
+ *     the progress that covers them
+ * @param isUpToDate whether it states that it holds everything published before the request
+ * @param url the aggregator that answered
  */
 record ToldReport(long calls, long offset, boolean isUpToDate, String url) {
-  /** The one that told more calls; the first of two alike, which binds those to come more. */
+  /**
+   * Returns the report with more calls; of two with equally many, the first one, which constrains
+   * later reports more.
+   */
   static ToldReport most(ToldReport before, ToldReport now) {
     return now.calls > before.calls ? now : before;
   }
 
   /**
-   * Whether this can be right after an earlier report. One that is up to date is behind none. One
-   * that is not may be behind what another instance told, but not when it is counted further: with
-   * the word of it came all that had been published before.
+   * Returns whether this report can be correct after an earlier one. A report that is up to date
+   * must not be behind any earlier one. A report that is not may be behind that of another
+   * instance, unless its progress is further: with that progress came everything published before
+   * it.
    */
   boolean mayFollow(ToldReport before) {
     return calls >= before.calls || (!isUpToDate && offset <= before.offset);

@@ -11,9 +11,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** What the callers of one round were told. Safe for threads. */
+/** The answers that the callers of one round received. Thread-safe. */
 public final class Truth {
-  /** The error of a call that the journal has no room for. */
+  /** The error of a call for which the journal has no room. */
   public static final String FULL = "503 journal full";
 
   /** The error of a call that could not be written to the journal. */
@@ -33,30 +33,30 @@ public final class Truth {
   private final Queue<String> wrong = new ConcurrentLinkedQueue<>();
   private final Queue<String> notes = new ConcurrentLinkedQueue<>();
 
-  /** A verdict that a caller got; a repeated call may get two. */
+  /** A verdict that a caller received; a repeated call may receive two. */
   record Told(String client, String id, boolean allowed) {}
 
-  /** A call is about to be made. */
+  /** Notes that a call is about to be made. */
   void begins(String client) {
     tries.computeIfAbsent(client, unknown -> new LongAdder()).increment();
   }
 
-  /** A call got its verdict, and the word that it is recorded. */
+  /** Notes that a call was answered with its verdict, as recorded. */
   void answered(String client, String id, boolean allowed) {
     answered.increment();
     told.add(new Told(client, id, allowed));
   }
 
-  /** A call got its verdict, and the word that it is not recorded. */
+  /** Notes that a call was answered with its verdict, as not recorded. */
   void dropped() {
     answered.increment();
     dropped.increment();
   }
 
   /**
-   * A try got no verdict.
+   * Notes that a try got no verdict.
    *
-   * @param error why, in words
+   * @param error the reason, in words
    * @param mayBeRecorded whether the call may have been recorded all the same
    */
   void untold(String error, boolean mayBeRecorded) {
@@ -66,12 +66,16 @@ public final class Truth {
     }
   }
 
-  /** A call got no verdict at any try. */
+  /** Notes that a call got no verdict at any try. */
   void failed() {
     failed.increment();
   }
 
-  /** A report was answered while calls were made; null when it can be right. */
+  /**
+   * Notes that a report was answered while calls were made.
+   *
+   * @param wrongReport why it cannot be correct; null if it can
+   */
   void reported(@Nullable String wrongReport) {
     reports.increment();
     if (wrongReport != null) {
@@ -79,21 +83,24 @@ public final class Truth {
     }
   }
 
-  /** Something was told that is not so. */
+  /** Notes that an answer was wrong. */
   public void wrong(String what) {
     wrong.add(what);
   }
 
-  /** Calls answered since {@link #answered} was so many, with those on their way to callers. */
+  /**
+   * Returns the number of calls answered since {@link #answered} returned {@code before}, including
+   * those whose answers are in flight.
+   */
   public long answeredSince(long before) {
     return answered.sum() - before + Callers.THREADS;
   }
 
   /**
-   * A disk is lost, and with it calls that were answered.
+   * Notes that a disk was lost, and with it calls that were answered.
    *
-   * @param node whose journal cannot prove any more that nothing is missing
-   * @param atMost how many calls may be gone
+   * @param node the node, whose journal can no longer prove that nothing is missing
+   * @param atMost how many calls may be lost
    */
   public void goneWithDisk(String node, long atMost) {
     doubtful.add(node);
@@ -101,18 +108,19 @@ public final class Truth {
   }
 
   /**
-   * The cache has lost charges: its buckets may admit one capacity more until they are corrected.
+   * Notes that the cache has lost charges: its buckets may admit one more capacity until they are
+   * corrected.
    */
   public void cacheLost() {
     cacheLosses.increment();
   }
 
-  /** Something worth knowing about this round. */
+  /** Adds a remark about this round. */
   public void note(String what) {
     notes.add(what);
   }
 
-  /** Calls made so far for a client: no report can tell more. */
+  /** Returns the number of calls made so far for a client; no report can show more. */
   long tries(String client) {
     LongAdder of = tries.get(client);
     return of == null ? 0 : of.sum();
@@ -126,60 +134,60 @@ public final class Truth {
     return Set.copyOf(tries.keySet());
   }
 
-  /** Tries answered 200 or 429. */
+  /** Returns the number of tries answered with 200 or 429. */
   public long answered() {
     return answered.sum();
   }
 
-  /** Those of them that were answered as not recorded. */
+  /** Returns the number of calls answered as not recorded, among {@link #answered}. */
   public long droppedCount() {
     return dropped.sum();
   }
 
-  /** Tries without a verdict that may be recorded all the same. */
+  /** Returns the number of tries without a verdict that may be recorded all the same. */
   public long untoldCount() {
     return untold.sum();
   }
 
-  /** Calls without a verdict after all their tries. */
+  /** Returns the number of calls without a verdict after all their tries. */
   public long failedCount() {
     return failed.sum();
   }
 
-  /** Tries that ended in this error. */
+  /** Returns the number of tries that ended in this error. */
   public long errors(String error) {
     LongAdder of = errors.get(error);
     return of == null ? 0 : of.sum();
   }
 
-  /** Tries without a verdict, by error. */
+  /** Returns the numbers of tries without a verdict, by error. */
   public Map<String, Long> errors() {
     Map<String, Long> counts = new TreeMap<>();
     errors.forEach((error, count) -> counts.put(error, count.sum()));
     return counts;
   }
 
-  /** Answered calls that may be gone with a disk. */
+  /** Returns the number of answered calls that may be lost with a disk. */
   long mayBeGoneCount() {
     return mayBeGone.sum();
   }
 
-  /** How often the cache has lost charges. */
+  /** Returns how often the cache has lost charges. */
   long cacheLosses() {
     return cacheLosses.sum();
   }
 
-  /** Nodes that have lost a disk. */
+  /** Returns the nodes that have lost a disk. */
   Set<String> doubtful() {
     return Set.copyOf(doubtful);
   }
 
-  /** Reports answered meanwhile. */
+  /** Returns the number of reports answered meanwhile. */
   long reports() {
     return reports.sum();
   }
 
-  /** What was told and cannot be so, in words. */
+  /** Returns descriptions of the answers that cannot be correct. */
   List<String> wrong() {
     return List.copyOf(wrong);
   }

@@ -5,7 +5,7 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * What {@code weir verify} found.
+ * The result of {@code weir verify}.
  *
  * @param status its exit status
  * @param unproven its reasons why the range is not proven
@@ -17,13 +17,13 @@ public record Verified(int status, List<String> unproven) {
     unproven = List.copyOf(unproven);
   }
 
-  /** What it printed and how it ended. */
+  /** Returns the result of a command with this exit status and output. */
   public static Verified of(int status, List<String> output) {
     return new Verified(status, output.stream().filter(line -> line.contains("UNPROVEN")).toList());
   }
 
   /**
-   * Whether there is no difference, and whatever is not proven is of these nodes.
+   * Returns whether there is no difference, and everything unproven is about these nodes.
    *
    * @param doubtful nodes that have lost a disk
    */

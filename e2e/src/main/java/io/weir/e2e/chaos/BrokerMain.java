@@ -14,17 +14,19 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
-/** A node of a Kafka cluster in a process of its own, so that it can be killed alone. */
+/** A node of a Kafka cluster in a separate process, so that it can be killed alone. */
 public final class BrokerMain {
-  /** Begins the line that says the broker answers. */
+  /** Beginning of the line that reports that the broker answers. */
   static final String READY = "broker is ready on port";
 
-  /** Begins the line that says by how many milliseconds the broker's clock is ahead from now on. */
+  /**
+   * Beginning of the line that reports by how many milliseconds the broker's clock is now ahead.
+   */
   static final String AHEAD = "broker's clock is ahead by ms";
 
   private BrokerMain() {}
 
-  /** What {@link #main} takes. */
+  /** Returns the arguments of {@link #main}. */
   static List<String> arguments(Path folder, KafkaNode node) {
     List<String> arguments =
         new ArrayList<>(
@@ -61,7 +63,7 @@ public final class BrokerMain {
             listeners);
     MovableClock clock = new MovableClock();
     EmbeddedKafka kafka = EmbeddedKafka.start(Path.of(arguments[0]), node, clock);
-    // this process is the broker's own: when it asks to end it, that shall be seen
+    // the process belongs to this broker alone, so its request to exit must take effect
     Exit.resetHaltProcedure();
     Exit.resetExitProcedure();
     Runtime.getRuntime().addShutdownHook(new Thread(kafka::close, "broker-stop"));
@@ -70,7 +72,7 @@ public final class BrokerMain {
     Thread.currentThread().join();
   }
 
-  /** Each line of the standard input tells by how many milliseconds the clock is to be ahead. */
+  /** Sets the clock ahead by as many milliseconds as each line of the standard input contains. */
   private static void obey(MovableClock clock) throws IOException {
     BufferedReader orders =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

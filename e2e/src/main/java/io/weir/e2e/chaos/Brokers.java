@@ -11,8 +11,8 @@ import java.util.Locale;
 import org.apache.kafka.common.Uuid;
 
 /**
- * The brokers of a cluster. Each member of the cluster reaches every broker by a relay of its own,
- * and so do the other brokers; the audit comes by none.
+ * The brokers of a cluster. Each member of the cluster reaches every broker through a relay of its
+ * own, and so do the other brokers; the audit uses no relay.
  */
 final class Brokers {
   private static final String PEERS = "PEERS";
@@ -22,9 +22,9 @@ final class Brokers {
   private final List<List<KafkaNode.Listener>> listeners = new ArrayList<>();
 
   /**
-   * Brokers that do not run yet.
+   * Creates the brokers, without starting them.
    *
-   * @param clients names of those that come by a relay
+   * @param clients names of those that connect through a relay
    */
   Brokers(Path folder, int count, List<String> clients, FixedPorts ports, Network network) {
     String clusterId = Uuid.randomUuid().toString();
@@ -68,12 +68,12 @@ final class Brokers {
     return List.copyOf(members);
   }
 
-  /** Where they are reached without a relay. */
+  /** Returns the addresses of the brokers without a relay. */
   String direct() {
     return bootstrap(DIRECT);
   }
 
-  /** Where a member of the cluster reaches them. */
+  /** Returns the addresses at which a member of the cluster reaches the brokers. */
   String of(String client) {
     return bootstrap(listenerName(client));
   }

@@ -20,7 +20,7 @@ public final class Chaos {
   private final RandomGenerator random;
   private final Rounds.Progress progress;
 
-  /** What broke during a round, other than what the audit looks for. */
+  /** Thrown if something broke during a round, other than what the audit looks for. */
   public static final class ChaosException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -30,14 +30,14 @@ public final class Chaos {
   }
 
   /**
-   * A run that has not begun.
+   * Creates a run.
    *
    * @param folder an empty folder, kept by the caller
    * @param brokers 1 or 3
-   * @param names which faults; all when empty
-   * @param longest how long a fault may last, above 2 s
-   * @param seed decides their order and details
-   * @throws IllegalArgumentException when a name is not known; the message lists those that are
+   * @param names the faults to inject; all if empty
+   * @param longest longest duration of a fault, above 2 s
+   * @param seed determines the order and the details of the faults
+   * @throws IllegalArgumentException if a name is not known; the message lists the known ones
    */
   public Chaos(
       Path folder,
@@ -71,16 +71,16 @@ public final class Chaos {
     return chosen.isEmpty() ? all : chosen;
   }
 
-  /** The names of all faults that so many brokers allow. */
+  /** Returns the names of all faults that are possible with this number of brokers. */
   public static List<String> names(int brokers) {
     return new Faults(Duration.ofSeconds(3), brokers).all().stream().map(Fault::name).toList();
   }
 
   /**
-   * Runs each fault once, in random order, then goes on with random ones until the time is over.
+   * Runs each fault once, in random order, then continues with random ones until the time is over.
    *
    * @return what the audit found; round 0 is undisturbed
-   * @throws ChaosException when a fault could not be survived, or the cluster not be audited
+   * @throws ChaosException if the cluster did not survive a fault, or could not be audited
    */
   public Outcome run(Duration atLeast) throws ChaosException {
     Instant begun = Instant.now();

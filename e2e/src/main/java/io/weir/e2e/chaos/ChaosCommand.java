@@ -21,7 +21,9 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Injects faults into separate processes under load, and audits what callers were told. */
+/**
+ * Injects faults into separate processes under load, and audits the answers that callers received.
+ */
 @Command(
     name = "chaos",
     mixinStandardHelpOptions = true,
@@ -135,7 +137,7 @@ public final class ChaosCommand implements Callable<Integer> {
     }
   }
 
-  /** A bar on the error output, and a line for each round on the output. */
+  /** Shows a bar on the error output, and prints a line for each round on the output. */
   private record Bar(ProgressBar bar, PrintWriter out, Instant begun) implements Rounds.Progress {
     Bar(ProgressBar bar, PrintWriter out) {
       this(bar, out, Instant.now());

@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** Clocks that are wrong. */
+/** Faults of clocks. */
 final class ClockFaults {
   private static final int MOST_HOURS = 12;
 
@@ -23,9 +23,9 @@ final class ClockFaults {
   }
 
   /**
-   * The clock goes ahead under the running broker, which then dates the records of the partitions
-   * that it leads. It is set right by a restart: Kafka's own timers stand still for as long as its
-   * clock is set back.
+   * Sets the clock of a running broker ahead, which then dates the records of the partitions that
+   * it leads. A restart corrects the clock: Kafka's own timers stand still for as long as its clock
+   * is set back.
    */
   private void ahead(Scene scene) throws Exception {
     Member broker = scene.anyBroker();
@@ -33,7 +33,7 @@ final class ClockFaults {
     scene.truth().note(broker.name() + " is ahead by " + ahead);
     scene.cluster().awaitReady(broker);
     broker.tell(Long.toString(ahead.toMillis()), BrokerMain.AHEAD + " " + ahead.toMillis());
-    // it may have been restarted just now, and lead nothing
+    // it may have been restarted just now, and lead no partition
     scene.cluster().electPreferredLeaders();
     Instant atLeast = Instant.now().plus(ahead).minus(ahead.dividedBy(2));
     Expect.that(

@@ -35,12 +35,12 @@ import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Brokers, Redis, two ingest nodes and two aggregators, each a process of its own over a folder of
- * its own, with a relay between any two that talk. Addresses stay the same when a process comes
- * again. One thread at a time may start and end a process.
+ * Brokers, Redis, two ingest nodes and two aggregators, each a separate process over its own
+ * folder, with a relay between any two that communicate. Addresses stay the same when a process is
+ * started again. Processes may be started and stopped by one thread at a time.
  */
 final class Cluster implements Deployment, AutoCloseable {
-  /** A window of the ledger; short, so that windows close while faults happen. */
+  /** Length of a ledger window; short, so that windows close while faults happen. */
   private static final String WINDOW = "PT5S";
 
   private static final int PARTITIONS = 4;
@@ -92,10 +92,10 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /**
-   * Starts all; calls and reports are answered when this returns.
+   * Starts all processes; calls and reports are answered when this returns.
    *
-   * @param folder an empty folder, of this cluster alone
-   * @param brokers 1, or 3, of which any two are enough
+   * @param folder an empty folder, used by this cluster alone
+   * @param brokers 1, or 3, of which any two suffice
    */
   static Cluster start(Path folder, int brokers) throws Exception {
     Cluster cluster = new Cluster(folder, brokers);
@@ -157,7 +157,7 @@ final class Cluster implements Deployment, AutoCloseable {
     return Member.command(name, folder, environment, "aggregator is up", "aggregate");
   }
 
-  /** Every process but Redis. */
+  /** Returns every process except Redis. */
   List<Member> members() {
     List<Member> members = new ArrayList<>();
     members.addAll(brokers());
@@ -182,7 +182,7 @@ final class Cluster implements Deployment, AutoCloseable {
     return network;
   }
 
-  /** Waits until a process does its whole work; a broker, until every copy is in step. */
+  /** Waits until a process is fully ready; for a broker, until all replicas are in sync. */
   void awaitReady(Member member) throws Exception {
     if (!becomesReady(member, Await.PATIENCE)) {
       throw new IllegalStateException(
@@ -190,7 +190,7 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
-  /** Whether a process does its whole work in time. */
+  /** Returns whether a process becomes fully ready in time. */
   boolean becomesReady(Member member, Duration patience) throws Exception {
     String url = urls.get(member.name());
     return Await.within(
@@ -213,7 +213,7 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
-  /** A counter or gauge without labels of a process, as it stands now. */
+  /** Returns the present value of a process's counter or gauge without labels. */
   long metric(Member member, String name) throws InterruptedException {
     for (String line : get(urls.get(member.name()) + "/metrics").orElse("").split("\n", -1)) {
       if (line.startsWith(name + " ")) {
@@ -223,7 +223,7 @@ final class Cluster implements Deployment, AutoCloseable {
     throw new IllegalStateException(member.name() + " does not tell " + name);
   }
 
-  /** The body of an answer 200. */
+  /** Returns the body of an answer with status 200; empty for any other status or no answer. */
   private Optional<String> get(String url) throws InterruptedException {
     try {
       HttpResponse<String> answer =
@@ -236,12 +236,12 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
-  /** What a process says of its health; empty when it does not answer. */
+  /** Returns the health document of a process; empty if it does not answer. */
   String health(Member member) throws InterruptedException {
     return get(urls.get(member.name()) + "/health/ready").orElse("");
   }
 
-  /** The latest time that a broker has given to a batch of calls. */
+  /** Returns the latest timestamp that a broker has given to a batch of calls. */
   Instant newestCalls() throws Exception {
     Map<TopicPartition, OffsetSpec> newest = new HashMap<>();
     for (int i = 0; i < PARTITIONS; i++) {
@@ -256,8 +256,9 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /**
-   * Gives each broker the partitions again that it is to lead, as far as it has caught up. Kafka
-   * does so by itself every five minutes; until then a broker that was restarted may lead none.
+   * Makes each broker the leader again of the partitions that it is to lead, as far as it has
+   * caught up. Kafka does so by itself every five minutes; until then a broker that was restarted
+   * may lead none.
    */
   void electPreferredLeaders() throws Exception {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka()))) {
@@ -266,7 +267,7 @@ final class Cluster implements Deployment, AutoCloseable {
     }
   }
 
-  /** A number that was not given before. */
+  /** Returns a number that was not returned before. */
   int nextNumber() {
     return numbers.incrementAndGet();
   }
@@ -276,7 +277,7 @@ final class Cluster implements Deployment, AutoCloseable {
     return List.copyOf(checkUrls);
   }
 
-  /** Where calls are checked by a relay, one address for each ingest node. */
+  /** Returns the addresses for checking calls through a relay, one for each ingest node. */
   List<String> relayedCheckUrls() {
     return List.copyOf(relayedCheckUrls);
   }
@@ -286,7 +287,7 @@ final class Cluster implements Deployment, AutoCloseable {
     return List.copyOf(reportsUrls);
   }
 
-  /** The brokers, past all relays. */
+  /** Returns the addresses of the brokers, without relays. */
   @Override
   public String kafka() {
     return brokers.direct();
@@ -338,18 +339,18 @@ final class Cluster implements Deployment, AutoCloseable {
     return redis;
   }
 
-  /** Ends Redis with SIGKILL. */
+  /** Kills Redis with SIGKILL. */
   void killRedis() {
     redis.kill();
   }
 
-  /** Ends Redis in order: it keeps every charge. */
+  /** Stops Redis cleanly: it keeps every charge. */
   void stopRedis() {
     redis.close();
   }
 
   /**
-   * Starts Redis over what it left behind.
+   * Starts Redis over the data it left behind.
    *
    * @param options as on its command line
    */
@@ -357,12 +358,12 @@ final class Cluster implements Deployment, AutoCloseable {
     redis = RedisServer.start(folder.resolve("redis"), redisPort, options);
   }
 
-  /** Throws away the state that an aggregator, which must not run, has on its disk. */
+  /** Deletes the state that an aggregator, which must not be running, has on its disk. */
   void deleteState(Member aggregator) throws IOException {
     deleteAll(folder.resolve(aggregator.name()));
   }
 
-  /** Deletes a folder with all that is in it. */
+  /** Deletes a folder with its contents. */
   static void deleteAll(Path folder) throws IOException {
     try (Stream<Path> paths = Files.walk(folder)) {
       paths.sorted(Comparator.reverseOrder()).forEach(Cluster::delete);

@@ -4,17 +4,17 @@ package io.weir.e2e.chaos;
 import java.util.Set;
 
 /**
- * Something that goes wrong and is over when {@link #inject} returns: everything runs again, though
- * it may not have caught up.
+ * A fault that is over when {@link #inject} returns: everything runs again, though it may not have
+ * caught up.
  *
- * @param name as the table tells it
- * @param grounds what it lays hands on
- * @param callsMustSucceed whether every call has to get its verdict all the same, at another node
- *     if need be
- * @param injection what happens
+ * @param name its name in the table
+ * @param grounds what it affects
+ * @param callsMustSucceed whether every call must still get its verdict, from another node if
+ *     necessary
+ * @param injection the effect
  */
 record Fault(String name, Set<Ground> grounds, boolean callsMustSucceed, Injection injection) {
-  /** What happens to a cluster under load. */
+  /** The effect of a fault on a cluster under load. */
   interface Injection {
     void run(Scene scene) throws Exception;
   }

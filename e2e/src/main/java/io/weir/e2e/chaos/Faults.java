@@ -12,17 +12,17 @@ final class Faults {
   private final int brokers;
 
   /**
-   * Faults that last so long at most, but where their name says otherwise.
+   * Creates faults of a limited duration, unless their name says otherwise.
    *
    * @param longest above 2 s; with 15 s the sessions of most clients end now and then
-   * @param brokers how many there are; some faults need more than one
+   * @param brokers number of brokers; some faults need more than one
    */
   Faults(Duration longest, int brokers) {
     this.lasting = new Lasting(longest);
     this.brokers = brokers;
   }
 
-  /** All of them, each of its own kind. */
+  /** Returns all faults, each of its own kind. */
   List<Fault> all() {
     List<Fault> single = new ArrayList<>();
     single.addAll(new ProcessFaults(lasting, brokers).all());

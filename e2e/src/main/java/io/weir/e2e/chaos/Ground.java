@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
-/** What a fault lays hands on. Two faults at once have no ground in common. */
+/** What a fault affects. Two simultaneous faults have no ground in common. */
 enum Ground {
   INGEST,
   AGGREGATORS,

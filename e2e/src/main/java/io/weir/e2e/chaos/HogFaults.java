@@ -7,11 +7,11 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Processes beside Weir that take the processors from it. */
+/** Faults that occupy the processors with other processes. */
 final class HogFaults {
   private static final int HOGS = 6;
 
-  /** Ends with the process that started it, whatever becomes of that. */
+  /** Ends with the process that started it, however that ends. */
   private static final String LOOP = "while kill -0 \"$1\" 2>/dev/null; do :; done";
 
   private final Lasting lasting;

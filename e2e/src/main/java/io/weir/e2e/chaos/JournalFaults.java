@@ -13,15 +13,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A journal that has no room, by its own bound or by its disk's, in both modes. */
+/**
+ * Faults of a journal that has no room, because of its own bound or a full disk, in both modes.
+ */
 final class JournalFaults {
-  /** The least bound there is: reached in some 10 s without Kafka. */
+  /** The least bound that is allowed; reached after some 10 s without Kafka. */
   private static final String SMALL_BYTES = "1048576";
 
-  /** Less than RocksDB sets aside for a log, so that each write needs room of its own. */
+  /** Less than RocksDB preallocates for a log, so that each write needs further space. */
   private static final int JOURNAL_DISK_MEBIBYTES = 16;
 
-  /** Longer than a journal that heals by itself needs; else the node is restarted. */
+  /** Longer than a journal needs to recover by itself; after it the node is restarted. */
   private static final Duration HEALING = Duration.ofSeconds(15);
 
   private final Lasting lasting;
@@ -64,7 +66,10 @@ final class JournalFaults {
     node.start();
   }
 
-  /** The node tells its loss: what it told callers it had dropped, and what it could not tell. */
+  /**
+   * Compares the node's count of lost calls with what callers saw: the calls answered as not
+   * recorded, and those that got no answer.
+   */
   private static void compareDrops(Scene scene, Member node) throws Exception {
     long told = scene.truth().droppedCount();
     long counted = scene.cluster().metric(node, "weir_log_dropped_calls_total");
@@ -76,7 +81,7 @@ final class JournalFaults {
     }
   }
 
-  /** On a small disk of its own, under a name of its own, since a journal belongs to its name. */
+  /** Uses a separate small disk and a separate node name, since a journal belongs to its name. */
   private void diskFull(Scene scene, String whenFull) throws Exception {
     Cluster cluster = scene.cluster();
     Member node = scene.anyIngest();

@@ -6,12 +6,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 
 /**
- * How long faults last. The length of a fault is part of it; nothing is awaited here.
+ * The durations of faults. A wait here is part of the fault, not a wait for a condition.
  *
  * @param longest above 2 s; with 15 s the sessions of most clients end now and then
  */
 record Lasting(Duration longest) {
-  /** Long enough for time-outs of a second or less to strike, on both sides. */
+  /** Long enough for timeouts of a second or less to expire, on both sides. */
   private static final long SHORT_MILLIS = 2_000;
 
   /** Longer than the sessions and transactions of the aggregators, which last 6 s here. */

@@ -15,8 +15,8 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One process of the cluster that can be ended and started again over the same data, or held still.
- * One thread at a time may start and end it.
+ * One process of the cluster that can be ended and started again over the same data, or suspended.
+ * It may be started and ended by one thread at a time.
  */
 final class Member implements AutoCloseable {
   private final String name;
@@ -28,7 +28,7 @@ final class Member implements AutoCloseable {
   /** Starts the process. */
   interface Launcher {
     /**
-     * Does not wait until it is ready.
+     * Starts the process without waiting until it is ready.
      *
      * @param overrides variables that differ from the usual ones
      */
@@ -41,7 +41,7 @@ final class Member implements AutoCloseable {
     this.readyLine = readyLine;
   }
 
-  /** A {@code weir} command. */
+  /** Returns a member that runs a {@code weir} command. */
   static Member command(
       String name, Path folder, Map<String, String> environment, String readyLine, String command) {
     return new Member(
@@ -58,14 +58,15 @@ final class Member implements AutoCloseable {
     return name;
   }
 
-  /** From the next start on, these variables differ from the usual ones. */
+  /** Sets variables that differ from the usual ones, from the next start on. */
   void override(Map<String, String> variables) {
     overrides = Map.copyOf(variables);
   }
 
   /**
-   * Starts the process, and waits until it says that it is ready. One that ends before is started
-   * again for a while, as its supervisor would: it may need what is away at the moment.
+   * Starts the process, and waits until it reports that it is ready. If it exits before, it is
+   * started again for a while, as its supervisor would do: it may need what is unavailable at the
+   * moment.
    */
   void start() throws IOException, InterruptedException {
     if (process != null) {
@@ -86,7 +87,7 @@ final class Member implements AutoCloseable {
     }
   }
 
-  /** Starts several at once, and waits until all are ready. */
+  /** Starts several members at once, and waits until all are ready. */
   static void startAll(List<Member> members) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(members.size());
     try {
@@ -115,13 +116,13 @@ final class Member implements AutoCloseable {
     return running;
   }
 
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   void kill() throws InterruptedException {
     running().kill();
     process = null;
   }
 
-  /** SIGTERM, and waits for the end. */
+  /** Sends SIGTERM, and waits for the end of the process. */
   void terminate() throws InterruptedException {
     WeirProcess running = running();
     running.terminate();
@@ -129,20 +130,21 @@ final class Member implements AutoCloseable {
     process = null;
   }
 
-  /** SIGSTOP: it stands still, its connections stay. */
+  /** Sends SIGSTOP: the process is suspended, its connections stay open. */
   void pause() throws IOException, InterruptedException {
     Signals.send("STOP", running().pid());
   }
 
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   void resume() throws IOException, InterruptedException {
     Signals.send("CONT", running().pid());
   }
 
   /**
-   * Tells it something, and waits for the line that says it was heard.
+   * Sends the process a line, and waits for the line that acknowledges it.
    *
-   * @param line to its standard input
+   * @param line the line for its standard input
+   * @param heard the beginning of the acknowledging line
    */
   void tell(String line, String heard) throws IOException, InterruptedException {
     WeirProcess running = running();
@@ -150,19 +152,19 @@ final class Member implements AutoCloseable {
     running.awaitLine(heard);
   }
 
-  /** Whether it was started and has not ended by itself. */
+  /** Returns whether it was started and has not ended by itself. */
   boolean isRunning() {
     WeirProcess running = process;
     return running != null && running.isAlive();
   }
 
-  /** What it has written to its error output. */
+  /** Returns what it has written to its error output. */
   String errors() {
     WeirProcess running = process;
     return running == null ? "" : running.errors();
   }
 
-  /** SIGKILL, if it runs. */
+  /** Sends SIGKILL if the process is running. */
   void end() {
     WeirProcess running = process;
     try {

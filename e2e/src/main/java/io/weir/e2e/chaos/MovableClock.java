@@ -6,14 +6,14 @@ import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * The system's clock, which can be set ahead while a broker runs by it. Only what it takes for the
- * time of day moves, as on a machine whose clock is set; lengths of time measured by {@link
- * #nanoseconds} stay right. Safe for threads.
+ * The system's clock, which can be set ahead while a broker uses it. Only the time of day changes,
+ * as on a machine whose clock is set; lengths of time measured by {@link #nanoseconds} stay
+ * correct. Thread-safe.
  */
 final class MovableClock implements Time {
   private volatile long aheadMillis;
 
-  /** From now on this clock is ahead of the system's by so much; zero sets it right. */
+  /** Sets this clock ahead of the system's; zero corrects it. */
   void setAhead(Duration ahead) {
     aheadMillis = ahead.toMillis();
   }
@@ -34,9 +34,9 @@ final class MovableClock implements Time {
   }
 
   /**
-   * Waits on an object.
+   * Waits on an object until a condition holds or a deadline has passed.
    *
-   * @param deadlineMillis by this clock
+   * @param deadlineMillis the deadline, by this clock
    */
   @Override
   public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMillis)

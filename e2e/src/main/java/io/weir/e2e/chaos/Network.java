@@ -6,12 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** All relays of a cluster, by who calls whom. Not safe for threads, but for reading. */
+/** All relays of a cluster, by caller and target. Not thread-safe, except for reading. */
 final class Network implements AutoCloseable {
   private final FixedPorts ports;
   private final Map<Link, Relay> relays = new LinkedHashMap<>();
 
-  /** From a process, or a kind of processes, to one. */
+  /** A connection from a process, or a kind of process, to another process. */
   record Link(String from, String to) {
     @Override
     public String toString() {
@@ -24,10 +24,10 @@ final class Network implements AutoCloseable {
   }
 
   /**
-   * Puts a relay between two processes.
+   * Opens a relay between two processes.
    *
-   * @param targetPort where the second one listens
-   * @return where the first one has to call
+   * @param targetPort port on which the target listens
+   * @return port to which the caller has to connect
    */
   int connect(String from, String to, int targetPort) {
     Relay relay = Relay.open(ports.next(), targetPort);
@@ -37,7 +37,7 @@ final class Network implements AutoCloseable {
     return relay.port();
   }
 
-  /** The connections between a process and those whose name begins so. */
+  /** Returns the relays between a process and those whose name begins with {@code toBeginning}. */
   List<Relay> between(String from, String toBeginning) {
     List<Relay> found =
         relays.entrySet().stream()

@@ -7,12 +7,12 @@ import io.weir.e2e.chaos.Relay.Weather;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The network between two processes cut, still, or slow. */
+/** Faults of the network between two processes: cut, stalled, or slow. */
 final class NetworkFaults {
   private final Lasting lasting;
   private final int brokers;
 
-  /** Which connections. */
+  /** Selects connections. */
   private interface Choice {
     List<Relay> of(Scene scene);
   }
@@ -48,7 +48,7 @@ final class NetworkFaults {
     faults.add(Fault.of("still: " + pair, NETWORK, s -> disturb(s, choice.of(s), Weather.STILL)));
   }
 
-  /** An aggregator comes back to find itself fenced, its partitions and transactions gone. */
+  /** An aggregator returns and finds itself fenced, with its partitions and transactions lost. */
   private Fault beyondSessions(String how, Weather weather) {
     return Fault.of(
         how + ": aggregator, all brokers, beyond its session",
@@ -68,7 +68,7 @@ final class NetworkFaults {
     return scene.cluster().network().between(from, to);
   }
 
-  /** All that an ingest node and an aggregator call. */
+  /** Returns the relays of everything that an ingest node and an aggregator connect to. */
   private static List<Relay> everything(Scene scene) {
     List<Relay> relays = new ArrayList<>();
     relays.addAll(between(scene, scene.anyIngest().name(), ""));
@@ -91,7 +91,7 @@ final class NetworkFaults {
     }
   }
 
-  /** What was sent meanwhile comes late, or never. */
+  /** Restores the relays. What was sent meanwhile arrives late, or never. */
   private static void calm(Scene scene, List<Relay> relays) {
     boolean forgets = scene.random().nextBoolean();
     for (Relay relay : relays) {

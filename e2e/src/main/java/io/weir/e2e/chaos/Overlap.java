@@ -13,7 +13,7 @@ import java.util.concurrent.Future;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 
-/** Two faults, of different grounds, the second of which begins soon after the first. */
+/** Two faults without a common ground, the second of which begins soon after the first. */
 final class Overlap {
   private final List<Fault> faults;
   private final Lasting lasting;
@@ -65,7 +65,10 @@ final class Overlap {
     return true;
   }
 
-  /** With a generator of its own, so that threads do not change what the seed says. */
+  /**
+   * Returns a scene with a random generator of its own, so that the timing of threads does not
+   * change what the seed determines.
+   */
   private static Scene of(Scene scene) {
     RandomGenerator own =
         RandomGeneratorFactory.of("L64X128MixRandom").create(scene.random().nextLong());

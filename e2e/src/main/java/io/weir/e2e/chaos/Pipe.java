@@ -10,12 +10,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One connection through a {@link Relay}, in both directions. Safe for threads. */
+/** One connection through a {@link Relay}, in both directions. Thread-safe. */
 final class Pipe {
   private static final Logger LOG = LoggerFactory.getLogger(Pipe.class);
   private static final int BUFFER_BYTES = 64 * 1024;
 
-  /** At {@link Weather#SLOW}: so many bytes, then a pause of {@link Relay#pause}. */
+  /** Number of bytes passed between two pauses of {@link Relay#pause}, in {@link Weather#SLOW}. */
   private static final int SLOW_BYTES = 2 * 1024;
 
   private final Socket client;
@@ -77,7 +77,7 @@ final class Pipe {
     }
   }
 
-  /** Ends both connections at once; what was not delivered is lost. */
+  /** Resets both connections at once; undelivered bytes are lost. */
   void reset() {
     over = true;
     reset(client);

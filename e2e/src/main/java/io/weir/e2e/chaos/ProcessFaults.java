@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** Processes of Weir and brokers that are killed, stopped, or stand still. */
+/** Faults of processes of Weir and of brokers, which are killed, stopped, or suspended. */
 final class ProcessFaults {
   private final Lasting lasting;
   private final int brokers;
@@ -108,7 +108,10 @@ final class ProcessFaults {
     aggregator.start();
   }
 
-  /** Calls go on into the journal while Kafka is away, and the journal is all that is left. */
+  /**
+   * Kills ingest nodes while Kafka is away: calls were still journaled, and only the journal has
+   * them.
+   */
   private void brokersAwayIngestKilled(Scene scene) throws Exception {
     for (Member broker : scene.cluster().brokers()) {
       broker.kill();

@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** A node's disk that comes back as it was earlier. */
+/** Faults in which an older copy of a node's disk is put back. */
 final class PutBackFaults {
-  /** Answered under the journal that is lost, so that there is something to lose. */
+  /** Number of calls answered after the copy was made, so that there is something to lose. */
   private static final int CALLS_AFTER_COPY = 300;
 
   private final Lasting lasting;
@@ -32,7 +32,7 @@ final class PutBackFaults {
             this::putBack));
   }
 
-  /** The copy is of a node that was killed, or stopped in order. */
+  /** Puts back a copy that was made when the node was killed, or cleanly stopped. */
   private void putBack(Scene scene) throws Exception {
     Cluster cluster = scene.cluster();
     Member node = scene.anyIngest();
@@ -58,8 +58,8 @@ final class PutBackFaults {
   }
 
   /**
-   * What the node holds when it is killed is gone with its disk: at most what it held before, and
-   * what was answered since.
+   * Notes that what the node held when it was killed is lost with its disk: at most what it held
+   * before, and what was answered since.
    */
   private static void loseDisk(Scene scene, Member node) throws Exception {
     long before = scene.truth().answered();

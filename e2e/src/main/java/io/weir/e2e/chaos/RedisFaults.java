@@ -10,7 +10,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Redis killed, standing still, without its data, or in a mode that Weir does not use. */
+/** Faults of Redis: killed, suspended, without its data, or in a mode that Weir does not use. */
 final class RedisFaults {
   private static final int SLOTS = 16_384;
 
@@ -50,7 +50,8 @@ final class RedisFaults {
   }
 
   /**
-   * It is restarted as a cluster of one that serves every slot, with its data, and then as it was.
+   * Restarts Redis, with its data, as a cluster of one node that serves every slot, and then as
+   * before.
    */
   private void inClusterMode(Scene scene) throws Exception {
     Cluster cluster = scene.cluster();
@@ -70,7 +71,10 @@ final class RedisFaults {
     }
   }
 
-  /** It serves the slots of its keys from its start on. */
+  /**
+   * Assigns to the server the slots that it lacks. It serves the slots of its keys from its start
+   * on.
+   */
   private static void serveAllSlots(StatefulRedisConnection<String, String> redis) {
     BitSet missing = new BitSet(SLOTS);
     missing.set(0, SLOTS);

@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The network between two processes: an address that leads to another one, until it is disturbed.
- * While nobody listens behind it, it refuses connections as the machine there would. Safe for
- * threads.
+ * The network between two processes: a port that forwards to another one, until it is disturbed.
+ * While no process listens on the target, the relay refuses connections as that machine would.
+ * Thread-safe.
  */
 final class Relay implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Relay.class);
@@ -31,15 +31,15 @@ final class Relay implements AutoCloseable {
   private volatile @Nullable ServerSocket listening;
   private volatile boolean closed;
 
-  /** What the network does. */
+  /** The state of the network. */
   enum Weather {
     /** Bytes pass. */
     FAIR,
-    /** Connections are reset, new ones are refused. */
+    /** Connections are reset, and new ones are refused. */
     CUT,
-    /** Connections stay, and nothing passes; what is sent meanwhile comes when it is over. */
+    /** Connections stay open, and nothing passes; what is sent meanwhile arrives afterwards. */
     STILL,
-    /** Bytes pass, some of them at a time and late. */
+    /** Bytes pass in small pieces, and late. */
     SLOW
   }
 
@@ -48,7 +48,7 @@ final class Relay implements AutoCloseable {
     this.targetPort = targetPort;
   }
 
-  /** A relay that is open when this returns. */
+  /** Opens a relay, which accepts connections when this returns. */
   static Relay open(int port, int targetPort) {
     Relay relay = new Relay(port, targetPort);
     daemon("relay-" + port, relay::serve);
@@ -71,7 +71,7 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** Resets every connection; what they had not delivered is lost. */
+  /** Resets every connection; undelivered bytes are lost. */
   void reset() {
     pipes.forEach(Pipe::reset);
   }
@@ -95,10 +95,10 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** Whether somebody listens behind it; asks by connecting. */
+  /** Returns whether a process listens on the target; tests it by connecting. */
   private boolean isTargetThere() {
     if (weather == Weather.STILL) {
-      return true; // a still network does not say
+      return true; // unknown while the network stalls
     }
     try (Socket probe = new Socket()) {
       probe.connect(target(), CONNECT_TIMEOUT_MILLIS);
@@ -108,7 +108,7 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** False when nobody listens there. */
+  /** Connects a client to the target. Returns false if no process listens there. */
   private boolean connect(Socket client) throws IOException {
     while (weather == Weather.STILL && !closed) {
       pause();

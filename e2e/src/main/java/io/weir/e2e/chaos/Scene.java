@@ -5,10 +5,10 @@ import io.weir.e2e.audit.Truth;
 import java.util.random.RandomGenerator;
 
 /**
- * Where a fault happens.
+ * The environment of a fault.
  *
- * @param truth what callers are told meanwhile
- * @param random of this fault alone
+ * @param truth the answers that callers receive meanwhile
+ * @param random random generator used by this fault alone
  */
 record Scene(Cluster cluster, Truth truth, RandomGenerator random) {
   Member anyIngest() {

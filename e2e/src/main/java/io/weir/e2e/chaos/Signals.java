@@ -8,7 +8,7 @@ final class Signals {
   private Signals() {}
 
   /**
-   * Sends a signal.
+   * Sends a signal to a process.
    *
    * @param signal its name without SIG
    */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Weir as separate processes, under load and faults, and the audit of what was answered. */
+/** Runs Weir as separate processes under load and faults, and audits the answers. */
 @NullMarked
 package io.weir.e2e.chaos;
 

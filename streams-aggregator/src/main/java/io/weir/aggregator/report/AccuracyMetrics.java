@@ -16,11 +16,14 @@ import java.util.Set;
 import java.util.function.ToLongFunction;
 
 /**
- * The figures of accuracy in {@code /metrics}, summed over the partitions that are here. A
- * partition takes its figures along when it moves. Updates are safe for threads.
+ * The accuracy figures in {@code /metrics}, summed over the partitions that are here. A partition
+ * takes its figures along when it moves. Updates are thread-safe.
  */
 final class AccuracyMetrics {
-  /** A policy file has at most this many; renamed and removed ones stay in the records. */
+  /**
+   * Most policies with a label of their own. A policy file has at most this many, but renamed and
+   * removed policies stay in the records.
+   */
   static final int MAX_POLICIES = 1_000;
 
   /** The label of the policies above the bound, as in the records. */
@@ -45,7 +48,7 @@ final class AccuracyMetrics {
     }
   }
 
-  /** Takes over the newest figures of the partitions that are here. */
+  /** Replaces the figures with the newest ones of the partitions that are here. */
   synchronized void update(Collection<PartitionAccuracy> here) {
     sum = AccuracySum.of(here);
     Map<String, Figures> next = new HashMap<>();

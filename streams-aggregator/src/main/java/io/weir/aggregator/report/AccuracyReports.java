@@ -25,14 +25,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Says how right the decisions of the whole fleet were. Safe for threads. */
+/** Reports how accurate the decisions of the whole fleet were. Thread-safe. */
 final class AccuracyReports {
-  /** What one aggregator tells another: the records of its own partitions. Not for users. */
+  /**
+   * Path at which one aggregator returns the records of its own partitions to another. Internal.
+   */
   static final String INTERNAL_PATH = "/internal/v1/accuracy";
 
   private static final Logger LOG = LoggerFactory.getLogger(AccuracyReports.class);
 
-  /** Six digits of a percentage: one call in a hundred million. */
+  /** Six digits of a percentage resolve one call in a hundred million. */
   private static final int PERCENT_DIGITS = 6;
 
   private final UsageTable table;
@@ -47,13 +49,13 @@ final class AccuracyReports {
     this.partitions = partitions;
   }
 
-  /** Who answered, and what was told. */
+  /** The aggregators that answered, and their records. */
   private static final class Told {
     final SortedSet<Integer> partitions = new TreeSet<>();
     final SortedMap<Integer, PartitionAccuracy> records = new TreeMap<>();
   }
 
-  /** The answer of the fleet, as far as it can be reached within a few seconds. */
+  /** Returns the answer for the fleet, as far as it can be reached within a few seconds. */
   Answer fleet() throws InterruptedException {
     Told told = here();
     if (told.partitions.size() < partitions) {
@@ -70,7 +72,7 @@ final class AccuracyReports {
     return Answer.json(200, document(told.records, missing));
   }
 
-  /** The answer to another aggregator. */
+  /** Returns the answer to another aggregator: the records of the partitions that are here. */
   Answer local() throws InterruptedException {
     Told told = here();
     List<Object> records = new ArrayList<>();
@@ -114,7 +116,10 @@ final class AccuracyReports {
     other.path("partitions").forEach(partition -> told.partitions.add(partition.asInt()));
   }
 
-  /** The document over partitions, without those that nobody answered for. */
+  /**
+   * Returns the document over partitions; those for which no aggregator answered are listed as
+   * missing.
+   */
   static Map<String, Object> document(
       SortedMap<Integer, PartitionAccuracy> records, List<Integer> missing) {
     AccuracySum sum = AccuracySum.of(records.values());
@@ -159,7 +164,7 @@ final class AccuracyReports {
     return members;
   }
 
-  /** A part as a percentage, half up; null of nothing. */
+  /** Returns a part as a percentage of the whole, rounded half up; null if the whole is zero. */
   static @Nullable BigDecimal percent(long part, long whole) {
     return whole == 0
         ? null

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sums over the accuracy of several partitions.
  *
- * @param policies figures by policy, by name
- * @param corrections corrections by cause; every cause is there
- * @param delays corrections by class of delay, see {@link PartitionAccuracy#delays}
+ * @param policies figures by policy name
+ * @param corrections number of corrections by cause; contains every cause
+ * @param delays number of corrections by class of delay, see {@link PartitionAccuracy#delays}
  */
 record AccuracySum(
     SortedMap<String, Figures> policies, Map<Cause, Long> corrections, List<Long> delays) {
@@ -30,7 +30,7 @@ record AccuracySum(
     delays = List.copyOf(delays);
   }
 
-  /** Adds up; the partitions must differ. */
+  /** Sums the figures of partitions, which must be distinct. */
   static AccuracySum of(Collection<PartitionAccuracy> partitions) {
     SortedMap<String, Figures> policies = new TreeMap<>();
     Map<Cause, Long> corrections = new EnumMap<>(Cause.class);
@@ -50,27 +50,27 @@ record AccuracySum(
     return new AccuracySum(policies, corrections, Arrays.stream(delays).boxed().toList());
   }
 
-  /** All policies together. */
+  /** Returns the figures of all policies together. */
   Figures fleet() {
     return policies.values().stream().reduce(Figures.NONE, AccuracySum::add);
   }
 
-  /** Corrections of every cause. */
+  /** Returns the number of corrections of all causes. */
   long correctionsTotal() {
     return corrections.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  /** Corrections whose delay is known. */
+  /** Returns the number of corrections whose delay is known. */
   long delayCount() {
     return delays.stream().mapToLong(Long::longValue).sum();
   }
 
   /**
-   * The class in which a part of the delays ends, by its upper bound in milliseconds: with 98
-   * delays up to 100 ms and 2 up to 250 ms the 99th percentile is 250.
+   * Returns the upper bound, in milliseconds, of the class in which a percentile of the delays
+   * lies: with 98 delays up to 100 ms and 2 up to 250 ms the 99th percentile is 250.
    *
    * @param percent 1 to 100
-   * @return null when there are no delays, or when the class is the last one, which has no bound
+   * @return null if there are no delays, or if the class is the last one, which has no bound
    */
   @Nullable Long delayMillis(int percent) {
     long rank = -Math.floorDiv(-delayCount() * percent, 100L); // rounded up

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
  * The answer to a request, ready to be sent.
  *
  * @param status HTTP status
- * @param mediaType what the body is
+ * @param mediaType media type of the body
  * @param body the body
- * @param position what the report had reached, null when it is no report
- * @param nextPage cursor of the next page, null when there is none
+ * @param position position that the report had reached; null if this is not a report
+ * @param nextPage cursor of the next page; null if there is none
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 record Answer(

@@ -6,14 +6,14 @@ import java.time.Duration;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The calls topic, for reading a stretch of it. Safe for threads. */
+/** Reads ranges of the calls topic. Thread-safe. */
 interface AuditLog {
   /**
    * One record.
    *
    * @param offset its offset
-   * @param atEpochMillis when the broker took it
-   * @param header what its headers say; null when it is no batch
+   * @param atEpochMillis when the broker appended it
+   * @param header the batch header of the record; null if it is not a batch
    * @param value its lines
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
@@ -21,28 +21,29 @@ interface AuditLog {
 
   /** Why reading ended. */
   enum End {
-    /** Everything that was there when reading began has been read. */
+    /** Everything that was in the log when reading began has been read. */
     LOG_END,
-    /** The reader wanted no more. */
+    /** The reader wanted no more records. */
     ENOUGH,
-    /** Time is up. */
+    /** The time limit was reached. */
     TIME_UP
   }
 
   /**
-   * Where to begin.
+   * Where reading begins.
    *
-   * @param offset the first record; −1 to begin by time
-   * @param atEpochMillis otherwise the first record that the broker took at this time or later
+   * @param offset offset of the first record; −1 to begin by time
+   * @param atEpochMillis used if the offset is −1: reading begins with the first record that the
+   *     broker appended at this time or later
    */
   record Start(long offset, long atEpochMillis) {}
 
   /**
    * Reads the committed records of a partition in order.
    *
-   * @param reader takes one; false when it wants no more
-   * @param atMost how long at most
-   * @throws ProblemException when Kafka does not answer
+   * @param reader receives each record; returns false to end reading
+   * @param atMost longest time reading may take
+   * @throws ProblemException if Kafka does not answer
    */
   End read(int partition, Start start, Predicate<Entry> reader, Duration atMost);
 }

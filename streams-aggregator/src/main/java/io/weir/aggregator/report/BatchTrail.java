@@ -7,17 +7,17 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Which batches of one journal (node and epoch) a reader of the audit log has met, and what the
- * node has promised by them. Not safe for threads.
+ * Tracks which batches of one journal (node and epoch) a reader of the audit log has read, and
+ * their low watermark. Not thread-safe.
  *
- * <p>Batches come in the order of their numbers but for replays and a rare overtaking, so a run of
- * numbers without a hole and a few numbers apart from it say everything.
+ * <p>Batches arrive in the order of their numbers except for replays and a rare overtaking, so one
+ * run of consecutive numbers and a few numbers apart from it represent them all.
  */
 final class BatchTrail {
-  /** Most numbers kept apart from the run; the smallest is forgotten when there would be more. */
+  /** Most numbers kept apart from the run; beyond that the smallest is forgotten. */
   static final int MAX_APART = 64;
 
-  /** Numbers above this, up to {@link #through}, were met. */
+  /** The run consists of the numbers above this one, up to {@link #through}. */
   private long base;
 
   private long through;
@@ -32,17 +32,17 @@ final class BatchTrail {
     this.departed = departed;
   }
 
-  /** A journal of which this is the first record. */
+  /** Returns the trail of a journal whose first record has this header. */
   static BatchTrail startingAt(BatchHeader header) {
     long base = header.isHeartbeat() ? header.batchSequence() : header.batchSequence() - 1;
     return new BatchTrail(base, base, 0, false);
   }
 
   /**
-   * Takes a record over.
+   * Adds a record.
    *
-   * @param atEpochMillis when the broker took it; no promise beyond that is believed
-   * @return whether its lines were not met before
+   * @param atEpochMillis when the broker appended it; a low watermark above that is not believed
+   * @return whether its lines were not read before
    */
   boolean take(BatchHeader header, long atEpochMillis) {
     long sequence = header.batchSequence();
@@ -67,12 +67,12 @@ final class BatchTrail {
     return isNew;
   }
 
-  /** Whether every call that the node decided before a moment was met. */
+  /** Returns whether every call that the node decided before a time has been read. */
   boolean hasPassed(long epochMillis) {
     return departed || promiseEpochMillis >= epochMillis;
   }
 
-  /** The written form: of digits, {@code .}, {@code +} and {@code -}. */
+  /** Returns the written form, which consists of digits, {@code .}, {@code +} and {@code -}. */
   @Override
   public String toString() {
     return String.join(
@@ -85,9 +85,9 @@ final class BatchTrail {
   }
 
   /**
-   * Reads the written form.
+   * Parses the written form.
    *
-   * @throws IllegalArgumentException when the text is not one
+   * @throws IllegalArgumentException if the text is not a written form
    */
   static BatchTrail parse(String text) {
     String[] parts = text.split("\\.", -1);

@@ -11,7 +11,7 @@ interface BucketSnapshots {
    *
    * @param snapshots the live buckets, by key
    * @param isCopy whether they are read from a copy of another instance's state
-   * @param lagRecords entries of the state that the copy is known to lack; 0 when it is no copy
+   * @param lagRecords entries of the state that the copy is known to lack; 0 if it is not a copy
    */
   record Found(List<BucketSnapshot> snapshots, boolean isCopy, long lagRecords) {
     public Found {
@@ -24,8 +24,8 @@ interface BucketSnapshots {
    *
    * @param partition the client's partition
    * @param atMost the most to return
-   * @throws ProblemException when the partition is not counted here, nor is a copy of it that is
-   *     nearly complete
+   * @throws ProblemException if the partition is not counted here, and there is no nearly complete
+   *     copy of it here either
    */
   Found ofClient(int partition, String client, int atMost);
 }

@@ -12,32 +12,32 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a report cuts time: half-open buckets whose boundaries are those of a clock on the wall in a
- * time zone. A day has 23, 24 or 25 hours there; a bucket of a fixed length begins anew at each
- * midnight, so that on the day of a change the last one may be shorter.
+ * How a report divides time: half-open buckets whose boundaries are those of a wall clock in a time
+ * zone. A day has 23, 24 or 25 hours there; buckets of a fixed length start again at each midnight,
+ * so on the day of a clock change the last one may be shorter.
  */
 sealed interface Buckets {
   /** Most buckets in a report: 400 days of quarter hours. */
   int MAX_BUCKETS = 40_000;
 
-  /** A fixed length that divides a day. */
+  /** Buckets of a fixed length that divides a day. */
   record Fixed(Duration length) implements Buckets {}
 
-  /** Days of the time zone. */
+  /** Buckets of one day of the time zone. */
   record Day() implements Buckets {}
 
-  /** Months of the time zone. */
+  /** Buckets of one month of the time zone. */
   record Month() implements Buckets {}
 
-  /** One bucket. */
+  /** One bucket for the whole report. */
   record Total() implements Buckets {}
 
   /**
-   * Reads {@code P1D}, {@code P1M}, {@code total} or an ISO duration.
+   * Parses {@code P1D}, {@code P1M}, {@code total} or an ISO duration.
    *
-   * @param atom the ledger's window
-   * @return null when the text is none of them, or no multiple of the ledger's window that divides
-   *     a day
+   * @param atom size of a ledger window
+   * @return null if the text is none of them, or is not a multiple of the ledger's window that
+   *     divides a day
    */
   static @Nullable Buckets parse(String text, Duration atom) {
     return switch (text) {
@@ -62,10 +62,10 @@ sealed interface Buckets {
   }
 
   /**
-   * The boundaries from the bucket that holds {@code from} on, up to the first one at or after
-   * {@code to}; the outermost are cut to from and to.
+   * Returns the boundaries from that of the bucket containing {@code from} up to the first one at
+   * or after {@code to}; the outermost are cut to {@code from} and {@code to}.
    *
-   * @return at least two ascending moments; null when there would be more than {@link #MAX_BUCKETS}
+   * @return at least two ascending times; null if there would be more than {@link #MAX_BUCKETS}
    */
   default @Nullable List<Instant> boundaries(Instant from, Instant to, ZoneId zone) {
     List<Instant> boundaries = new ArrayList<>();
@@ -82,7 +82,7 @@ sealed interface Buckets {
     return boundaries;
   }
 
-  /** The first boundary behind a moment. */
+  /** Returns the first boundary after a time. */
   private ZonedDateTime next(ZonedDateTime moment) {
     LocalDate day = moment.toLocalDate();
     ZoneId zone = moment.getZone();
@@ -99,6 +99,6 @@ sealed interface Buckets {
       ZonedDateTime next = midnight.plus(fixed.length().multipliedBy(steps));
       return next.isBefore(nextMidnight) ? next : nextMidnight;
     }
-    return moment.plusYears(1_000); // Total: behind every report's end
+    return moment.plusYears(1_000); // Total: after every report's end
   }
 }

@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Says which clients have called, whoever holds their partitions. Safe for threads. */
+/** Reports which clients have called, whichever aggregators hold their partitions. Thread-safe. */
 final class ClientReports {
   static final String PATH = "/v1/clients";
 
@@ -30,7 +30,9 @@ final class ClientReports {
   private final int partitions;
 
   /**
-   * @param others the other aggregators, as they are now
+   * Creates the reports.
+   *
+   * @param others returns the other aggregators, as known at present
    */
   ClientReports(UsageTable table, Supplier<List<Peer>> others, PeerReports peers, int partitions) {
     this.table = table;
@@ -39,9 +41,12 @@ final class ClientReports {
     this.partitions = partitions;
   }
 
-  /** Names as they are found, and the partitions that were looked through for them. */
+  /** The names found, and the partitions that were searched. */
   private static final class Found {
-    /** In the order in which each partition gives its first names, so that a cut is the same. */
+    /**
+     * In the order of keys, in which each partition returns its first names, so that all are cut at
+     * the same place.
+     */
     final SortedSet<String> clients =
         new TreeSet<>(Comparator.comparing((String name) -> UsageStateCodec.prefix(name)));
 
@@ -50,10 +55,10 @@ final class ClientReports {
   }
 
   /**
-   * The first names that begin so.
+   * Returns the first names that begin with a prefix.
    *
    * @param pathAndQuery the request as it came, for other aggregators
-   * @param hereOnly whether others are not asked, because one of them asks
+   * @param hereOnly whether to search this aggregator only, since another aggregator is asking
    */
   Answer answer(String prefix, int limit, String pathAndQuery, boolean hereOnly)
       throws InterruptedException {

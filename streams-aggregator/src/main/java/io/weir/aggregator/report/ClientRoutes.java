@@ -17,22 +17,28 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes about one client. Each is answered here when the client's partition is here, else by
- * an aggregator that has it: a request is passed on once. Safe for threads.
+ * The routes about one client. A request is answered here if the client's partition is here;
+ * otherwise it is forwarded, once, to an aggregator that has the partition. Thread-safe.
  */
 final class ClientRoutes {
-  /** What another one needs beside waiting for a position. */
+  /** How long another aggregator may take, in addition to its wait for positions. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  /** How long it is tried to find somebody who has the partition, such as this one at its start. */
+  /**
+   * How long to look for an aggregator that has the partition, which may be this one during its
+   * start.
+   */
   private static final Duration MISSING_PATIENCE = Duration.ofSeconds(5);
 
   private static final long RETRY_PAUSE_MILLIS = 200;
 
-  /** A report is read within some milliseconds, unless the aggregator stands still. */
+  /**
+   * When the next aggregator is asked too: a report takes some milliseconds unless the aggregator
+   * is suspended.
+   */
   private static final Duration SLOW_AFTER = Duration.ofSeconds(1);
 
-  /** Reading the audit log takes this long, after a while in the queue. */
+  /** Allows for reading the audit log, after some time in the queue. */
   private static final Duration EVENTS_PATIENCE = Duration.ofSeconds(12);
 
   private static final Duration EVENTS_SLOW_AFTER = Duration.ofSeconds(4);
@@ -73,7 +79,7 @@ final class ClientRoutes {
     Map<String, List<String>> parameters = ctx.queryParamMap();
     UsageQuery query = UsageQuery.of(parameters, settings.window(), clock.instant());
     String positions = ctx.header(ReportServer.POSITION_HEADER);
-    int awaited = UsageReports.parse(positions).size(); // refused here, not by whom it is passed to
+    int awaited = UsageReports.parse(positions).size(); // refused here, not by the next
     String accept = mediaType(ctx.header("Accept"));
     int partition = partitionOf(query.client());
     answer(
@@ -90,7 +96,10 @@ final class ClientRoutes {
         });
   }
 
-  /** Who counts knows best; a copy of its state is next to it. */
+  /**
+   * Answers from the instance that counts the client's partition, whose state is newest; otherwise
+   * from a copy of it.
+   */
   void current(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
     String client = Parameters.checkedName("client", ctx.pathParam("client"));
@@ -144,7 +153,10 @@ final class ClientRoutes {
         patience);
   }
 
-  /** Asks here and then elsewhere, and again for a while when nobody has the partition. */
+  /**
+   * Answers here if possible, else elsewhere; retries for a while if no aggregator has the
+   * partition.
+   */
   private void answer(Context ctx, int partition, PeerReports.Question question, Local local)
       throws InterruptedException {
     long end = System.nanoTime() + MISSING_PATIENCE.toNanos();

@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the names of clients out of the table: one leap for each client, over all of its keys,
- * however many they are. Not safe for threads.
+ * Reads the names of clients from the table, with one seek for each client, which skips all of its
+ * keys however many there are. Not thread-safe.
  */
 final class ClientScan implements TableStore.Visitor {
   private final String prefix;
@@ -18,9 +18,9 @@ final class ClientScan implements TableStore.Visitor {
   private final List<String> clients = new ArrayList<>();
 
   /**
-   * Begins one.
+   * Creates a scan.
    *
-   * @param prefix what the names begin with; empty for all
+   * @param prefix prefix of the names; empty for all
    * @param max most names to be read
    */
   ClientScan(String prefix, int max) {
@@ -28,17 +28,17 @@ final class ClientScan implements TableStore.Visitor {
     this.max = max;
   }
 
-  /** The first key to visit. */
+  /** Returns the first key to visit. */
   byte[] from() {
     return key(prefix);
   }
 
-  /** Behind the last key to visit: encoded names are of ASCII. */
+  /** Returns the exclusive end of the keys to visit: encoded names are ASCII. */
   byte[] to() {
     return key(prefix + '\u007f');
   }
 
-  /** The names, in the order of their keys. */
+  /** Returns the names, in the order of their keys. */
   List<String> clients() {
     return clients;
   }

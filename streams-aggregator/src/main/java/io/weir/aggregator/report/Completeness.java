@@ -13,14 +13,14 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What a report says of how much it can know. Stateless. */
+/** Describes how complete a report can be. Stateless. */
 final class Completeness {
   private Completeness() {}
 
   /**
-   * The completeness block of a report over one partition.
+   * Returns the completeness block of a report over one partition.
    *
-   * @param progress how far the partition was counted, null when nothing of it was
+   * @param progress how far the partition was counted; null if nothing of it was
    * @param windowsAreComplete whether the closed windows in the report waited for every node
    * @param lateness how late calls may be
    */
@@ -48,7 +48,7 @@ final class Completeness {
     return block;
   }
 
-  /** One partition of {@code /v1/completeness}. */
+  /** Returns one partition's entry in {@code /v1/completeness}. */
   static Map<String, Object> ofPartition(
       int partition, @Nullable PartitionProgress progress, Instant now) {
     Map<String, Object> block = new LinkedHashMap<>();
@@ -87,12 +87,12 @@ final class Completeness {
     return block;
   }
 
-  /** How far a partition was read, as {@code partition:offset}. */
+  /** Returns how far a partition was read, as {@code partition:offset}. */
   static String position(int partition, @Nullable PartitionProgress progress) {
     return partition + ":" + (progress == null ? -1 : progress.offset());
   }
 
-  /** How old the watermark is; null before the first promise. */
+  /** Returns the age of the watermark; null before the first low watermark of a node. */
   private static @Nullable Long lag(@Nullable PartitionProgress progress, Instant now) {
     return progress == null || progress.watermarkEpochMillis() == 0
         ? null

@@ -13,7 +13,7 @@ import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Says of every partition how far it is counted, whoever holds it. Safe for threads. */
+/** Reports how far every partition is counted, whichever aggregator holds it. Thread-safe. */
 final class CompletenessReports {
   static final String PATH = "/v1/completeness";
 
@@ -32,9 +32,9 @@ final class CompletenessReports {
   }
 
   /**
-   * The answer.
+   * Returns the answer.
    *
-   * @param hereOnly whether other aggregators are not asked, because one of them asks
+   * @param hereOnly whether to look at this aggregator only, since another aggregator is asking
    */
   Answer answer(boolean hereOnly, Instant now) throws InterruptedException {
     Map<Integer, Object> found = new TreeMap<>();

@@ -27,7 +27,7 @@ final class CurrentReports {
     this.cache = cache;
   }
 
-  /** Answers for a client whose partition is counted here, or copied to here. */
+  /** Returns the answer about a client whose partition is counted here or copied to here. */
   Answer answer(int partition, String client, Instant now) {
     BucketSnapshots.Found found = source.ofClient(partition, client, MAX_BUCKETS + 1);
     Map<String, Object> document = document(client, found.snapshots(), cache, now);
@@ -64,7 +64,7 @@ final class CurrentReports {
 
   private static Map<String, Object> members(
       BucketSnapshot snapshot, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
-    // levels that are compared are of one moment, by the cache's clock if it answers
+    // levels that are compared are taken at one time, by the cache's clock if it answers
     long nowEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
     BucketLimit limit = snapshot.limit();
     long fullAtEpochMicros = snapshot.trueFullAtEpochMicros();
@@ -95,7 +95,7 @@ final class CurrentReports {
     return members;
   }
 
-  /** Returns the name of a bucket's policy, or null if its key in the records is foreign. */
+  /** Returns the name of a bucket's policy, or null if the bucket's key was not made by Weir. */
   private static @Nullable String policyOf(String bucket) {
     try {
       return BucketKey.parse(bucket).policy().shown();
@@ -119,8 +119,8 @@ final class CurrentReports {
   }
 
   /**
-   * Returns by how much the cache is wrong; null if that is unknown, since the cache does not say
-   * how deep in debt a bucket that never refills is.
+   * Returns by how much the cache is wrong; null if that is unknown, since the cache does not
+   * report how deep in debt a bucket that never refills is.
    */
   private static @Nullable Long drift(BucketSnapshot snapshot, LiveCache.Held held, long exact) {
     boolean refills = snapshot.limit().refills();
@@ -132,9 +132,9 @@ final class CurrentReports {
   }
 
   /**
-   * Returns what a bucket that never refills still held by the cache's newest stamp. Until the
-   * first correction of the epoch the counter says so; once the newest correction is confirmed,
-   * cache and records agree; in between it is unknown, which is null.
+   * Returns what a bucket that never refills still held at the cache's newest stamp. Until the
+   * first correction of the epoch the counter shows it; once the newest correction is confirmed,
+   * cache and records agree; in between it is unknown, and null is returned.
    */
   private static @Nullable Long usedInCache(BucketSnapshot snapshot) {
     long capacity = snapshot.limit().capacityTokens();
@@ -146,7 +146,7 @@ final class CurrentReports {
         : null;
   }
 
-  /** A moment as RFC 3339, to the millisecond: the first one that is not before it. */
+  /** Formats a time as RFC 3339, rounded up to the millisecond. */
   static String time(long epochMicros) {
     return Instant.ofEpochMilli(-Math.floorDiv(-epochMicros, MICROS_PER_MILLI)).toString();
   }

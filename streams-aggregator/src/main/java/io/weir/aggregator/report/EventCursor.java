@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where the next page of an event list begins: the interval of the first page, the next line, and
- * what is known of each journal, so that a batch replayed behind the page's end is told once.
+ * the state of each journal, so that a batch replayed after the page's end is listed once.
  *
- * @param fromEpochMillis the list's first moment
- * @param toEpochMillis the first moment behind
- * @param offset the next record
- * @param line lines of it that are done
+ * @param fromEpochMillis inclusive start of the list
+ * @param toEpochMillis exclusive end of the list
+ * @param offset offset of the next record
+ * @param line number of lines of that record already processed
  * @param trails the written form of each journal's {@link BatchTrail}
  */
 record EventCursor(
@@ -29,7 +29,7 @@ record EventCursor(
     trails = Map.copyOf(trails);
   }
 
-  /** Reads the written form; null when the text is not one. */
+  /** Parses the written form; returns null if the text is not a written form. */
   static @Nullable EventCursor parse(String text) {
     try {
       String plain = new String(Base64.getUrlDecoder().decode(text), StandardCharsets.UTF_8);

@@ -15,13 +15,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One decision as the members of a JSON object. Stateless. */
+/** Formats one decision as the members of a JSON object. Stateless. */
 final class EventFormat {
   private static final long MICROS_PER_MILLI = 1_000;
 
   private EventFormat() {}
 
-  /** The decision as it was recorded. */
+  /** Returns the decision as it was recorded. */
   static Map<String, Object> decision(CallEvent call) {
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("id", call.id());
@@ -43,7 +43,7 @@ final class EventFormat {
     return members;
   }
 
-  /** A window: from, then to. */
+  /** Returns a window as two members, from and to. */
   static Map<String, Object> window(UsageWindow window) {
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("from", Instant.ofEpochMilli(window.startEpochMillis()).toString());
@@ -84,9 +84,10 @@ final class EventFormat {
   }
 
   /**
-   * What the bucket held after the decision, by the cache's word; null when that does not tell. The
-   * decision's time is known to the millisecond: the bucket is taken as it stood at the end of it,
-   * or the refill would be told one token short. A bucket that refused held less than the cost.
+   * Returns what the bucket held after the decision according to the cache, or null if the stamp
+   * does not show it. The time of the decision is known to the millisecond; the bucket's level is
+   * taken at the end of that millisecond, since otherwise the refill could make it one token short.
+   * A bucket that denied the call held less than the cost.
    */
   static @Nullable Long remaining(CallEvent call, Charge charge) {
     Stamp stamp = charge.stamp();
@@ -102,7 +103,7 @@ final class EventFormat {
       long level = limit.levelTokens(stamp.fullAtEpochMicros(), 0, endOfMilli);
       return charge.cost() == 0 ? Math.min(level, call.cost() - 1) : level;
     }
-    // behind a correction the counter does not say what a bucket holds
+    // after a correction the counter does not show what a bucket holds
     return !limit.refills() && stamp.version() == 0
         ? limit.capacityTokens() - stamp.charged()
         : null;

@@ -12,15 +12,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a list of a client's calls is asked for, checked.
+ * A validated request for a list of a client's calls.
  *
- * @param client whose calls
- * @param fromEpochMillis calls decided, and settled, at this moment or later
- * @param toEpochMillis and before this one
- * @param allowed only allowed (true) or only denied ones; null for both
- * @param endpoint only calls of it; null for all
+ * @param client the client
+ * @param fromEpochMillis inclusive start of the times of decisions and settlements
+ * @param toEpochMillis exclusive end of those times
+ * @param allowed only allowed (true) or only denied calls (false); null for both
+ * @param endpoint only calls of this endpoint; null for all
  * @param limit most calls in the answer
- * @param page where the page begins, null for the first
+ * @param page where the page begins; null for the first page
  */
 record EventQuery(
     String client,
@@ -38,11 +38,11 @@ record EventQuery(
   private static final int MAX_LIMIT = 1_000;
   private static final Duration DEFAULT_LENGTH = Duration.ofHours(1);
 
-  /** The audit log keeps no more. */
+  /** The retention of the audit log. */
   private static final Duration MAX_LENGTH = Topics.LATENESS;
 
   /**
-   * Reads a request.
+   * Validates a request.
    *
    * @throws ProblemException naming the parameter that is wrong
    */
@@ -68,7 +68,7 @@ record EventQuery(
         page);
   }
 
-  /** Whether a call, or a settlement by the time it was made, belongs into the list. */
+  /** Returns whether the list contains a call; a settlement counts by the time it was made. */
   boolean holds(CallEvent call) {
     return call.client().equals(client)
         && call.happenedAtEpochMillis() >= fromEpochMillis
@@ -97,7 +97,7 @@ record EventQuery(
     };
   }
 
-  /** Calls are told in milliseconds: the first one that is not before the moment. */
+  /** Returns a time in milliseconds, the precision of calls, rounded up. */
   private static long millisAtOrBehind(Instant moment) {
     return moment.plusNanos(999_999).toEpochMilli();
   }

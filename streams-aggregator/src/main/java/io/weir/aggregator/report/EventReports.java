@@ -28,14 +28,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lists a client's decisions out of the audit log, and where each stands in the ledger. Safe for
- * threads.
+ * Lists a client's decisions from the audit log, and where each stands in the ledger. Thread-safe.
  */
 final class EventReports {
-  /** Longest reading for one page; the page then ends where it is. */
+  /** Longest time spent reading for one page; the page then ends where reading stopped. */
   static final Duration MAX_TIME = Duration.ofSeconds(5);
 
-  /** Readings at once: each holds a few records of up to 4 MiB. */
+  /** Most concurrent readings; each holds a few records of up to 4 MiB. */
   private static final int MAX_READINGS = 4;
 
   private static final Duration MAX_QUEUEING = Duration.ofSeconds(2);
@@ -51,7 +50,7 @@ final class EventReports {
     this.settings = settings;
   }
 
-  /** The answer about a client whose partition is here. */
+  /** Returns the answer about a client whose partition is here. */
   Answer answer(int partition, EventQuery query) throws InterruptedException {
     PartitionProgress progress = table.progress(partition).orElse(null);
     EventScan scan = scan(query, progress);
@@ -74,7 +73,10 @@ final class EventReports {
     return Answer.json(200, document(partition, query, scan, progress));
   }
 
-  /** Which promises the end of the list waits for. */
+  /**
+   * Creates a scan that waits for the low watermarks of the journals which may hold calls of the
+   * interval.
+   */
   private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
     Set<Journal> awaited = new HashSet<>();
     Set<Journal> departed = new HashSet<>();
@@ -161,7 +163,10 @@ final class EventReports {
     return members;
   }
 
-  /** The counting's own rule for times that cannot be. */
+  /**
+   * Returns whether the counting has quarantined the call because its time is impossible, by the
+   * counting's own rule.
+   */
   private boolean isQuarantined(EventScan.Found found) {
     long decidedAt = found.call().decidedAtEpochMillis();
     return decidedAt > found.atEpochMillis() + CountSettings.MAX_AHEAD_MILLIS

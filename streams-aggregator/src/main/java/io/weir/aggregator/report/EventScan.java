@@ -17,38 +17,41 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Picks a client's calls of an interval out of the audit log, record by record. Not safe for
- * threads.
+ * Selects a client's calls in an interval from the audit log, record by record. Not thread-safe.
  *
- * <p>Calls stand in the log when their node could send them, not when they were decided. The end is
- * therefore not found by time: every journal that is met, or that is known to be older than the
- * interval's end, must have promised that its calls of the interval have been sent. When one has
- * not, reading goes on until the broker's time is {@link #SLACK} past the interval, and the list
- * may miss calls of it.
+ * <p>A call is in the log at the place where its node could send it, not by the time it was
+ * decided. The end is therefore not found by time: the low watermark of every journal that was
+ * read, or that is known to be older than the interval's end, must show that its calls of the
+ * interval have been sent. If one does not, reading continues until the broker's time is
+ * {@link #SLACK} past the interval, and the list may lack calls of that journal.
  */
 final class EventScan {
-  /** How far behind the interval calls are looked for when a journal's word is missing. */
+  /**
+   * How far past the interval reading continues if a journal's low watermark does not cover it.
+   */
   static final Duration SLACK = Duration.ofMinutes(10);
 
-  /** Most journals told apart; batches of more are all taken as new, and the end is SLACK's. */
+  /**
+   * Most journals tracked. Batches of further ones all count as new, and reading ends by
+   * {@link #SLACK}.
+   */
   static final int MAX_JOURNALS = 256;
 
-  /** Most bytes read for one page: a few seconds of a broker's speed. */
+  /** Most bytes read for one page, which a broker delivers in a few seconds. */
   static final long MAX_BYTES = 128L << 20;
 
-  /** Most ids remembered to tell repeated ones. */
+  /** Most ids remembered in order to detect repeated ones. */
   private static final int MAX_IDS = 100_000;
 
   /**
    * A call that was found.
    *
-   * @param offset the record
+   * @param offset offset of the record
    * @param line the line in it, from 1
    * @param call the call
-   * @param atEpochMillis when the broker took it
-   * @param repeated whether the call, with the same verdict, stood before in what was read
-   * @param conflicting whether the caller's id stood before in what was read, and named another
-   *     call
+   * @param atEpochMillis when the broker appended the record
+   * @param repeated whether the same call with the same verdict was read before
+   * @param conflicting whether the caller's id was read before and named another call
    */
   record Found(
       long offset,
@@ -77,12 +80,12 @@ final class EventScan {
   private boolean complete;
 
   /**
-   * A scan that has read nothing.
+   * Creates a scan that has read nothing.
    *
-   * @param awaited journals that are known to have promised the interval by now
+   * @param awaited journals whose low watermark is known to be past the interval by now
    * @param departed journals that are known to have ended before the interval did
-   * @param everyPromiseMade false when a node that may hold calls of the interval has not promised
-   *     it yet, so that the list cannot be complete
+   * @param everyPromiseMade false if the low watermark of a node that may hold calls of the
+   *     interval is not past it yet, so that the list cannot be complete
    */
   EventScan(
       EventQuery query,
@@ -104,7 +107,7 @@ final class EventScan {
     }
   }
 
-  /** Takes the next record; false when no more are wanted. */
+  /** Processes the next record; returns false if no more are wanted. */
   boolean take(AuditLog.Entry entry) {
     if (entry.atEpochMillis() > query.toEpochMillis() + SLACK.toMillis()) {
       ended = true;
@@ -148,7 +151,10 @@ final class EventScan {
     return trail.take(header, atEpochMillis);
   }
 
-  /** Takes the lines behind the first {@code done}; lines done when the page is full, else 0. */
+  /**
+   * Processes the lines after the first {@code done}. Returns the number of lines processed if the
+   * page is full, else 0.
+   */
   private int takeLines(AuditLog.Entry entry, int done) {
     byte[] value = entry.value();
     if (!mayHoldClient(value, 0, value.length)) {
@@ -194,7 +200,7 @@ final class EventScan {
     }
   }
 
-  /** The counting tells refused tries, allowed ones and settlements of one id apart too. */
+  /** Like the counting, distinguishes denied tries, allowed tries and settlements of one id. */
   private boolean isRepeated(String verdictAndId, String fingerprint) {
     Set<String> known = callerIds.getOrDefault(verdictAndId, Set.of());
     if (known.contains(fingerprint)) {
@@ -207,7 +213,7 @@ final class EventScan {
     return false;
   }
 
-  /** False when the client's name cannot stand there: neither in UTF-8 nor with escapes. */
+  /** Returns false if the client's name cannot be there, neither in UTF-8 nor with escapes. */
   private boolean mayHoldClient(byte[] value, int from, int to) {
     byte first = clientBytes[0];
     for (int i = from; i < to; i++) {
@@ -253,7 +259,7 @@ final class EventScan {
     return true;
   }
 
-  /** Says that the log has no more at present. */
+  /** Records that the log has no more records at present. */
   void logEnded() {
     ended = true;
     complete = everyJournalHasPassed();
@@ -263,17 +269,19 @@ final class EventScan {
     return List.copyOf(found);
   }
 
-  /** Whether all calls of the interval that the log holds were seen and no more can come. */
+  /**
+   * Returns whether all calls of the interval that the log holds were read and no more can come.
+   */
   boolean complete() {
     return complete;
   }
 
-  /** The broker's time of the last record read whole; 0 when none was. */
+  /** Returns the broker's time of the last record read completely; 0 if there is none. */
   long scannedThroughEpochMillis() {
     return scannedThroughEpochMillis;
   }
 
-  /** Where the next page begins; null when there is nothing behind. */
+  /** Returns where the next page begins, or null if nothing follows. */
   @Nullable EventCursor next() {
     if (ended) {
       return null;

@@ -20,7 +20,7 @@ import java.util.SortedMap;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
-/** The table as it is followed out of the state topic. */
+/** The table that is copied from the state topic. */
 final class FollowedUsageTable implements UsageTable {
   private final TableStore store;
   private final TableFollower follower;
@@ -58,7 +58,10 @@ final class FollowedUsageTable implements UsageTable {
             partition, "its table is not here, or is being read for the first time"));
   }
 
-  /** Behind a reading, since a partition may be dropped, and then says so first, at any time. */
+  /**
+   * Throws if the partition is not readable. Called after each read, since a partition may be
+   * dropped at any time, and stops being readable before it is dropped.
+   */
   private void requireWasHere(int partition) {
     if (!isHere(partition)) {
       throw missing(partition);

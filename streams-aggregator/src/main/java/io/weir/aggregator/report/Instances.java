@@ -18,8 +18,8 @@ import org.apache.kafka.streams.errors.StreamsNotStartedException;
 import org.apache.kafka.streams.state.HostInfo;
 
 /**
- * Which aggregator counts a partition, and which have copies of its state: as the last rebalance
- * left it, so an instance that died since is still named. Safe for threads.
+ * The aggregators that count each partition or hold a copy of its state, as of the last rebalance:
+ * an instance that died since is still included. Thread-safe.
  */
 public final class Instances {
   private final KafkaStreams meterCore;
@@ -27,6 +27,8 @@ public final class Instances {
   private volatile Collection<StreamsMetadata> lastKnown = List.of();
 
   /**
+   * Creates the view of an application.
+   *
    * @param meterCore the application that counts
    * @param self host and port at which the others reach this process
    */
@@ -35,14 +37,14 @@ public final class Instances {
     this.self = self;
   }
 
-  /** The partitions this process counts, or has a copy of the state of. */
+  /** Returns the partitions that this process counts or whose state it has a copy of. */
   public Set<Integer> here() {
     Set<Integer> here = counted();
     here.addAll(partitions(ThreadMetadata::standbyTasks));
     return here;
   }
 
-  /** The partitions this process counts. */
+  /** Returns the partitions that this process counts. */
   public Set<Integer> counted() {
     return partitions(ThreadMetadata::activeTasks);
   }
@@ -54,12 +56,12 @@ public final class Instances {
         tasks.apply(thread).forEach(task -> partitions.add(task.taskId().partition()));
       }
     } catch (IllegalStateException notRunning) {
-      return partitions; // what is not run has nothing
+      return partitions; // not running, so it has none
     }
     return partitions;
   }
 
-  /** Whom else to ask about a partition, in this order. */
+  /** Returns the other instances to ask about a partition, in the order in which to ask them. */
   List<Peer> holders(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
     List<Peer> holders = new ArrayList<>();
@@ -69,7 +71,7 @@ public final class Instances {
         holders.add(Peer.of(one.hostInfo()));
       }
     }
-    // a copy is kept for a while where a partition was before
+    // the remaining instances too: one that had the partition before keeps a copy for a while
     others().stream()
         .map(one -> Peer.of(one.hostInfo()))
         .filter(peer -> !holders.contains(peer))
@@ -77,7 +79,10 @@ public final class Instances {
     return holders;
   }
 
-  /** The other instance that counts a partition; empty when this one does, or none. */
+  /**
+   * Returns the instance that currently counts the partition, or empty if that is this instance or
+   * no instance does.
+   */
   Optional<Peer> counting(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
     return others().stream()
@@ -86,7 +91,7 @@ public final class Instances {
         .findFirst();
   }
 
-  /** All other instances. */
+  /** Returns all other instances. */
   List<Peer> peers() {
     return others().stream().map(one -> Peer.of(one.hostInfo())).toList();
   }

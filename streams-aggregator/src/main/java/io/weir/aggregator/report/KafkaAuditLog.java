@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The calls topic on a broker; each reading has a consumer of its own, in no group. */
+/** The calls topic on a broker. Each reading uses a consumer of its own, without a group. */
 final class KafkaAuditLog implements AuditLog {
   private static final Logger LOG = LoggerFactory.getLogger(KafkaAuditLog.class);
   private static final Duration POLL = Duration.ofMillis(200);
@@ -98,10 +98,10 @@ final class KafkaAuditLog implements AuditLog {
     try {
       BatchHeader batch = BatchHeaderCodec.decode(headers);
       Replay replay = ReplayCodec.decode(headers);
-      // a replay at the lines' own positions repeats, out of their order, what stands there
+      // a replay at the lines' own positions repeats, out of order, what is already there
       return replay == null || replay.hasOwnPositions(batch) ? batch : null;
     } catch (MalformedRecordException noBatch) {
-      return null; // in quarantine as a whole, or a word about the cache
+      return null; // quarantined as a whole, or a message about the cache
     }
   }
 

@@ -5,8 +5,8 @@ import io.weir.limits.BucketLimit;
 import java.util.Map;
 
 /**
- * What the decision cache holds at this moment. Who starts an aggregator gives it one that asks the
- * cache, since the aggregator itself knows the cache by what records say only. Safe for threads.
+ * The contents of the decision cache at this moment. An aggregator knows the cache only through the
+ * records, so whoever starts it supplies an implementation that asks the cache. Thread-safe.
  */
 @FunctionalInterface
 public interface LiveCache {
@@ -14,20 +14,21 @@ public interface LiveCache {
   LiveCache NOT_ASKED = buckets -> Map.of();
 
   /**
-   * What one bucket holds.
+   * The content of one bucket.
    *
-   * @param remainingTokens whole tokens: negative in a token bucket in debt, 0 in a quota in debt
-   * @param atEpochMicros when, by the cache's clock
-   * @param epoch the bucket's life, see {@link io.weir.topics.model.Charge}; 0 when it has none
-   * @param chargedTokens tokens charged in that life
+   * @param remainingTokens whole tokens; negative in a token bucket in debt, 0 in a quota in debt
+   * @param atEpochMicros the time of this content, by the cache's clock
+   * @param epoch the bucket's epoch, see {@link io.weir.topics.model.Charge}; 0 if it has none
+   * @param chargedTokens tokens charged in that epoch
    */
   record Held(long remainingTokens, long atEpochMicros, long epoch, long chargedTokens) {}
 
   /**
-   * Asks what buckets hold; changes nothing. Waits for some hundred milliseconds at most.
+   * Asks the cache for the contents of buckets, without changing them. Waits for some hundred
+   * milliseconds at most.
    *
-   * @param buckets the limit of each bucket, by its key
-   * @return by key; without those that the cache did not tell
+   * @param buckets the limit of each bucket, by the bucket's key
+   * @return contents by key, without those for which the cache did not answer
    */
   Map<String, Held> ask(Map<String, BucketLimit> buckets);
 }

@@ -7,21 +7,21 @@ import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the next page of a report begins: the interval of the first page, the last row told, and
- * the position the first page had read, which a later page must have reached too.
+ * Where the next page of a report begins: the interval of the first page, its last row, and the
+ * position that the first page had reached, which a later page must have reached too.
  *
- * @param from the report's first moment
- * @param to the report's end
- * @param offset offset of the calls topic the first page had reached
+ * @param from inclusive start of the report
+ * @param to exclusive end of the report
+ * @param offset offset of the calls topic that the first page had reached
  * @param lastBucketStart start of the last row's bucket
- * @param lastEndpoint the last row's endpoint, empty when rows have none
+ * @param lastEndpoint the last row's endpoint; empty if rows have none
  */
 record PageCursor(
     Instant from, Instant to, long offset, Instant lastBucketStart, String lastEndpoint) {
   private static final String VERSION = "1";
   private static final int PARTS = 6;
 
-  /** Reads the written form; null when the text is not one. */
+  /** Parses the written form; returns null if the text is not a written form. */
   static @Nullable PageCursor parse(String text) {
     try {
       String plain = new String(Base64.getUrlDecoder().decode(text), StandardCharsets.UTF_8);
@@ -56,7 +56,7 @@ record PageCursor(
         .encodeToString(plain.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Whether a row stands behind the last one told. */
+  /** Returns whether a row comes after the last one of the previous page. */
   boolean isBefore(Instant bucketStart, String endpoint) {
     int order = lastBucketStart.compareTo(bucketStart);
     return order < 0 || (order == 0 && lastEndpoint.compareTo(endpoint) < 0);

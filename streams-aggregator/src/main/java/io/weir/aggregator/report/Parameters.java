@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * The query parameters of a request. Each may be given once, and an empty one counts as absent;
- * what is wrong is a {@link ProblemException} that names the parameter.
+ * The query parameters of a request. Each may occur once, and an empty one counts as absent. An
+ * invalid parameter causes a {@link ProblemException} that names it.
  *
  * @param values the values by name
  */
@@ -25,10 +25,12 @@ record Parameters(Map<String, List<String>> values) {
   private static final int MIN_YEAR = 1971;
   private static final int MAX_YEAR = 9999;
 
-  /** An offset whose plus sign was not percent-encoded, which forms read as a space. */
+  /**
+   * A UTC offset whose plus sign was not percent-encoded, which form decoding turns into a space.
+   */
   private static final Pattern UNENCODED_PLUS = Pattern.compile(" (?=[0-9]{2}:[0-9]{2}$)");
 
-  /** Refuses parameters of other names: a misspelt filter must not give a larger number. */
+  /** Refuses unknown parameters, since a misspelt filter must not silently return more. */
   Parameters onlyKnown(Set<String> known) {
     for (String name : values.keySet()) {
       if (!known.contains(name)) {
@@ -38,7 +40,7 @@ record Parameters(Map<String, List<String>> values) {
     return this;
   }
 
-  /** The text of a parameter. */
+  /** Returns the text of a parameter. */
   String one(String field, String byDefault) {
     List<String> given = values.getOrDefault(field, List.of());
     if (given.size() > 1) {
@@ -47,7 +49,7 @@ record Parameters(Map<String, List<String>> values) {
     return given.isEmpty() || given.get(0).isEmpty() ? byDefault : given.get(0);
   }
 
-  /** A client, meter or endpoint. */
+  /** Returns the name of a client, meter or endpoint. */
   String name(String field, String byDefault) {
     return checkedName(field, one(field, byDefault));
   }
@@ -60,7 +62,7 @@ record Parameters(Map<String, List<String>> values) {
     return name;
   }
 
-  /** An RFC 3339 time, or a date, which means midnight in the zone. */
+  /** Returns an RFC 3339 time, or midnight of a date in the zone. */
   Instant moment(String field, Instant byDefault, ZoneId zone) {
     String text = one(field, "");
     if (text.isEmpty()) {
@@ -81,7 +83,7 @@ record Parameters(Map<String, List<String>> values) {
     throw bad(field, "must be an RFC 3339 time or a date such as 2026-11-21, is '" + text + "'");
   }
 
-  /** An integer from 1 to a maximum. */
+  /** Returns an integer from 1 to a maximum, inclusive. */
   int count(String field, int byDefault, int max) {
     String text = one(field, Integer.toString(byDefault));
     try {

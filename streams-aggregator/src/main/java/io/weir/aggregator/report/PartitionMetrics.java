@@ -20,9 +20,9 @@ import java.util.function.ToLongFunction;
 
 /**
  * The figures of partitions in {@code /metrics}, each as of its last published progress, so that
- * the terms of the equation always belong together. A partition that is not counted here has none:
- * counters that fell to 0 when it moves, and came back, would look like an increase. Safe for
- * threads.
+ * the terms of the equation are always consistent. A partition that is not counted here has none:
+ * counters that fell to 0 when it moves away, and rose again when it comes back, would look like an
+ * increase. Thread-safe.
  */
 final class PartitionMetrics {
   private final MeterRegistry registry;
@@ -36,10 +36,10 @@ final class PartitionMetrics {
   }
 
   /**
-   * Tells these partitions from now on, and no others.
+   * Replaces the partitions whose figures are shown.
    *
-   * @param counted the progress of each partition that is counted here; empty when nothing of it
-   *     was counted yet
+   * @param counted the progress of each partition that is counted here; empty if nothing of it was
+   *     counted yet
    */
   synchronized void update(Map<Integer, Optional<PartitionProgress>> counted) {
     newest.putAll(counted);

@@ -6,8 +6,8 @@ import org.apache.kafka.streams.state.HostInfo;
 /**
  * Another aggregator.
  *
- * @param host where its reports API is reached
- * @param port the API's port
+ * @param host host of its reports API
+ * @param port port of its reports API
  */
 record Peer(String host, int port) {
   static Peer of(HostInfo address) {

@@ -27,21 +27,23 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks other aggregators for what they hold. Safe for threads. */
+/** Asks other aggregators for what they hold. Thread-safe. */
 final class PeerReports {
-  /** Marks a request that was passed on once, so that it is never passed on again. */
+  /** Marks a forwarded request, so that it is not forwarded again. */
   static final String FORWARDED_HEADER = "Weir-Forwarded";
 
-  /** The reasons of one that has the partition all the same. */
+  /** Reasons for a refusal by an aggregator that nevertheless has the partition. */
   private static final Set<String> OF_ONE_WITH_PARTITION =
       Set.of(ProblemReason.NOT_UP_TO_DATE.word(), ProblemReason.BUSY.word());
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
-  /** Longest wait for the others when a report needs them all; who is late is named missing. */
+  /**
+   * Longest wait for the others if a report needs all of them; late ones are listed as missing.
+   */
   private static final Duration ALL_TIMEOUT = Duration.ofSeconds(4);
 
-  /** As a rule: the other one does not hold it, or not yet. */
+  /** Usually means that the other aggregator does not hold the partition, or not yet. */
   private static final int UNAVAILABLE = 503;
 
   private static final Logger LOG = LoggerFactory.getLogger(PeerReports.class);
@@ -54,12 +56,12 @@ final class PeerReports {
           .build();
 
   /**
-   * A request to be passed on.
+   * A request to be forwarded.
    *
-   * @param pathAndQuery as it came
-   * @param headers those the answer depends on
-   * @param slowAfter when an aggregator has not answered for so long, the next one is asked, too
-   * @param patience longest wait for one aggregator's whole answer
+   * @param pathAndQuery path and query as they came
+   * @param headers the headers on which the answer depends
+   * @param slowAfter time without an answer after which the next aggregator is asked too
+   * @param patience longest wait for one aggregator's complete answer
    */
   record Question(
       String pathAndQuery, Map<String, String> headers, Duration slowAfter, Duration patience) {
@@ -69,10 +71,12 @@ final class PeerReports {
   }
 
   /**
-   * Asks one after the other, the next one also while the one before is slow: it may stand still.
-   * An answer is taken as a whole: one whose aggregator dies in the middle of it is none.
+   * Asks one aggregator after another, and the next one also while the previous one is slow, since
+   * that may be suspended. An answer counts only if it is complete, not if its aggregator dies
+   * while sending it.
    *
-   * @return the first answer of one who has the partition, whatever it is; empty when there is none
+   * @return the first answer of an aggregator that has the partition, whatever its status; empty if
+   *     there is none
    */
   Optional<Answer> askInTurn(List<Peer> peers, Question question) throws InterruptedException {
     BlockingQueue<Optional<Answer>> outcomes = new LinkedBlockingQueue<>();
@@ -125,7 +129,7 @@ final class PeerReports {
   private static boolean isOfOneWithPartition(byte[] problem) {
     try {
       JsonNode document = MAPPER.readTree(problem);
-      // an instance of before there were reasons said it in the type
+      // an instance of a version without reasons put the reason into the type
       String reason = document.path("reason").asText(document.path("type").asText());
       return OF_ONE_WITH_PARTITION.contains(reason);
     } catch (IOException noProblem) {
@@ -134,9 +138,9 @@ final class PeerReports {
   }
 
   /**
-   * Asks several at once for a document about their own partitions.
+   * Asks several aggregators at once for a document about their own partitions.
    *
-   * @return what came within {@link #ALL_TIMEOUT}; the others are left out and logged
+   * @return the documents received within {@link #ALL_TIMEOUT}; the others are left out and logged
    */
   List<JsonNode> askAll(List<Peer> peers, String pathAndQuery) throws InterruptedException {
     Question question =
@@ -173,7 +177,7 @@ final class PeerReports {
             .timeout(question.patience())
             .header(FORWARDED_HEADER, "1");
     question.headers().forEach(request::header);
-    // the request's own timeout ends with the headers, this one with the body
+    // the request's own timeout covers the headers only, this one the body too
     return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
         .orTimeout(question.patience().toMillis(), TimeUnit.MILLISECONDS);
   }

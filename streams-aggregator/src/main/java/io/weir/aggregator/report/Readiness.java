@@ -14,8 +14,8 @@ import java.util.Map;
 import org.apache.kafka.streams.KafkaStreams.State;
 
 /**
- * Whether requests should be sent here: whether every client can be answered for, from here or by
- * another aggregator. A rebalance alone does not change that. Safe for threads.
+ * Decides whether requests should be sent to this aggregator: whether every client can be answered
+ * for, from here or by another aggregator. A rebalance alone does not change that. Thread-safe.
  */
 final class Readiness {
   private final UsageTable table;
@@ -38,9 +38,9 @@ final class Readiness {
   }
 
   /**
-   * The members of the answer.
+   * Returns the members of the answer.
    *
-   * @throws ProblemException when requests should go elsewhere; the message says why
+   * @throws ProblemException if requests should go elsewhere; the message gives the reason
    */
   Map<String, Object> check() {
     State state = rebalances.state();
@@ -77,7 +77,7 @@ final class Readiness {
     return members;
   }
 
-  /** The partitions that belong here and are not read to their end yet. */
+  /** Returns the partitions that are placed here and have not been read to their end yet. */
   private List<Integer> catchingUp() {
     return instances.here().stream().filter(one -> !table.isHere(one)).sorted().toList();
   }

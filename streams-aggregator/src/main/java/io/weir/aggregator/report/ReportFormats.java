@@ -10,18 +10,19 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reports as JSON, CSV (RFC 4180) and NDJSON. Stateless and safe for threads. */
+/** Formats reports as JSON, CSV (RFC 4180) and NDJSON. Stateless and thread-safe. */
 final class ReportFormats {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * Characters that separate cells, or lines, or quote; a semicolon does where commas are decimal.
+   * Characters that separate cells or lines, or that quote. Semicolons separate cells where the
+   * comma is the decimal separator.
    */
   private static final String QUOTED = ",;|\t\r\n\"";
 
   /**
-   * The beginning of what some spreadsheet takes for a formula, full-width signs included. Spaces
-   * and quotes in front of it do not change that.
+   * The beginning of what some spreadsheet takes for a formula, including full-width signs. Spaces
+   * and quotes before it make no difference.
    */
   private static final Pattern FORMULA =
       Pattern.compile("(^|[,;|\\t\\r\\n])([\\s\\h\"]*[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20])");
@@ -100,9 +101,9 @@ final class ReportFormats {
   }
 
   /**
-   * A field of CSV. Wherever a spreadsheet could begin a cell with a formula, an apostrophe makes
-   * it text: at the beginning, and behind a character that separates cells in some locale or
-   * setting, since quotes in the middle of such a cell do not hold it together.
+   * Returns a CSV field. Wherever a spreadsheet could begin a cell with a formula, an apostrophe
+   * turns it into text: at the beginning, and after a character that separates cells in some locale
+   * or setting, since quotes in the middle of such a cell do not hold it together.
    */
   private static String quoted(String field) {
     String safe = FORMULA.matcher(field).replaceAll("$1'$2");

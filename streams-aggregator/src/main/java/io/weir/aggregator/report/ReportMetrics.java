@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The figures of {@code /metrics}. Those of a partition are told by the aggregator that counts it.
- * Safe for threads.
+ * The figures of {@code /metrics}. Those of a partition are exposed by the aggregator that counts
+ * it. Thread-safe.
  */
 final class ReportMetrics {
   private static final Logger LOG = LoggerFactory.getLogger(ReportMetrics.class);
@@ -102,7 +102,7 @@ final class ReportMetrics {
         .register(registry);
   }
 
-  /** The text Prometheus reads. */
+  /** Returns the text format that Prometheus reads. */
   String scrape() {
     Map<Integer, Optional<PartitionProgress>> progress = new HashMap<>();
     List<PartitionAccuracy> accuracy = new ArrayList<>();

@@ -52,7 +52,7 @@ public final class ReportServer implements AutoCloseable {
 
   private static final int DEFAULT_CLIENTS = 100;
 
-  /** How long a stop waits for requests in progress. */
+  /** Longest time a stop waits for requests in progress. */
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
   private final ServerSocketChannel channel;
@@ -99,7 +99,7 @@ public final class ReportServer implements AutoCloseable {
     return channel.socket().getLocalPort();
   }
 
-  /** Begins to answer requests. */
+  /** Starts to answer requests. */
   public void serve(
       KafkaStreams meterCore,
       Rebalances rebalances,
@@ -157,7 +157,7 @@ public final class ReportServer implements AutoCloseable {
     config.jetty.modifyServer(server -> server.setStopTimeout(STOP_PATIENCE.toMillis()));
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.http.prefer405over404 = true;
-    // an answer is of one moment and for one client, so no cache may store it
+    // an answer is valid for one moment and one client, so no cache may store it
     config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);

@@ -4,10 +4,10 @@ package io.weir.aggregator.report;
 import java.time.Duration;
 
 /**
- * What the reports need to know of the deployment.
+ * The settings of the deployment that reports depend on.
  *
  * @param bootstrapServers the Kafka brokers, for reading the audit log
- * @param partitions partitions of every topic
+ * @param partitions number of partitions of every topic
  * @param window size of a ledger window
  * @param lateness how late a call may be
  * @param positionWait how long a request waits for a position

@@ -23,13 +23,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the snapshots from the state of {@code meter-core}. The instance that counts a partition
- * shows what is not committed yet: it is newer, and provisional. A copy shows what was committed.
+ * returns uncommitted snapshots, which are newer but provisional. A copy returns committed ones.
  */
 final class StreamsBucketSnapshots implements BucketSnapshots {
-  /** What the keys of audits begin with; the store holds other entries, too. */
+  /** Prefix of the keys of audits; the store also holds other entries. */
   private static final String AUDIT = "b";
 
-  /** A copy that lacks more than this is still being built. */
+  /** A copy that lacks more records than this is still being built. */
   private static final long MAX_LAG_RECORDS = 10_000;
 
   private final KafkaStreams meterCore;
@@ -37,8 +37,10 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
   private final Function<byte[], @Nullable BucketSnapshot> decoder;
 
   /**
+   * Creates the source.
+   *
    * @param store the name of the store of buckets
-   * @param decoder decodes a value of the store; null when it holds no snapshot
+   * @param decoder decodes a value of the store; returns null if it holds no snapshot
    */
   StreamsBucketSnapshots(
       KafkaStreams meterCore, String store, Function<byte[], @Nullable BucketSnapshot> decoder) {

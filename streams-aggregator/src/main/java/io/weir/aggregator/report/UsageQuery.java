@@ -12,20 +12,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a usage report is asked for, checked.
+ * A validated request for a usage report.
  *
- * @param client whose usage
+ * @param client whose usage is reported
  * @param meter what is counted
- * @param from first moment, rounded down to a ledger window
- * @param to first moment behind, rounded up to a ledger window
- * @param window how the parameter named the buckets
- * @param buckets how time is cut
- * @param zone whose midnights
+ * @param from inclusive start, rounded down to a ledger window
+ * @param to exclusive end, rounded up to a ledger window
+ * @param window the buckets, as the parameter named them
+ * @param buckets how time is divided
+ * @param zone time zone of the buckets' boundaries
  * @param byEndpoint whether each endpoint has rows of its own
  * @param finalOnly whether buckets that may still grow are left out
- * @param fillZero whether buckets without calls are told
+ * @param fillZero whether buckets without calls are included
  * @param limit most rows in the answer
- * @param page where the page begins, null for the first
+ * @param page where the page begins; null for the first page
  */
 record UsageQuery(
     String client,
@@ -58,14 +58,14 @@ record UsageQuery(
   private static final int DEFAULT_LIMIT = 1_000;
   private static final int MAX_LIMIT = 10_000;
 
-  /** Longer than the audit log and the invoice year. */
+  /** Longer than the retention of the audit log, and than the year of an invoice. */
   private static final Duration MAX_LENGTH = Duration.ofDays(400);
 
   /**
-   * Reads the parameters of a request.
+   * Validates the parameters of a request.
    *
    * @param given the values by name
-   * @param atom the ledger's window
+   * @param atom size of a ledger window
    * @throws ProblemException naming the parameter that is wrong
    */
   static UsageQuery of(Map<String, List<String>> given, Duration atom, Instant now) {

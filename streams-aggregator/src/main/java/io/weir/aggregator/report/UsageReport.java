@@ -17,21 +17,20 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A report while it is rolled up from ledger windows: rows by bucket and endpoint. Not safe for
- * threads.
+ * A report while it is rolled up from ledger windows: rows by bucket and endpoint. Not thread-safe.
  */
 final class UsageReport {
-  /** Most rows kept while rolling up; more are refused rather than cut. */
+  /** Most rows kept while rolling up; a report with more is refused rather than truncated. */
   static final int MAX_ROWS = 1_000_000;
 
   /**
    * One row of the answer.
    *
-   * @param from the bucket's first moment
-   * @param to the first moment behind
+   * @param from inclusive start of the bucket
+   * @param to exclusive end of the bucket
    * @param isFinal whether every window in it is closed
-   * @param revision greatest revision of a window in it, 0 while not final
-   * @param endpoint the endpoint, empty when rows are not told apart by it
+   * @param revision greatest revision of a window in it; 0 while not final
+   * @param endpoint the endpoint; empty if rows are not divided by endpoint
    */
   record Row(
       Instant from,
@@ -62,10 +61,10 @@ final class UsageReport {
   private boolean atomsComplete = true;
 
   /**
-   * An empty report.
+   * Creates an empty report.
    *
-   * @param atom the ledger's window
-   * @param progress how far the partition was counted, null when it was not at all
+   * @param atom size of a ledger window
+   * @param progress how far the partition was counted; null if it was not at all
    */
   UsageReport(UsageQuery query, Duration atom, @Nullable PartitionProgress progress) {
     this.query = query;
@@ -114,7 +113,10 @@ final class UsageReport {
     atomsComplete &= running || state.complete();
   }
 
-  /** Windows hold up to 2^53 − 1 each, so that the sum of a thousand may leave int64. */
+  /**
+   * Adds two quantities. Windows hold up to 2^53 − 1 each, so the sum of a thousand may exceed an
+   * int64.
+   */
   private static long sum(long quantity, long more) {
     try {
       return Math.addExact(quantity, more);
@@ -136,12 +138,12 @@ final class UsageReport {
     return new Sum();
   }
 
-  /** Whether every closed window in it was closed with all nodes waited for. */
+  /** Returns whether every closed window in the report waited for all nodes. */
   boolean windowsAreComplete() {
     return atomsComplete;
   }
 
-  /** The rows behind the page's beginning; at most one more than the limit. */
+  /** Returns the rows from the page's beginning on; at most one more than the limit. */
   List<Row> rows() {
     List<Row> page = new ArrayList<>();
     for (int i = 0; i < sums.size() && page.size() <= query.limit(); i++) {

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Answers usage queries from the partitions that are here. Safe for threads. */
+/** Answers usage queries from the partitions that are here. Thread-safe. */
 final class UsageReports {
   private final UsageTable table;
   private final ProgressSignal signal;
@@ -31,10 +31,10 @@ final class UsageReports {
   }
 
   /**
-   * Answers a query of a client whose partition is here.
+   * Answers a query about a client whose partition is here.
    *
-   * @param positions what the report must include, as the header says it; null for nothing
-   * @param mediaType the form of the answer
+   * @param positions what the report must include, as in the header; null for nothing
+   * @param mediaType media type of the answer
    * @param freshness of the partition
    */
   Answer answer(
@@ -113,7 +113,9 @@ final class UsageReports {
     return table.progress(partition).map(PartitionProgress::offset).orElse(-1L);
   }
 
-  /** Waits for the positions of this partition; calls of other ones are in no report of it. */
+  /**
+   * Waits for the positions of this partition; calls of other partitions are in no report of it.
+   */
   private void awaitPositions(int partition, @Nullable String header) throws InterruptedException {
     for (UsagePosition position : parse(header)) {
       if (position.partition() != partition) {
@@ -132,7 +134,7 @@ final class UsageReports {
             .filter(node -> node.node().equals(position.node()))
             .toList();
     boolean isKnown = ofNode.stream().anyMatch(node -> node.epoch() == position.nodeEpoch());
-    // what departed without a hole is told no longer, once newer epochs of the node are
+    // a journal that departed without a hole is no longer listed once newer epochs of its node are
     return isKnown
         ? ofNode.stream()
             .anyMatch(

@@ -11,57 +11,60 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.function.Consumer;
 
-/** The table of newest figures, a partition at a time. Safe for threads. */
+/** The table of newest figures, one partition at a time. Thread-safe. */
 interface UsageTable {
-  /** Whether a partition is here; what is read of it may be old unless it is refreshed. */
+  /** Returns whether a partition is here. What is read of it may be old unless it is refreshed. */
   boolean isHere(int partition);
 
   /**
-   * Waits until the table holds everything that was published of a partition before now.
+   * Waits until the table holds everything that was published to a partition before the call.
    *
-   * @return whether that is so: {@code UP_TO_DATE}, or {@code KAFKA_AWAY} when nobody can tell
-   * @throws ProblemException when the partition is not here
+   * @return {@code UP_TO_DATE} if it does, or {@code KAFKA_AWAY} if that cannot be determined
+   * @throws ProblemException if the partition is not here
    */
   Freshness refresh(int partition) throws InterruptedException;
 
-  /** The same for all of the partitions 0 to {@code partitions} − 1; those here are told. */
+  /**
+   * Refreshes all of the partitions 0 to {@code partitions} − 1, and returns how fresh those are
+   * that are here.
+   */
   SortedMap<Integer, Freshness> refreshAll(int partitions) throws InterruptedException;
 
   /**
-   * How far a partition that is here was counted; empty when nothing of it was.
+   * Returns how far a partition that is here was counted; empty if nothing of it was.
    *
-   * @throws ProblemException when the partition is not here (any more)
+   * @throws ProblemException if the partition is not here, or no longer
    */
   Optional<PartitionProgress> progress(int partition);
 
   /**
-   * How right the decisions of a partition that is here were; empty when none was judged.
+   * Returns how accurate the decisions of a partition that is here were; empty if none was judged.
    *
-   * @throws ProblemException when the partition is not here (any more)
+   * @throws ProblemException if the partition is not here, or no longer
    */
   Optional<PartitionAccuracy> accuracy(int partition);
 
   /**
-   * The figures of one window; empty when nothing of it was counted.
+   * Returns the figures of one window; empty if nothing of it was counted.
    *
-   * @throws ProblemException when the partition is not here (any more)
+   * @throws ProblemException if the partition is not here, or no longer
    */
   Optional<UsageState> window(int partition, UsageKey key, long startEpochMillis);
 
   /**
-   * The names of clients of whom something was counted, in the order of their keys.
+   * Returns the names of clients for whom something was counted, in the order of their keys.
    *
-   * @param prefix what the names begin with; empty for all
-   * @param max most names to be given
-   * @throws ProblemException when the partition is not here (any more)
+   * @param prefix prefix of the names; empty for all
+   * @param max most names to return
+   * @throws ProblemException if the partition is not here, or no longer
    */
   List<String> clients(int partition, String prefix, int max);
 
   /**
    * Reads the figures of a client's windows that start in {@code [from, to)}.
    *
-   * @param anyEndpoint the client and meter; its endpoint is not looked at
-   * @throws ProblemException when the partition is not here (any more)
+   * @param anyEndpoint the client and meter; its endpoint is ignored
+   * @throws ProblemException if the partition is not here, or no longer
    */
   void read(
       int partition,

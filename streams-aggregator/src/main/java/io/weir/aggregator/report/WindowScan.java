@@ -8,12 +8,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the windows of a time out of the table, endpoint by endpoint, in one pass over the keys:
- * from window to window, with a leap over those of each endpoint that are too old or too new. A
- * client with millions of endpoints costs no leap for each. Not safe for threads.
+ * Reads the windows of an interval from the table, endpoint by endpoint, in one pass over the keys:
+ * from window to window, with a seek past those of each endpoint that are too old or too new. A
+ * client with millions of endpoints does not cost a seek for each. Not thread-safe.
  */
 final class WindowScan implements TableStore.Visitor {
-  /** Behind every digit a window's start begins with, and so behind an endpoint's keys. */
+  /**
+   * Sorts after every digit with which a window's start begins, and so after an endpoint's keys.
+   */
   private static final String BEHIND_STARTS = ":";
 
   private final String ofMeter;
@@ -22,13 +24,12 @@ final class WindowScan implements TableStore.Visitor {
   private final Consumer<byte[]> into;
 
   /**
-   * Begins one.
+   * Creates a scan.
    *
-   * @param ofMeter what the keys of all endpoints of the client and the meter begin with; ends in a
-   *     slash
-   * @param fromEpochMillis least start of a window
-   * @param toEpochMillis exclusive end of the starts
-   * @param into takes the values
+   * @param ofMeter prefix of the keys of all endpoints of the client and the meter; ends in a slash
+   * @param fromEpochMillis inclusive start of the windows' starts
+   * @param toEpochMillis exclusive end of the windows' starts
+   * @param into receives the values
    */
   WindowScan(String ofMeter, long fromEpochMillis, long toEpochMillis, Consumer<byte[]> into) {
     this.ofMeter = ofMeter;
@@ -37,12 +38,12 @@ final class WindowScan implements TableStore.Visitor {
     this.into = into;
   }
 
-  /** The first key to visit. */
+  /** Returns the first key to visit. */
   byte[] from() {
     return key(ofMeter);
   }
 
-  /** Behind the last key to visit. */
+  /** Returns the exclusive end of the keys to visit. */
   byte[] to() {
     return key(ofMeter.substring(0, ofMeter.length() - 1) + '0'); // '0' follows '/'
   }

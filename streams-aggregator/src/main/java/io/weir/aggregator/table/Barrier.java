@@ -4,17 +4,17 @@ package io.weir.aggregator.table;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Somebody waits until a partition has been read up to where it ends now. {@link #reached} is for
- * whoever waits, the rest is the follower's thread's alone.
+ * A wait until a partition has been read up to where it ended when the wait began, or later.
+ * {@link #reached} is for the waiting thread; everything else belongs to the follower's thread.
  */
 final class Barrier {
-  /** No offset. */
+  /** Stands for an unknown offset. */
   static final long UNKNOWN = -1;
 
   final int partition;
   final CompletableFuture<Freshness> reached = new CompletableFuture<>();
 
-  /** Where the partition ended after the barrier was asked for. */
+  /** The end of the partition, read after the barrier was requested. */
   private long endOffset = UNKNOWN;
 
   Barrier(int partition) {
@@ -29,7 +29,10 @@ final class Barrier {
     endOffset = offset;
   }
 
-  /** Whether it is done with: reached by the position, or given up by whoever waited. */
+  /**
+   * Returns whether the barrier needs no further work: its end was reached, or the waiting thread
+   * gave up.
+   */
   boolean isDone(long position) {
     if (endOffset != UNKNOWN && position >= endOffset) {
       reached.complete(Freshness.UP_TO_DATE);

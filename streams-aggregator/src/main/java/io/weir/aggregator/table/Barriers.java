@@ -13,18 +13,18 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.IntToLongFunction;
 
 /**
- * Everybody who waits. Each learns where its partition ends by a question that is put after it has
- * begun to wait, so that what was published before is below that end; those who came together share
- * the question. {@link #ask} and {@link #hasAsked} are safe for threads, the rest is the follower's
- * thread's alone.
+ * All pending barriers. The end of each barrier's partition is read after the wait has begun, so
+ * everything published before is below that end; barriers requested together share one read.
+ * {@link #ask} and {@link #hasAsked} are thread-safe; everything else belongs to the follower's
+ * thread.
  */
 final class Barriers {
   private final Queue<Barrier> asked = new ConcurrentLinkedQueue<>();
   private final List<Barrier> pending = new ArrayList<>();
 
-  /** Tells where partitions end. */
+  /** A source of the ends of partitions. */
   interface Ends {
-    /** The ends of those partitions that can be told. */
+    /** Returns the ends of those partitions for which they are known. */
     Map<Integer, Long> find(Set<Integer> partitions);
   }
 
@@ -32,17 +32,20 @@ final class Barriers {
     asked.addAll(barriers);
   }
 
-  /** The same for the follower's thread itself, which need not be woken. */
+  /** Adds a barrier of the follower's thread itself, which need not be woken. */
   void add(Barrier barrier) {
     pending.add(barrier);
   }
 
-  /** Whether somebody has begun to wait since {@link #findEnds}. */
+  /** Returns whether a barrier was requested since the last {@link #findEnds}. */
   boolean hasAsked() {
     return !asked.isEmpty();
   }
 
-  /** Begins with those who asked; answers those whose partition is not followed, or has no end. */
+  /**
+   * Takes over the requested barriers and finds their ends. Answers those whose partition is not
+   * followed or whose end is unknown.
+   */
   void findEnds(Set<Integer> followed, Ends ends) {
     takeAsked();
     Set<Integer> unknown = new HashSet<>();
@@ -74,10 +77,10 @@ final class Barriers {
   }
 
   /**
-   * Answers those whose end is reached.
+   * Answers the barriers whose end is reached.
    *
-   * @param position how far a partition was read, {@link Barrier#UNKNOWN} when that is not known;
-   *     asked once for each partition
+   * @param position returns how far a partition was read, or {@link Barrier#UNKNOWN}; called once
+   *     for each partition
    */
   void settle(IntToLongFunction position) {
     if (pending.isEmpty()) {
@@ -89,7 +92,7 @@ final class Barriers {
             barrier.isDone(reached.computeIfAbsent(barrier.partition, position::applyAsLong)));
   }
 
-  /** Nobody waits for what will not come. */
+  /** Answers all barriers as missing, since reading has ended. */
   void abandon() {
     takeAsked();
     pending.forEach(barrier -> barrier.reached.complete(Freshness.MISSING));

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
-/** How much of what is published a partition of the table is known to hold. */
+/** How much of what was published the table is known to hold of a partition. */
 public enum Freshness {
-  /** Everything that was published before it was asked. */
+  /** Everything that was published before the request. */
   UP_TO_DATE,
 
-  /** Everything that was published before Kafka went away, perhaps less; Kafka does not answer. */
+  /** Everything that was published before Kafka became unreachable, and perhaps no more. */
   KAFKA_AWAY,
 
-  /** The partition is not here, or is being read for the first time, or could not be read on. */
+  /**
+   * The partition is not here, is being read for the first time, or could not be read any further.
+   */
   MISSING
 }

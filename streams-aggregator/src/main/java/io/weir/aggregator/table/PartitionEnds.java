@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks Kafka where the state topic's partitions end for readers of committed records. Kafka that
- * does not answer is not asked again for a second: nobody shall wait for it in turn. Not safe for
- * threads.
+ * Asks Kafka for the ends of the state topic's partitions, as seen by readers of committed records.
+ * If Kafka does not answer, it is not asked again for a second, so that requests do not wait for it
+ * one after another. Not thread-safe.
  */
 final class PartitionEnds implements Barriers.Ends {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionEnds.class);
@@ -28,8 +28,10 @@ final class PartitionEnds implements Barriers.Ends {
   private long awaySinceNanos = System.nanoTime() - AWAY_NANOS;
 
   /**
-   * @param consumer of this alone: on a connection that fetches the question would wait for the
-   *     fetch under way
+   * Creates a source of ends.
+   *
+   * @param consumer a consumer used for nothing else: on a connection that also fetches, the
+   *     request would wait for the fetch in progress
    */
   PartitionEnds(Consumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
@@ -61,7 +63,7 @@ final class PartitionEnds implements Barriers.Ends {
           LOG.debug("Kafka does not tell the end of the state topic", away);
           return false;
         }
-        // it was this process that stood still
+        // this process itself was suspended
         LOG.warn("process stood still took_ms={}", TimeUnit.NANOSECONDS.toMillis(tookNanos));
       }
     }

@@ -9,29 +9,29 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Which partitions are followed: those that belong here, and for a while those that the table holds
- * since they did. Not safe for threads.
+ * Decides which partitions are followed: those placed here and, for a while, those that the table
+ * still holds from an earlier placement. Not thread-safe.
  */
 final class Placement {
-  /** How long a partition that was moved elsewhere is still followed: it may come back. */
+  /** How long a partition that has moved elsewhere is still followed, since it may come back. */
   static final Duration RETENTION = Duration.ofMinutes(10);
 
-  /** When a partition belonged here last, or was found in the table. */
+  /** When each partition was last placed here, or was found in the table. */
   private final Map<Integer, Long> placedNanos = new HashMap<>();
 
   /**
-   * What to do.
+   * The partitions to follow and to drop.
    *
    * @param followed partitions to be read
-   * @param dropped partitions that the table shall hold no longer
+   * @param dropped partitions that the table is to hold no longer
    */
   record Decision(SortedSet<Integer> followed, SortedSet<Integer> dropped) {}
 
   /**
-   * Decides.
+   * Decides which partitions to follow and which to drop.
    *
-   * @param wanted the partitions that belong here now
-   * @param held the partitions that the table holds, whole or in part
+   * @param wanted the partitions that are placed here now
+   * @param held the partitions that the table holds, completely or in part
    * @param nowNanos {@link System#nanoTime}
    */
   Decision decide(Set<Integer> wanted, Set<Integer> held, long nowNanos) {

@@ -9,8 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which partitions can be read: each has been read up to an end since it was begun with. {@link
- * #contains} and {@link #all} are safe for threads, the rest is the follower's thread's alone.
+ * The partitions that can be read: each has been read up to an end determined after following it
+ * began. {@link #contains} and {@link #all} are thread-safe; everything else belongs to the
+ * follower's thread.
  */
 final class ReadablePartitions {
   private static final Logger LOG = LoggerFactory.getLogger(ReadablePartitions.class);
@@ -31,7 +32,7 @@ final class ReadablePartitions {
     return Set.copyOf(readable);
   }
 
-  /** Begins to wait for a partition's end. */
+  /** Begins to wait until a partition has been read to its end. */
   void begin(int partition) {
     readable.remove(partition);
     Barrier first = new Barrier(partition);
@@ -39,7 +40,7 @@ final class ReadablePartitions {
     barriers.add(first);
   }
 
-  /** Forgets a partition. */
+  /** Removes a partition. */
   void remove(int partition) {
     readable.remove(partition);
     firstReading.remove(partition);
@@ -50,7 +51,10 @@ final class ReadablePartitions {
     firstReading.clear();
   }
 
-  /** Takes those whose end has been reached; who was told of none asks again. */
+  /**
+   * Adds the partitions whose end has been reached. Asks again for those whose end could not be
+   * determined.
+   */
   void settle() {
     firstReading.forEach(this::settle);
     firstReading.keySet().removeAll(readable);

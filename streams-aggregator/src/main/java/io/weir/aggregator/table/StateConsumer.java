@@ -14,11 +14,11 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Consumers of the state topic: without a group, of committed records alone. */
+/** Creates consumers of the state topic, which read committed records and belong to no group. */
 final class StateConsumer {
   private static final int MAX_POLL_RECORDS = 2_000;
 
-  /** Most that is held in memory of one broker's records. */
+  /** Most bytes of one broker's records held in memory. */
   private static final int MAX_FETCH_BYTES = 16 * 1024 * 1024;
 
   private static final Duration POSITION_TIMEOUT = Duration.ofMillis(500);
@@ -43,14 +43,17 @@ final class StateConsumer {
     return new TopicPartition(Topics.STATE.name(), number);
   }
 
-  /** The numbers of the partitions that are read. */
+  /** Returns the numbers of the partitions that are read. */
   static Set<Integer> assigned(Consumer<?, ?> consumer) {
     Set<Integer> numbers = new TreeSet<>();
     consumer.assignment().forEach(one -> numbers.add(one.partition()));
     return numbers;
   }
 
-  /** How far a partition was read; {@link Barrier#UNKNOWN} when it is not, or Kafka must tell. */
+  /**
+   * Returns how far a partition was read, or {@link Barrier#UNKNOWN} if it is not assigned or only
+   * Kafka knows the position.
+   */
   static long position(Consumer<?, ?> consumer, int number) {
     TopicPartition one = partition(number);
     if (!consumer.assignment().contains(one)) {

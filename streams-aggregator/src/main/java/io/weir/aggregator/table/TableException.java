@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
-/** The table cannot be opened, read or written. The message says where and why. */
+/** Thrown if the table cannot be opened, read or written. The message says where and why. */
 public final class TableException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

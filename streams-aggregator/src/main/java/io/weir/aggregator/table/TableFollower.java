@@ -26,15 +26,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies partitions of the state topic into the table, as a consumer without a group: no rebalance
- * ever stops it. Whoever reads the table asks with {@link #refresh} first, and then sees everything
- * that was published before, whichever instance is asked, so that no report is behind another that
- * was answered earlier. Safe for threads.
+ * Copies partitions of the state topic into the table, as a consumer without a group, so that no
+ * rebalance stops it. A reader of the table first calls {@link #refresh} and then sees everything
+ * published before the call, whichever instance it asks; so no report is older than one that was
+ * answered earlier. Thread-safe.
  */
 public final class TableFollower implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TableFollower.class);
 
-  /** Longest wait for a partition's end to be read; it is some milliseconds away as a rule. */
+  /**
+   * Longest wait until a partition has been read to its end, which normally takes some
+   * milliseconds.
+   */
   private static final Duration REFRESH_PATIENCE = Duration.ofSeconds(3);
 
   private static final Duration NAP = Duration.ofMillis(100);
@@ -53,7 +56,7 @@ public final class TableFollower implements AutoCloseable {
   private final Thread thread = new Thread(this::run, "weir-usage-table");
   private volatile @Nullable Consumer<byte[], byte[]> consumer;
 
-  // the thread's own
+  // used by the follower's thread alone
   private final Placement placement = new Placement();
   private long placedNanos = System.nanoTime() - PLACEMENT_NANOS;
 
@@ -66,11 +69,11 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Starts to follow what the table holds already and what is placed here.
+   * Starts to follow the partitions that the table holds and those that are placed here.
    *
-   * @param store stays open for as long as this is not closed
-   * @param wanted the partitions that belong here at the moment; asked some times a second
-   * @param onChange called after the table has changed; must be quick
+   * @param store the table; must stay open until this follower is closed
+   * @param wanted returns the partitions that are placed here; called several times a second
+   * @param onChange called after the table has changed; must return quickly
    */
   public static TableFollower start(
       TableStore store, String bootstrapServers, Supplier<Set<Integer>> wanted, Runnable onChange) {
@@ -82,27 +85,40 @@ public final class TableFollower implements AutoCloseable {
     return follower;
   }
 
-  /** The partitions that can be read: each has been read up to an end since the start. */
+  /** Returns the partitions that can be read: each has been read to its end since the start. */
   public Set<Integer> readable() {
     return readable.all();
   }
 
-  /** Whether a partition can be read; what is seen may be old unless it is {@link #refresh}ed. */
+  /**
+   * Returns whether a partition can be read. What is read may be old unless {@link #refresh} was
+   * called.
+   */
   public boolean isReadable(int partition) {
     return readable.contains(partition);
   }
 
-  /** Whether all that the table holds can be read; not so for a moment after the start. */
+  /**
+   * Returns whether every partition that the table holds can be read; false for a moment after the
+   * start.
+   */
   public boolean hasReadAllHeld() {
     return store.positions().keySet().stream().allMatch(this::isReadable);
   }
 
-  /** Whether it has stopped for good by itself, which only an error of the machine's does. */
+  /**
+   * Returns whether following has stopped permanently by itself, which only an {@link Error} of the
+   * JVM causes.
+   */
   public boolean hasFailed() {
     return !thread.isAlive() && !isClosing();
   }
 
-  /** Waits until the table holds all that was published of some partitions before now. */
+  /**
+   * Waits until the table holds everything that was published to some partitions before the call.
+   *
+   * @return how fresh each of the partitions is
+   */
   public SortedMap<Integer, Freshness> refresh(Collection<Integer> partitions)
       throws InterruptedException {
     List<Barrier> asked = partitions.stream().filter(this::isReadable).map(Barrier::new).toList();
@@ -130,7 +146,7 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  /** Ends the poll under way, if there is one. */
+  /** Ends the poll in progress, if there is one. */
   private void wake() {
     Consumer<byte[], byte[]> current = consumer;
     if (current != null) {
@@ -166,7 +182,7 @@ public final class TableFollower implements AutoCloseable {
       boolean isClosing = closing.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
       LOG.trace("closing={}", isClosing);
     } catch (InterruptedException interrupted) {
-      closing.countDown(); // nobody interrupts this thread but to end it
+      closing.countDown(); // this thread is interrupted only to end it
     }
   }
 
@@ -175,7 +191,7 @@ public final class TableFollower implements AutoCloseable {
       try {
         place(records);
         barriers.findEnds(StateConsumer.assigned(records), ends);
-        settle(records); // as a rule the ends are reached already
+        settle(records); // usually the ends are reached already
         take(poll(records));
         settle(records);
       } catch (WakeupException somebodyAsks) {
@@ -188,7 +204,7 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  /** Begins with partitions that came, and drops those that went long ago. */
+  /** Begins to read partitions that were placed here, and drops those that left long ago. */
   private void place(Consumer<byte[], byte[]> records) {
     long now = System.nanoTime();
     if (!records.assignment().isEmpty() && now - placedNanos < PLACEMENT_NANOS) {
@@ -234,7 +250,10 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  /** The topic does not hold what was read up to: it was made anew. */
+  /**
+   * Reads partitions again from the beginning: the topic does not contain the offset that was
+   * reached, so it was recreated.
+   */
   private void restart(Consumer<byte[], byte[]> records, Set<TopicPartition> partitions) {
     for (TopicPartition one : partitions) {
       LOG.warn("usage table reads partition={} again from its beginning", one.partition());
@@ -249,7 +268,7 @@ public final class TableFollower implements AutoCloseable {
       return ConsumerRecords.empty();
     }
     polling.set(true);
-    // whoever asks from here on wakes the poll
+    // a request that arrives from here on wakes the poll
     return records.poll(barriers.hasAsked() ? Duration.ZERO : NAP);
   }
 
@@ -260,7 +279,7 @@ public final class TableFollower implements AutoCloseable {
     }
     try (TableStore.Changes changes = store.changes()) {
       for (ConsumerRecord<byte[], byte[]> record : records) {
-        if (record.key() != null) { // not ours: a compacted topic has no use for it either
+        if (record.key() != null) { // only foreign records lack a key
           changes.put(record.partition(), record.key(), record.value());
         }
       }

@@ -27,9 +27,9 @@ import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
 /**
- * Records of the state topic by partition and key, and how far each partition was read. What was
- * read and how far is written in one piece, so a killed process goes on where it was. Shares the
- * memory of all stores. Safe for threads; after {@link #close} every call is refused.
+ * Stores records of the state topic by partition and key, and how far each partition was read.
+ * Records and positions are written atomically, so a killed process continues where it was. Shares
+ * the memory of all stores. Thread-safe; after {@link #close} every call is refused.
  */
 public final class TableStore implements AutoCloseable {
   private static final byte POSITION = 0;
@@ -39,7 +39,7 @@ public final class TableStore implements AutoCloseable {
   private static final byte[] SOURCE_KEY = {SOURCE};
   private static final byte[] ID_KEY = {3};
 
-  /** Log of writes kept for a restart; more is flushed to files. */
+  /** Most bytes of the write-ahead log; beyond that, data are flushed to files. */
   private static final long MAX_WAL_BYTES = 64L * 1024 * 1024;
 
   private static final int MAX_OPEN_FILES = 512;
@@ -56,10 +56,10 @@ public final class TableStore implements AutoCloseable {
   }
 
   /**
-   * Opens the table in a folder, or makes one.
+   * Opens the table in a folder, or creates it.
    *
-   * @param source names the very topic that is copied; a table of another one is emptied
-   * @throws TableException when the folder is in use or cannot be used
+   * @param source id of the topic that is copied; a table of another topic is emptied
+   * @throws TableException if the folder is in use or cannot be used
    */
   public static TableStore open(Path folder, String source) {
     Options options =
@@ -79,7 +79,8 @@ public final class TableStore implements AutoCloseable {
     } catch (IOException | RocksDBException failed) {
       options.close();
       String detail = String.valueOf(failed.getMessage());
-      // RocksDB has no code for it: "While lock file: …/LOCK: …" or "lock hold by current process"
+      // RocksDB has no error code for it: "While lock file: …/LOCK: …" or "lock hold by current
+      // process"
       boolean locked = detail.toLowerCase(Locale.ROOT).contains("lock");
       throw new TableException(
           "the folder "
@@ -101,7 +102,7 @@ public final class TableStore implements AutoCloseable {
     db.put(SOURCE_KEY, source);
   }
 
-  /** Names the folder: made with it, by chance. */
+  /** Returns the random id of the folder, assigned when it was created. */
   public String id() {
     lock.writeLock().lock();
     try {
@@ -120,7 +121,7 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** How far each partition that is here was read: the offset behind the last record. */
+  /** Returns how far each stored partition was read: the offset after the last record. */
   public SortedMap<Integer, Long> positions() {
     SortedMap<Integer, Long> positions = new TreeMap<>();
     scan(
@@ -133,7 +134,7 @@ public final class TableStore implements AutoCloseable {
     return positions;
   }
 
-  /** The newest value of a key; null when there is none. */
+  /** Returns the newest value of a key, or null if there is none. */
   public byte @Nullable [] get(int partition, byte[] key) {
     lock.readLock().lock();
     try {
@@ -146,13 +147,16 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Takes entries in the order of their keys. */
+  /** Receives entries in the order of their keys. */
   public interface Visitor {
-    /** Takes one; gives the key at or behind which to go on, null to go on with the next. */
+    /**
+     * Receives one entry. Returns the key at which to continue, or after it if there is no such
+     * key; null to continue with the next entry.
+     */
     byte @Nullable [] visit(byte[] key, byte[] value);
   }
 
-  /** Visits the entries of a partition with keys in {@code [from, to)}, as they are at once. */
+  /** Visits the entries of a partition with keys in {@code [from, to)}, as of one moment. */
   public void scan(int partition, byte[] from, byte[] to, Visitor visitor) {
     scan(
         recordKey(partition, from),
@@ -188,11 +192,11 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Changes that become visible, and durable, together. Not safe for threads. */
+  /** Changes that become visible and durable together. Not thread-safe. */
   public final class Changes implements AutoCloseable {
     private final WriteBatch batch = new WriteBatch();
 
-    /** Sets a key, or removes it when the value is null. */
+    /** Sets the value of a key, or removes the key if the value is null. */
     void put(int partition, byte[] key, byte @Nullable [] value) {
       try {
         if (value == null) {
@@ -205,7 +209,7 @@ public final class TableStore implements AutoCloseable {
       }
     }
 
-    /** Says how far a partition was read. */
+    /** Sets how far a partition was read. */
     void position(int partition, long offset) {
       try {
         batch.put(positionKey(partition), number(offset));
@@ -214,7 +218,7 @@ public final class TableStore implements AutoCloseable {
       }
     }
 
-    /** Removes a partition, and its position. */
+    /** Removes a partition and its position. */
     void drop(int partition) {
       try {
         batch.delete(positionKey(partition));
@@ -224,7 +228,7 @@ public final class TableStore implements AutoCloseable {
       }
     }
 
-    /** Writes them. */
+    /** Writes the changes. */
     void write() {
       lock.readLock().lock();
       try {
@@ -243,7 +247,7 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** No changes yet. */
+  /** Returns a set of changes that is still empty. */
   Changes changes() {
     return new Changes();
   }

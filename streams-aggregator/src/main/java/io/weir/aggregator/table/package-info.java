@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The table of newest figures: a copy of the state topic on this disk, and the knowledge of how
- * fresh it is; depends on Kafka's consumer and RocksDB, and knows no report.
+ * The table of newest figures: a copy of the state topic on the local disk, with the knowledge of
+ * how fresh it is; depends on Kafka's consumer and RocksDB, not on reports.
  */
 @NullMarked
 package io.weir.aggregator.table;

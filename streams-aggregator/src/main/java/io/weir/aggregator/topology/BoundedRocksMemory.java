@@ -11,20 +11,20 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.WriteBufferManager;
 
 /**
- * One bound for the memory of all RocksDB stores of the process: blocks, indexes, filters and write
- * buffers share a cache. Without it each store may take close to 100 MB.
+ * Bounds the memory of all RocksDB stores of the process: blocks, indexes, filters and write
+ * buffers share one cache. Without the bound each store may take close to 100 MB.
  */
 public final class BoundedRocksMemory implements RocksDBConfigSetter {
-  /** All memory of all stores, blocks and write buffers together. */
+  /** Memory of all stores together, blocks and write buffers included. */
   public static final long MAX_BYTES = 96L * 1024 * 1024;
 
-  /** The part of it that write buffers may take before they are flushed. */
+  /** Part of {@link #MAX_BYTES} that write buffers may take before they are flushed. */
   private static final long MAX_WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 
   private static final long WRITE_BUFFER_BYTES = 4L * 1024 * 1024;
   private static final int WRITE_BUFFERS = 2;
 
-  /** The part of the cache kept for indexes and filters, which every look-up needs. */
+  /** Part of the cache reserved for indexes and filters, which every look-up needs. */
   private static final double INDEX_SHARE = 0.2;
 
   private static final int BITS_PER_KEY = 10; // one look-up in a hundred is in vain
@@ -40,7 +40,7 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
     WRITE_BUFFERS_OF_ALL = new WriteBufferManager(MAX_WRITE_BUFFER_BYTES, CACHE);
   }
 
-  /** Bytes of the bound that are in use. */
+  /** Returns how many bytes of the bound are in use. */
   public static long usedBytes() {
     return CACHE.getUsage();
   }
@@ -50,7 +50,7 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
     share(options, (BlockBasedTableConfig) options.tableFormatConfig());
   }
 
-  /** Lets a store that is not one of Kafka Streams share the memory. */
+  /** Makes a store that is not managed by Kafka Streams share the memory. */
   public static void share(Options options) {
     BlockBasedTableConfig table = new BlockBasedTableConfig();
     table.setFilterPolicy(KEYS);

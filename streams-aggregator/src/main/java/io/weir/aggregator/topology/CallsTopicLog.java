@@ -14,7 +14,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Looks into the calls topic with a consumer of its own each time. Safe for threads. */
+/** Reads the calls topic, with a new consumer for each question. Thread-safe. */
 final class CallsTopicLog implements SkippedOffsets.Log {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final Duration POLL = Duration.ofMillis(200);
@@ -22,9 +22,10 @@ final class CallsTopicLog implements SkippedOffsets.Log {
   private final Map<String, Object> consumerConfig;
 
   /**
-   * A log that is asked by consumers of a configuration.
+   * Creates a reader.
    *
-   * @param consumerConfig how Kafka is reached, and which records count as committed
+   * @param consumerConfig configuration of the consumers: how Kafka is reached, and which records
+   *     count as committed
    */
   CallsTopicLog(Map<String, Object> consumerConfig) {
     this.consumerConfig = new HashMap<>(consumerConfig);

@@ -12,16 +12,16 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.KafkaClientSupplier;
 
 /**
- * The Kafka clients of the application that counts: the usual ones, but for the consumer of calls,
- * which withholds stopped partitions. Safe for threads.
+ * Supplies the Kafka clients of the counting application: the default ones, except for the consumer
+ * of calls, which withholds stopped partitions. Thread-safe.
  */
 public final class CountClients implements KafkaClientSupplier {
   private final StoppedPartitions stopped;
 
   /**
-   * Clients that withhold what has stopped.
+   * Creates a supplier whose consumers withhold stopped partitions.
    *
-   * @param stopped the partitions that have, now or later
+   * @param stopped the partitions that have stopped, or will stop later
    */
   public CountClients(StoppedPartitions stopped) {
     this.stopped = stopped;

@@ -22,45 +22,50 @@ import org.apache.kafka.streams.state.WindowStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts one partition inside a Streams task: stores, sinks and clock around {@link
- * PartitionCounter}. Closing and publishing are done in bounded pieces, so that neither a poll nor
- * a commit waits long for them.
+ * Counts one partition inside a Streams task: connects {@link PartitionCounter} to stores, sinks
+ * and clock. Closing and publishing are done in bounded pieces, so that neither a poll nor a commit
+ * waits long for them.
  */
 final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[]> {
-  // all well below the second between two heartbeats, so that all is done soon after each
+  // all intervals are well below the second between two heartbeats, so that all work is done soon
+  // after each heartbeat
 
   private static final long CLOSE_MILLIS = 100;
   private static final long PUBLISH_MILLIS = 200;
   private static final long FORGET_MILLIS = 500;
 
-  /** Closing may take this much of each record taken, and more between records. */
+  /**
+   * Time that closing may take while one record is processed; between records it may take more.
+   */
   private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
 
   private static final String GIVEN_UP = "given up by WEIR_QUARANTINE_RECORDS";
 
   private static final Duration CLOSE_BUDGET = Duration.ofMillis(50);
 
-  /** A tenth of the time goes to figures that will be published again soon. */
+  /** With this budget a tenth of the time goes to figures that will soon be published again. */
   private static final Duration PUBLISH_BUDGET = Duration.ofMillis(20);
 
-  /** When a round takes this long, the progress gets old and publishing comes first. */
+  /**
+   * After a round of this length the published progress is getting old, and publishing goes first.
+   */
   private static final Duration MAX_ROUND = Duration.ofSeconds(1);
 
   private static final Duration URGENT_PUBLISH_BUDGET = Duration.ofMillis(200);
 
-  /** A cache that lost its state is waited for by callers. */
+  /** Short, because callers wait for a cache that lost its state. */
   private static final long RESTORE_MILLIS = 50;
 
   private static final Duration RESTORE_BUDGET = Duration.ofMillis(30);
 
-  /** Buckets are looked at in turn with a twentieth of the time at most. */
+  /** With this interval the sweep over the buckets takes at most a twentieth of the time. */
   private static final long SWEEP_MILLIS = 400;
 
   private static final Duration SWEEP_BUDGET = Duration.ofMillis(20);
 
   private static final long ACCURACY_MILLIS = 500;
 
-  /** Rows forgotten at a time; more than are closed in the same time on the average day. */
+  /** Most rows forgotten at a time. On an average day fewer rows are closed in the same time. */
   private static final int MAX_FORGET_ROWS = 2_000;
 
   private final CountSettings settings;
@@ -120,8 +125,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     this.ids = seenIds;
     this.marked = false;
     this.roundStartedNanos = System.nanoTime();
-    // a task that lost its transaction is revived with this same processor: what was scheduled for
-    // the counter before would go on to write from its memory, which was never committed
+    // A task that lost its transaction is revived with this same processor. What was scheduled for
+    // the previous counter would continue to write from its memory, which was never committed.
     rest();
     this.work = null;
     stopped.resumeBehind(context.taskId().partition(), started.nextOffset());
@@ -132,10 +137,9 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     if (!isMadeAnew) {
       goOn();
     }
-    // A task that was made anew still knows the offset that it had come to before, and a
-    // punctuation
-    // makes it commit that offset, though what was counted up to it was rolled back. The first
-    // record sets the offset right, and the work goes on with it.
+    // A recreated task still holds the offset it had reached before, and a punctuation makes it
+    // commit that offset, although what was counted up to it was rolled back. The first record
+    // corrects the offset, and the work is then scheduled again.
   }
 
   private PeriodicWork workOf(PartitionCounter started) {
@@ -153,7 +157,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
             });
   }
 
-  /** Works on between records until all is done. */
+  /** Schedules the work between records until all of it is done. */
   private void goOn() {
     PeriodicWork due = work;
     if (due == null || schedule != null) {
@@ -216,7 +220,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
         partition.take(source);
       }
       if (!marked) {
-        // by the time that is believed: a store of ids takes the greatest it was told for now
+        // the mark is dated by the time that is believed: a store of ids takes the greatest time it
+        // has received as the present
         initialised(ids).mark(partition.timeEpochMillis());
         marked = true;
       }
@@ -232,7 +237,10 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     }
   }
 
-  /** What this record has done to the counter is not committed; others' work is done again. */
+  /**
+   * Stops the partition at a record. What the record changed in the counter is not committed; the
+   * work of other partitions in the transaction is repeated.
+   */
   private PartitionStoppedException stop(
       int partition, long offset, boolean betweenRecords, RuntimeException failure) {
     return stopped.stop(

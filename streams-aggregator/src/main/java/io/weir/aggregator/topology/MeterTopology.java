@@ -23,7 +23,9 @@ import org.apache.kafka.streams.state.WindowStore;
  * once and writes the ledger, the state topic and the others.
  */
 public final class MeterTopology implements Supplier<Topology> {
-  /** The name of the store of live buckets, for queries; {@code BucketAuditCodec} decodes it. */
+  /**
+   * Name of the store of live buckets, for queries; {@code BucketAuditCodec} decodes its values.
+   */
   public static final String BUCKETS = ResourceNames.BUCKETS_STORE;
 
   private final Properties properties;
@@ -36,9 +38,9 @@ public final class MeterTopology implements Supplier<Topology> {
   /**
    * Creates the supplier.
    *
-   * @param properties the Streams configuration, as of {@link StreamsSettings#meterCore}
+   * @param properties the Streams configuration, from {@link StreamsSettings#meterCore}
    * @param settings the lengths of time by which calls are counted
-   * @param partitions the number of partitions of the calls topic, and so of every topic
+   * @param partitions number of partitions of the calls topic, and so of every topic
    * @param written counts the rows that are written
    * @param stopped partitions that are not counted now, and records that an operator has given up
    */

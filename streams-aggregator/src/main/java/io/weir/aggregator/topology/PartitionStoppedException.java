@@ -2,8 +2,8 @@
 package io.weir.aggregator.topology;
 
 /**
- * Ends the transaction in which a record made the code fail. The thread that takes over counts the
- * other partitions on.
+ * Aborts the transaction in which a record made the code fail. The thread that takes over continues
+ * to count the other partitions.
  */
 public final class PartitionStoppedException extends RuntimeException {
   private static final long serialVersionUID = 1L;

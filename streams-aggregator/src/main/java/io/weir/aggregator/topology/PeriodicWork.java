@@ -6,25 +6,28 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * What a partition does between records, in bounded pieces: each kind of work at its own interval
- * while there is any, and nothing at all once everything that followed the last record is done.
- * Kafka Streams commits after every punctuation, whether it did anything or not, so that a
- * partition that rests costs no transactions. Not safe for threads.
+ * The work of a partition between records, in bounded pieces: each kind of work runs at its own
+ * interval while there is any, and nothing runs once all work that followed the last record is
+ * done. Kafka Streams commits after every punctuation, whether or not it changed anything, so an
+ * idle partition that ran none costs no transactions. Not thread-safe.
  */
 final class PeriodicWork {
-  /** How often {@link #run} is to be called while there is work. */
+  /** How often {@link #run} is to be called while there is work, in milliseconds. */
   static final long TICK_MILLIS = 50;
 
   private final List<Kind> kinds = new ArrayList<>();
 
-  /** One kind of work; what a later one does may depend on an earlier one, not the reverse. */
+  /**
+   * One kind of work. A kind may depend on the kinds added before it, never on those added after
+   * it.
+   */
   private static final class Kind {
     private final long intervalMillis;
     private final BooleanSupplier work;
     private long lastRunMillis = Long.MIN_VALUE;
     private boolean unfinished;
 
-    /** Whether it was run to its end, begun after the last record. */
+    /** Whether the work has been completed by a run that began after the last record. */
     private boolean done;
 
     private Kind(long intervalMillis, BooleanSupplier work) {
@@ -32,7 +35,7 @@ final class PeriodicWork {
       this.work = work;
     }
 
-    /** Half a tick early rather than half a tick late. */
+    /** Returns whether the work is due; rounds to the nearest tick. */
     private boolean isDue(long nowMillis) {
       // a clock that was set back must not put the work off
       return lastRunMillis == Long.MIN_VALUE
@@ -50,25 +53,25 @@ final class PeriodicWork {
   }
 
   /**
-   * Adds a kind of work, behind those that it depends on.
+   * Adds a kind of work, after those on which it depends.
    *
-   * @param intervalMillis between two pieces of it
-   * @param work does a piece; true when nothing is left to do until the next record
+   * @param intervalMillis time between two pieces of the work, in milliseconds
+   * @param work does one piece; returns true if nothing is left to do until the next record
    */
   PeriodicWork every(long intervalMillis, BooleanSupplier work) {
     kinds.add(new Kind(intervalMillis, work));
     return this;
   }
 
-  /** A record was taken: there may be work of each kind. */
+  /** Records that a record was taken, so that there may be work of each kind. */
   void recordTaken() {
     kinds.forEach(kind -> kind.done = false);
   }
 
   /**
-   * Does what is due.
+   * Does the work that is due.
    *
-   * @return whether all is done, so that nothing need be run until the next record
+   * @return whether all work is done, so that nothing needs to run until the next record
    */
   boolean run(long nowMillis) {
     boolean allDone = true;
@@ -84,7 +87,10 @@ final class PeriodicWork {
     return allInOrder || (allDone && isStillDone(nowMillis));
   }
 
-  /** One more piece of each, in order: an earlier kind may have been done after a later one. */
+  /**
+   * Does one more piece of each kind, in order, and returns whether all are done: an earlier kind
+   * may have been completed after a later one that depends on it.
+   */
   private boolean isStillDone(long nowMillis) {
     boolean all = true;
     for (Kind kind : kinds) {

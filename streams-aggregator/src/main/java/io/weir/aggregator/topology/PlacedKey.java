@@ -8,21 +8,21 @@ import org.apache.kafka.streams.processor.StreamPartitioner;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of a record on its way to a sink, with the partition it goes to: rows stay in the
+ * The key of a record sent to a sink, with the partition the record goes to: rows stay in the
  * partition of the calls they are made of.
  *
  * @param partition the partition
- * @param bytes the key on the wire, null for none
+ * @param bytes the serialized key; null if the record has none
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 record PlacedKey(int partition, byte @Nullable [] bytes) {
 
-  /** Writes the key alone. */
+  /** Returns a serializer that writes only the key. */
   static Serializer<PlacedKey> serializer() {
     return (topic, key) -> key.bytes();
   }
 
-  /** Obeys the partition. */
+  /** Returns a partitioner that uses the partition of the key. */
   static StreamPartitioner<PlacedKey, byte[]> partitioner() {
     return (topic, key, value, partitions) -> Optional.of(Set.of(key.partition()));
   }

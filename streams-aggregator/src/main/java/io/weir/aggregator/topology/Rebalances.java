@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Announces the rebalances of an application: how often it had to wait for partitions to be given
- * or restored, and for how long, the start included. Counting stands still meanwhile where
- * partitions move; reports go on. Safe for threads.
+ * Observes the rebalances of an application: how often it had to wait for partitions to be assigned
+ * or restored, and for how long, including its start. Meanwhile partitions that move are not
+ * counted; reports are still answered. Thread-safe.
  */
 public final class Rebalances implements KafkaStreams.StateListener {
   private static final Logger LOG = LoggerFactory.getLogger(Rebalances.class);
@@ -23,7 +23,9 @@ public final class Rebalances implements KafkaStreams.StateListener {
   private long begunNanos;
 
   /**
-   * @param placement says what this process holds, for the log
+   * Creates the observer.
+   *
+   * @param placement returns the partitions of this process in words, for the log
    */
   public Rebalances(Supplier<String> placement) {
     this.placement = placement;
@@ -59,22 +61,22 @@ public final class Rebalances implements KafkaStreams.StateListener {
     return took;
   }
 
-  /** The state, as last announced. */
+  /** Returns the state announced last. */
   public synchronized State state() {
     return state;
   }
 
-  /** Whether every partition given to this process is being counted. */
+  /** Returns whether every partition assigned to this process is being counted. */
   public boolean isRunning() {
     return state() == State.RUNNING;
   }
 
-  /** Rebalances so far, the one of the start included. */
+  /** Returns the number of rebalances so far, including the one at the start. */
   public synchronized long count() {
     return count;
   }
 
-  /** Seconds spent in rebalances, the one under way included. */
+  /** Returns the time spent in rebalances, in seconds, including one in progress. */
   public synchronized double totalSeconds() {
     long current = state == State.REBALANCING ? System.nanoTime() - begunNanos : 0;
     return (finishedNanos + current) / 1e9;

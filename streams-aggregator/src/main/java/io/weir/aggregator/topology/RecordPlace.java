@@ -8,21 +8,21 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where a record of the calls topic stands; {@code 3@1234} as a text.
+ * The place of a record in the calls topic; {@code 3@1234} as text.
  *
  * @param partition its partition, ≥ 0
  * @param offset its offset, ≥ 0
  */
 public record RecordPlace(int partition, long offset) {
-  /** The topic that is spoken of. */
+  /** The topic that all places refer to. */
   static final String TOPIC = Topics.CALLS.name();
 
   private static final Pattern TEXT = Pattern.compile("(\\d{1,9})@(\\d{1,18})");
 
   /**
-   * Reads a list of places, separated by commas.
+   * Parses a list of places, separated by commas.
    *
-   * @throws IllegalArgumentException when one is no place; the message says how one is written
+   * @throws IllegalArgumentException if an entry is not a place; the message shows the format
    */
   public static Set<RecordPlace> parseAll(String text) {
     Set<RecordPlace> places = new HashSet<>();
@@ -40,7 +40,7 @@ public record RecordPlace(int partition, long offset) {
     return places;
   }
 
-  /** The place with the topic's name, as in {@code weir.calls.v1-3@1234}. */
+  /** Returns the place with the topic's name, as in {@code weir.calls.v1-3@1234}. */
   public String describe() {
     return TOPIC + "-" + this;
   }

@@ -2,14 +2,14 @@
 package io.weir.aggregator.topology;
 
 /**
- * Every name of a processor, store, source and sink. Names are on-disk format: they name folders
- * and changelog topics, so a changed name orphans state.
+ * The names of all processors, stores, sources and sinks. Names are on-disk format: they name
+ * folders and changelog topics, so a changed name orphans state.
  */
 final class ResourceNames {
-  /** Reads the calls topic. */
+  /** Source of the calls topic. */
   static final String CALLS_SOURCE = "calls";
 
-  /** Counts. */
+  /** Processor that counts. */
   static final String COUNT_PROCESSOR = "count";
 
   static final String LEDGER_SINK = "ledger";
@@ -24,7 +24,7 @@ final class ResourceNames {
   /** Rows of closed windows, by window start and names, for as long as calls may be late. */
   static final String CLOSED_STORE = "closed-rows";
 
-  /** The state of the partition and of the nodes in it. */
+  /** State of the partition and of the nodes in it. */
   static final String PROGRESS_STORE = "progress";
 
   /** Live buckets of the decision cache, by key. */
@@ -33,13 +33,13 @@ final class ResourceNames {
   /** Ids that callers chose or settled, and refused lines, for as long as calls may be late. */
   static final String CALLER_IDS_STORE = "caller-ids";
 
-  /** Reads the state topic. */
+  /** Source of the state topic. */
   static final String USAGE_SOURCE = "usage-records";
 
-  /** Puts the state topic into its table. */
+  /** Processor that writes the state topic into its table. */
   static final String USAGE_PROCESSOR = "usage-update";
 
-  /** The newest figures of every key and window, and the partitions' progress. */
+  /** The newest figures of every key and window, and the progress of the partitions. */
   static final String USAGE_STORE = "usage";
 
   private ResourceNames() {}

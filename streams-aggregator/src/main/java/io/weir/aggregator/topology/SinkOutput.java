@@ -31,19 +31,22 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends what is counted to the sinks. Ledger rows have the client as key, CLOSE rows have none. Not
- * safe for threads.
+ * Sends the results of the counting to the sinks. Ledger rows have the client as key, CLOSE rows
+ * have none. Not thread-safe.
  */
 final class SinkOutput implements CountOutput {
-  /** Room for the headers that are added to a refused record. */
   private static final byte[] NOTHING = {};
 
+  /** Half of a record, which leaves room for the headers that are added to a refused record. */
   private static final int MAX_PART_BYTES = Topic.MAX_RECORD_BYTES / 2;
 
-  /** Larger keys and header values of refused records are left out, or they could not be kept. */
+  /**
+   * Larger keys and header values of refused records are left out, since they would exceed the size
+   * of a record.
+   */
   private static final int MAX_EXTRA_BYTES = 16 * 1024;
 
-  /** More headers than this are left out. */
+  /** Most headers of a refused record that are kept; further ones are left out. */
   private static final int MAX_HEADERS_KEPT = 32;
 
   private static final byte[] USAGE = utf8(UsageStateCodec.TYPE);
@@ -65,7 +68,7 @@ final class SinkOutput implements CountOutput {
     this.partition = context.taskId().partition();
   }
 
-  /** Says which record is being taken. */
+  /** Sets the record that is processed next. */
   void begin(Record<byte[], byte[]> record, long offset) {
     taken = record;
     takenOffset = offset;
@@ -189,7 +192,7 @@ final class SinkOutput implements CountOutput {
     return utf8(Topics.CALLS.name() + "-" + partition + "-" + takenOffset);
   }
 
-  /** Ascending numbers as {@code 3-7,9}. */
+  /** Formats ascending numbers as {@code 3-7,9}. */
   static String ranges(List<Integer> numbers) {
     StringBuilder text = new StringBuilder();
     for (int from = 0, to; from < numbers.size(); from = to + 1) {
@@ -204,7 +207,8 @@ final class SinkOutput implements CountOutput {
   }
 
   /**
-   * Returns headers without an entry; they belong to a record, since their class is Kafka's own.
+   * Returns headers without an entry, taken from a record, since their implementation is internal
+   * to Kafka.
    */
   private static Headers noHeaders() {
     return new Record<>(NOTHING, NOTHING, 0).headers();

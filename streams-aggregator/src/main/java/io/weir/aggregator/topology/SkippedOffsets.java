@@ -6,14 +6,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Refuses to go on behind records that were skipped. Safe for threads.
+ * Detects records that were skipped, and refuses to continue after them. Thread-safe.
  *
- * <p>When a transaction cannot be committed, Kafka Streams makes the task anew but leaves the
- * consumer where it stood: the records of the aborted transaction, and those that were fetched
- * already, are never taken. The next record shows it by its offset. The thread then dies before
- * anything is committed, and its successor begins at the offset that was committed last. Offsets
- * may also be missing for good (deleted by retention, markers of a producer's transaction): the log
- * itself is asked which it is.
+ * <p>When a transaction cannot be committed, Kafka Streams recreates the task but leaves the
+ * position of the consumer unchanged: the records of the aborted transaction, and those already
+ * fetched, are never processed. The offset of the next record reveals it. The thread then dies
+ * before anything is committed, and its successor begins at the offset committed last. Offsets may
+ * also be missing permanently (deleted by retention, markers of a producer's transaction): the log
+ * itself is asked which is the case.
  */
 final class SkippedOffsets {
   private static final Logger LOG = LoggerFactory.getLogger(SkippedOffsets.class);
@@ -23,27 +23,28 @@ final class SkippedOffsets {
   /** The calls topic, as a reader finds it. */
   interface Log {
     /**
-     * Whether there is a record between two offsets, the second excluded.
+     * Returns whether there is a record in {@code [fromOffset, toOffset)}.
      *
-     * @throws org.apache.kafka.common.KafkaException when the log does not answer
+     * @throws org.apache.kafka.common.KafkaException if the log does not answer
      */
     boolean holdsRecord(int partition, long fromOffset, long toOffset);
   }
 
   /**
-   * Refuses what the log says was skipped.
+   * Creates a check against a log.
    *
-   * @param log asked at each gap, from the thread that met it
+   * @param log asked at each gap, by the thread that met it
    */
   SkippedOffsets(Log log) {
     this.log = log;
   }
 
   /**
-   * Looks at the next record.
+   * Checks the offset of the next record.
    *
-   * @param expectedOffset the offset behind the last record counted; negative when there is none
-   * @throws StreamsException when there are records between, which were skipped
+   * @param expectedOffset the offset after the last record counted; negative if there is none
+   * @param offset the offset of the next record
+   * @throws StreamsException if there are records in between, which were skipped
    */
   void refuse(int partition, long expectedOffset, long offset) {
     if (expectedOffset < 0 || offset <= expectedOffset) {

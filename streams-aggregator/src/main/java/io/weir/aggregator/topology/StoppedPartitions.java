@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Partitions of the calls topic that this process counts no further, since a record made the code
- * fail. The others are counted on, and nothing of the record is lost: it stays where it is,
- * uncounted, until a person has looked at it. Safe for threads.
+ * Partitions of the calls topic that this process no longer counts because a record made the code
+ * fail. The others are still counted. Nothing of the record is lost: it stays where it is,
+ * uncounted, until an operator has looked at it. Thread-safe.
  *
- * <p>A verdict says of one record that it is to be put into the quarantine as it is, uncounted;
- * then its partition is counted on.
+ * <p>An operator may give up a record: it is then put into the quarantine as it is, uncounted, and
+ * the counting of its partition continues after it.
  */
 public final class StoppedPartitions {
   private static final Logger LOG = LoggerFactory.getLogger(StoppedPartitions.class);
@@ -26,36 +26,37 @@ public final class StoppedPartitions {
   private final Map<Integer, Stop> stops = new ConcurrentHashMap<>();
 
   /**
-   * Why a partition stands still.
+   * Why a partition has stopped.
    *
-   * @param place the record that was being taken; the next one when the failure came between two
-   * @param betweenRecords whether no record was being taken, so that no verdict can help
+   * @param place the record that was being processed; the next one if the failure occurred between
+   *     two records
+   * @param betweenRecords whether no record was being processed, so that giving one up cannot help
    * @param failure what the code threw
    */
   public record Stop(RecordPlace place, boolean betweenRecords, String failure) {}
 
   /**
-   * None is stopped yet.
+   * Creates the set, with no partition stopped.
    *
-   * @param toQuarantine records that a person has given up, see {@code WEIR_QUARANTINE_RECORDS}
+   * @param toQuarantine records that an operator has given up, see {@code WEIR_QUARANTINE_RECORDS}
    */
   public StoppedPartitions(Set<RecordPlace> toQuarantine) {
     this.toQuarantine = Set.copyOf(toQuarantine);
   }
 
-  /** The partitions that stand still, in order. */
+  /** Returns the partitions that have stopped, in order. */
   public List<Stop> all() {
     return stops.values().stream()
         .sorted(Comparator.comparingInt(stop -> stop.place().partition()))
         .toList();
   }
 
-  /** Whether a person has given up a record. */
+  /** Returns whether an operator has given up a record. */
   boolean isGivenUp(RecordPlace place) {
     return toQuarantine.contains(place);
   }
 
-  /** Stops a partition; the exception to throw. */
+  /** Stops a partition and returns the exception to throw. */
   PartitionStoppedException stop(Stop stop, RuntimeException failure) {
     stops.put(stop.place().partition(), stop);
     LOG.error(
@@ -69,19 +70,24 @@ public final class StoppedPartitions {
         "partition stopped at " + stop.place().describe(), failure);
   }
 
-  /** A partition that was counted past its stop, by another process meanwhile, stands no longer. */
+  /**
+   * Marks a partition as running again if another process has meanwhile counted it past the record
+   * at which it stopped.
+   */
   void resumeBehind(int partition, long nextOffset) {
     stops.computeIfPresent(
         partition, (same, stop) -> stop.place().offset() < nextOffset ? null : stop);
   }
 
-  /** Whether a partition's counter failed without a record, so that it must not be run again. */
+  /**
+   * Returns whether a partition's counter failed between records, so that it must not run again.
+   */
   boolean isIdle(int partition) {
     Stop stop = stops.get(partition);
     return stop != null && stop.betweenRecords();
   }
 
-  /** The first offset that must not be taken; null when all may be. */
+  /** Returns the first offset that must not be processed, or null if all may be. */
   @Nullable Long withheldFrom(TopicPartition partition) {
     if (!partition.topic().equals(RecordPlace.TOPIC)) {
       return null;

@@ -10,11 +10,11 @@ import org.apache.kafka.streams.state.WindowStoreIterator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ids in a window store, under the time the broker took them: time there only moves forward, so
- * that whole segments expire, and a wrong clock of a caller cannot make an id expire early.
+ * Ids in a window store, by the time at which the broker appended them. That time only moves
+ * forward, so whole segments expire, and a caller's wrong clock cannot make an id expire early.
  */
 final class StreamsSeenIds implements SeenIds {
-  /** Shorter than any key of ours. */
+  /** Shorter than the key of any id. */
   private static final byte[] MARK = {0};
 
   private final WindowStore<Bytes, byte[]> store;
@@ -26,16 +26,17 @@ final class StreamsSeenIds implements SeenIds {
   }
 
   /**
-   * How long an id is remembered after the broker took it: for as long as it may come again. A call
-   * is taken until its age is the lateness, and may have been dated ahead when it first came.
+   * Returns how long an id is remembered after the broker appended it, in milliseconds: for as long
+   * as it may come again. A call is accepted until its age is the lateness, and may have been dated
+   * ahead when it first came.
    */
   static long retentionMillis(CountSettings settings) {
     return settings.latenessMillis() + CountSettings.MAX_AHEAD_MILLIS;
   }
 
   /**
-   * Writes an entry of no meaning. Kafka Streams takes a window store nothing was ever written to
-   * for corrupt when the process starts again, and then restores all stores of the partition from
+   * Writes an entry without meaning. When the process starts again, Kafka Streams regards a window
+   * store that was never written to as corrupt, and then restores all stores of the partition from
    * their changelogs.
    */
   void mark(long appendEpochMillis) {

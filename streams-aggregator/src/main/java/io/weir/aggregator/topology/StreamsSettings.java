@@ -16,19 +16,19 @@ import org.apache.kafka.streams.StreamsConfig;
  * The settings of the Streams application, with every option that matters written out.
  *
  * @param bootstrapServers the brokers
- * @param applicationPrefix what the application id begins with; also names group and changelogs
- * @param stateFolder where the stores live
- * @param instance names this process among all aggregators, the same after a restart: a restarted
- *     process gets its partitions back without a rebalance
+ * @param applicationPrefix prefix of the application id, which also names group and changelogs
+ * @param stateFolder folder of the stores
+ * @param instance name of this process, unique among all aggregators and unchanged by a restart: a
+ *     restarted process gets its partitions back without a rebalance
  * @param sessionTimeout how long the partitions of an instance that was killed or stopped wait for
- *     it to come back before they move. Others answer its reports meanwhile, but nobody counts. A
- *     transaction that it left open ends after the same time: nothing behind one is read until
- *     then, but a successor over its folder ends it at once
- * @param folderId names the state folder, so that two processes of one name can be told apart
- * @param threads threads of {@code meter-core}
- * @param standbys copies of the stores kept ready by other instances
- * @param singleCopy whether internal topics are created with as many copies as the cluster makes by
- *     default; else with as many as the loss of a broker asks for
+ *     its return before they move. Meanwhile others answer its reports, but no instance counts. A
+ *     transaction that it left open ends after the same time, and nothing after its records is read
+ *     until then; a successor over its folder ends it at once
+ * @param folderId id of the state folder, which distinguishes two processes of the same name
+ * @param threads number of threads of {@code meter-core}
+ * @param standbys number of copies of the stores kept ready by other instances
+ * @param singleCopy whether internal topics are created with the cluster's default number of
+ *     copies; otherwise with as many as surviving the loss of a broker requires
  */
 public record StreamsSettings(
     String bootstrapServers,
@@ -43,25 +43,28 @@ public record StreamsSettings(
 
   private static final String METER_CORE = "meter-core";
 
-  private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it is added to a report's age
+  private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it adds to a report's age
 
   /** A thread that makes no progress for this long loses its partitions. */
   private static final int MAX_POLL_INTERVAL_MILLIS = 300_000;
 
   private static final int MAX_HEARTBEAT_INTERVAL_MILLIS = 3_000;
 
-  /** So many heartbeats must be lost for a session to end. */
+  /** Number of consecutive heartbeats that must be lost for a session to end. */
   private static final int HEARTBEATS_A_SESSION = 3;
 
-  /** A partition moves only to where its state is nearly complete. */
+  /** A partition moves only to an instance whose state lacks at most this many records. */
   private static final long ACCEPTABLE_RECOVERY_LAG_RECORDS = 10_000;
 
-  /** Partitions prepared elsewhere at once, and how long until it is looked whether they are. */
+  /**
+   * Most partitions prepared on other instances at once. The interval below is the time between two
+   * checks of whether they are ready.
+   */
   private static final int MAX_WARMUP_REPLICAS = 2;
 
   private static final long PROBING_REBALANCE_INTERVAL_MILLIS = 60_000;
 
-  /** A record is a batch of calls of up to 4 MiB; this bounds what is buffered. */
+  /** Bounds what is buffered: one record is a batch of calls of up to 4 MiB. */
   private static final int MAX_RECORDS_BUFFERED = 50;
 
   private static final int MAX_FETCH_BYTES_PER_PARTITION = 2 * Topic.MAX_RECORD_BYTES;
@@ -71,9 +74,9 @@ public record StreamsSettings(
   private static final long STORE_CACHE_BYTES = 32L * 1024 * 1024;
 
   /**
-   * The properties of the application that counts.
+   * Returns the properties of the application that counts.
    *
-   * @param advertisedReports host:port where other instances reach this one's reports
+   * @param advertisedReports host:port where other instances reach the reports of this one
    */
   public Properties meterCore(String advertisedReports) {
     Properties properties = common();
@@ -95,22 +98,22 @@ public record StreamsSettings(
     return properties;
   }
 
-  /** The application's id, which is its consumer group too. */
+  /** Returns the application's id, which is also its consumer group. */
   public String applicationId() {
     return applicationId(applicationPrefix);
   }
 
-  /** The id of the application with such a prefix. */
+  /** Returns the id of the application with a prefix. */
   public static String applicationId(String applicationPrefix) {
     return applicationPrefix + METER_CORE;
   }
 
-  /** Whether a topic is one that Streams makes for an application with such a prefix. */
+  /** Returns whether a topic is an internal topic of the application with a prefix. */
   public static boolean isInternalTopic(String applicationPrefix, String topic) {
     return topic.startsWith(applicationId(applicationPrefix) + "-");
   }
 
-  /** What the ids of all its Kafka clients begin with. */
+  /** Returns the prefix of the ids of all its Kafka clients. */
   public String clientId() {
     return applicationId() + "-" + instance + "-" + folderId;
   }

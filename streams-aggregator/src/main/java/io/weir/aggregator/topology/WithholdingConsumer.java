@@ -17,9 +17,10 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A consumer that hands out nothing of a stopped partition from the record on at which it stopped,
- * and stays before that record. Kafka Streams cannot pause one partition itself; what it is not
- * given it neither counts nor commits. As safe for threads as its superclass.
+ * A consumer that returns no records of a stopped partition from the record at which it stopped,
+ * and keeps its position before that record. Kafka Streams itself cannot pause a single partition;
+ * a record that it does not receive it neither counts nor commits. Has the thread-safety of its
+ * superclass.
  */
 final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
   private final StoppedPartitions stopped;
@@ -69,7 +70,7 @@ final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
     return records.subList(0, count);
   }
 
-  /** Kafka Streams resumes what it has paused itself; a stopped partition stays paused. */
+  /** Resumes partitions that Kafka Streams had paused; a stopped partition stays paused. */
   @Override
   public void resume(Collection<TopicPartition> partitions) {
     List<TopicPartition> flowing = new ArrayList<>(partitions);

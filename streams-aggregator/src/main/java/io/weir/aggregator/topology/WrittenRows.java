@@ -6,8 +6,8 @@ import io.weir.topics.model.UsageRow;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Ledger rows this process handed to Kafka since it started, also those of transactions that were
- * aborted later. Safe for threads.
+ * Counts the ledger rows that this process handed to Kafka since it started, including those of
+ * transactions that were aborted later. Thread-safe.
  */
 public final class WrittenRows {
   private final LongAdder finals = new LongAdder();
@@ -24,17 +24,17 @@ public final class WrittenRows {
     }
   }
 
-  /** FINAL rows. */
+  /** Returns the number of FINAL rows. */
   public long finals() {
     return finals.sum();
   }
 
-  /** ADJUSTMENT rows. */
+  /** Returns the number of ADJUSTMENT rows. */
   public long adjustments() {
     return adjustments.sum();
   }
 
-  /** CLOSE rows. */
+  /** Returns the number of CLOSE rows. */
   public long closes() {
     return closes.sum();
   }

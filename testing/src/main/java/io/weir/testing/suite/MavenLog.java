@@ -8,8 +8,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads what Maven prints, line by line, and tells a listener of what matters in it. Not safe for
- * threads.
+ * Parses the output of Maven, line by line, and reports relevant events to a listener. Not
+ * thread-safe.
  */
 final class MavenLog {
   private static final Pattern BUILDING = Pattern.compile("\\[INFO] Building weir: (\\S+) .*");
@@ -26,18 +26,22 @@ final class MavenLog {
   private final List<String> errors = new ArrayList<>();
   private boolean errorsEnded;
 
-  /** Hears what happens in the build. */
+  /** Receives the events of the build. */
   interface Listener {
-    /** Maven has begun with a module. */
+    /** Called when Maven begins with a module. */
     void moduleBegan(String module);
 
-    /** A test class has ended, with so many tests. */
+    /**
+     * Called when a test class has ended.
+     *
+     * @param tests number of its tests
+     */
     void classEnded(String className, int tests);
 
-    /** All tests of a module have run. */
+    /** Called when all tests of a module have run. */
     void moduleTested(String module);
 
-    /** Maven says at its end how a module fared. */
+    /** Called at the end of the build with the status of a module. */
     void moduleEnded(String module, String status);
   }
 
@@ -45,7 +49,7 @@ final class MavenLog {
     this.listener = listener;
   }
 
-  /** Takes the next line. */
+  /** Processes the next line. */
   void line(String line) {
     Matcher building = BUILDING.matcher(line);
     Matcher classEnded = CLASS_ENDED.matcher(line);
@@ -73,7 +77,7 @@ final class MavenLog {
     text.filter(said -> !said.isEmpty() && errors.size() < MAX_ERRORS_KEPT).ifPresent(errors::add);
   }
 
-  /** What Maven itself has called an error, the first lines of it. */
+  /** Returns the first lines that Maven itself has marked as errors. */
   List<String> errors() {
     return List.copyOf(errors);
   }

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** The modules of the repository and the test classes in them, found by looking. */
+/** The modules of the repository and their test classes, as found in its folders. */
 final class Modules {
   private static final Path TESTS = Path.of("src", "test", "java");
 
@@ -30,12 +30,12 @@ final class Modules {
     }
   }
 
-  /** Their folders' names. */
+  /** Returns the names of the modules' folders. */
   List<String> names() {
     return names;
   }
 
-  /** Every class that Surefire or Failsafe takes for a test, with its module. */
+  /** Returns every class that Surefire or Failsafe takes for a test, with its module. */
   Map<String, String> testClasses() throws IOException {
     Map<String, String> classes = new TreeMap<>();
     for (String module : names) {
@@ -54,7 +54,7 @@ final class Modules {
     return classes;
   }
 
-  /** The files below a folder, which need not exist. */
+  /** Returns the Java files below a folder, which need not exist. */
   static List<Path> javaFiles(Path folder) throws IOException {
     if (!Files.isDirectory(folder)) {
       return List.of();

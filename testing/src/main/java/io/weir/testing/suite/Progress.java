@@ -15,11 +15,11 @@ import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows how far a run is: a line for each module that has ended, and on a terminal a bar over all
- * test classes. Not safe for threads.
+ * Shows the progress of a run: a line for each module that has ended and, on a terminal, a bar over
+ * all test classes. Not thread-safe.
  */
 final class Progress implements MavenLog.Listener, AutoCloseable {
-  /** The parent of all modules, which holds nothing itself. */
+  /** The parent of all modules, which contains no code itself. */
   private static final String ROOT = "weir";
 
   private final PrintWriter out;
@@ -33,10 +33,10 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
   private final @Nullable ProgressBar bar;
 
   /**
-   * One that has shown nothing yet.
+   * Creates a display that has shown nothing yet.
    *
    * @param moduleOfClass every test class that is expected, with its module
-   * @param terminal whether a person watches
+   * @param terminal whether the output is a terminal
    */
   Progress(PrintWriter out, Map<String, String> moduleOfClass, boolean terminal) {
     this.out = out;
@@ -82,7 +82,7 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
       built.add(module);
     } else if (status.equals("FAILURE")) {
       broken.add(module);
-      told.remove(module); // its tests have ended; how, is said now
+      told.remove(module); // another line, with the result
     }
     tell(module, isBuilt ? "" : status);
   }
@@ -105,12 +105,12 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
     out.flush();
   }
 
-  /** The modules that Maven has built and found in order. */
+  /** Returns the modules that Maven has built without a failure. */
   Set<String> built() {
     return built;
   }
 
-  /** The modules that failed, by a test or otherwise. */
+  /** Returns the modules that failed, because of a test or otherwise. */
   Set<String> broken() {
     return broken;
   }

@@ -16,7 +16,7 @@ import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
-/** Reads the XML reports that Surefire and Failsafe leave in the modules. Keeps no state. */
+/** Reads the XML reports that Surefire and Failsafe leave in the modules. Stateless. */
 final class ReportReader {
   private static final String PREFIX = "TEST-";
 
@@ -27,7 +27,7 @@ final class ReportReader {
    *
    * @param root the folder of the repository
    * @param modules the modules' folders
-   * @param since when the run began; older reports are of an earlier one
+   * @param since when the run began; older reports belong to an earlier run
    */
   static List<TestResult> read(Path root, List<String> modules, FileTime since) throws IOException {
     List<TestResult> results = new ArrayList<>();
@@ -105,7 +105,7 @@ final class ReportReader {
             message = attribute(xml, "message");
           }
           default -> {
-            // properties and output are of no interest here
+            // properties and output are not used
           }
         }
       } else if (event == XMLStreamConstants.END_ELEMENT && xml.getLocalName().equals("testcase")) {

@@ -26,7 +26,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code weir test}: runs the tests of all modules and says what came of it. */
+/** {@code weir test}: runs the tests of all modules and prints the results. */
 @Command(
     name = "weir test",
     mixinStandardHelpOptions = true,
@@ -49,10 +49,12 @@ import picocli.CommandLine.Spec;
 public final class SuiteCommand implements Callable<Integer> {
   private static final String THREADS = "3";
 
-  /** The file that lists the modules that Maven has just built; the script reads it. */
+  /** Name of the file that lists the modules that Maven has just built; the script reads it. */
   private static final String BUILT = "weir.just-built";
 
-  /** The whole suite is compiled as in production: a race may need the optimizing compiler. */
+  /**
+   * The whole suite is compiled as in production, since a race may need the optimizing compiler.
+   */
   private static final String OPTIMIZED = "-Dweir.jvm.quick=-XX:+UseSerialGC";
 
   @Spec
@@ -65,7 +67,7 @@ public final class SuiteCommand implements Callable<Integer> {
   @Option(
       names = "--containers",
       description = "run the core of the suite over containers, where a Docker engine is there")
-  private boolean containers; // the script has done so before it comes here
+  private boolean containers; // the script has done so already
 
   @Option(
       names = "--turn",
@@ -86,10 +88,11 @@ public final class SuiteCommand implements Callable<Integer> {
   }
 
   /**
-   * Runs the tests and ends the process with the status.
+   * Runs the tests and exits with the status.
    *
-   * @param arguments those of {@code ./weir test}; the script tells the repository's root and
-   *     whether a person watches by the properties {@code weir.root} and {@code weir.terminal}
+   * @param arguments those of {@code ./weir test}; the script passes the repository's root and
+   *     whether the output is a terminal in the properties {@code weir.root} and
+   *     {@code weir.terminal}
    */
   public static void main(String[] arguments) {
     SuiteCommand command =
@@ -163,7 +166,10 @@ public final class SuiteCommand implements Callable<Integer> {
     return SuiteForm.turn(turn);
   }
 
-  /** The strict compilation takes both processors for a minute, so the short form is without it. */
+  /**
+   * Returns whether the run includes the strict compilation. The short form does not, since that
+   * takes both processors for a minute.
+   */
   private boolean runsChecks(SuiteForm form) {
     return !form.equals(SuiteForm.ofShort()) || mavenArguments.contains("-pl");
   }
@@ -182,7 +188,7 @@ public final class SuiteCommand implements Callable<Integer> {
     return command;
   }
 
-  /** Runs Maven to its end; it ends with this process. */
+  /** Runs Maven until it ends, and returns its status. Maven is ended with this process. */
   private int runMaven(List<String> command, Path log, MavenLog read)
       throws IOException, InterruptedException {
     Process maven =

@@ -20,7 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What is printed at the end of a run. Keeps no state. */
+/** Prints the summary at the end of a run. Stateless. */
 final class Summary {
   private static final int SLOWEST = 10;
   private static final int MAX_FAILURES = 20;
@@ -29,7 +29,7 @@ final class Summary {
 
   private Summary() {}
 
-  /** Each failed test with its message, its trace and what it has printed itself. */
+  /** Prints each failed test with its message, its stack trace and its own output. */
   static void printFailures(PrintWriter out, List<TestResult> results) throws IOException {
     List<TestResult> wrong = results.stream().filter(TestResult::isWrong).toList();
     for (TestResult result : wrong.stream().limit(MAX_FAILURES).toList()) {
@@ -47,7 +47,8 @@ final class Summary {
   }
 
   /**
-   * The last lines of what a test has printed: the part of its class's output between its marks.
+   * Returns the last lines that a test has printed: the part of its class's output between its
+   * marks.
    */
   static List<String> outputOf(TestResult result) throws IOException {
     Path file = result.output();
@@ -59,7 +60,7 @@ final class Summary {
     Deque<String> own = new ArrayDeque<>();
     boolean within = false;
     boolean found = false;
-    // a killed process may have left half a character
+    // a killed process may have left an incomplete character
     try (BufferedReader lines =
         new BufferedReader(
             new InputStreamReader(Files.newInputStream(file), StandardCharsets.UTF_8))) {
@@ -85,7 +86,7 @@ final class Summary {
     }
   }
 
-  /** The tests that took the longest. */
+  /** Prints the tests that took the longest. */
   static void printSlowest(PrintWriter out, List<TestResult> results) {
     out.printf("%nThe slowest tests:%n");
     results.stream()
@@ -101,7 +102,7 @@ final class Summary {
                     result.name()));
   }
 
-  /** What was left out, each with the reason. */
+  /** Prints the tests that were left out, with the reasons. */
   static void printLeftOut(PrintWriter out, List<TestResult> results) {
     List<TestResult> skipped =
         results.stream().filter(result -> result.outcome() == Outcome.SKIPPED).toList();
@@ -115,7 +116,7 @@ final class Summary {
     }
   }
 
-  /** The counts of each module, as the two plugins word them. */
+  /** Prints the counts of each module, in the wording of the two plugins. */
   static void printCounts(PrintWriter out, List<TestResult> results) {
     Map<String, List<TestResult>> byPlugin = new TreeMap<>();
     for (Plugin plugin : Plugin.values()) {
@@ -137,7 +138,7 @@ final class Summary {
         });
   }
 
-  /** One line in the words of Surefire. */
+  /** Returns one line of counts in the wording of Surefire. */
   static String counts(List<TestResult> results) {
     return String.format(
         Locale.ROOT,

@@ -4,10 +4,10 @@ package io.weir.testing.suite;
 import java.nio.file.Path;
 
 /**
- * What a report of Surefire or Failsafe says of one test.
+ * The result of one test in a report of Surefire or Failsafe.
  *
  * @param module the module's folder
- * @param plugin which of the two ran it
+ * @param plugin the plugin that ran it
  * @param className its class, with the package
  * @param method its method, with the arguments of a parameterized test; empty if the entry stands
  *     for the whole class
@@ -15,7 +15,7 @@ import java.nio.file.Path;
  * @param outcome how it ended
  * @param message why it failed, or why it was left out; empty if it passed
  * @param details the stack trace of a failure; else empty
- * @param output the file that holds what the class has printed; need not exist
+ * @param output the file with the output of the class; need not exist
  */
 record TestResult(
     String module,
@@ -28,7 +28,7 @@ record TestResult(
     String details,
     Path output) {
 
-  /** Which Maven plugin runs a test. */
+  /** The Maven plugin that runs a test. */
   enum Plugin {
     /** Runs {@code …Test}. */
     SUREFIRE("surefire-reports"),
@@ -41,31 +41,31 @@ record TestResult(
       this.folder = folder;
     }
 
-    /** The folder of its reports, below {@code target}. */
+    /** Returns the folder of its reports, below {@code target}. */
     String folder() {
       return folder;
     }
   }
 
-  /** How a test ends; the words of the reports. */
+  /** How a test ended, in the terms of the reports. */
   enum Outcome {
-    /** As it should. */
+    /** It passed. */
     PASSED,
-    /** By an assertion. */
+    /** It failed by an assertion. */
     FAILED,
-    /** By another exception. */
+    /** It failed by another exception. */
     BROKEN,
-    /** Not at all: it was left out. */
+    /** It was left out. */
     SKIPPED
   }
 
-  /** The class without its package, and the method. */
+  /** Returns the class without its package, and the method. */
   String name() {
     String simple = className.substring(className.lastIndexOf('.') + 1);
     return method.isEmpty() ? simple : simple + "." + method;
   }
 
-  /** Whether it ran and did not pass. */
+  /** Returns whether it ran and did not pass. */
   boolean isWrong() {
     return outcome == Outcome.FAILED || outcome == Outcome.BROKEN;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The command {@code ./weir test}: runs Maven, shows how far it is, and tells what came of it. May
+ * The command {@code ./weir test}: runs Maven, shows its progress, and prints the results. May
  * depend on {@code io.weir.testing}, picocli and the progress bar.
  */
 @NullMarked
