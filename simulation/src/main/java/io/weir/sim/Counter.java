@@ -176,9 +176,7 @@ final class Counter {
     }
   }
 
-  /**
-   * Returns a budget that may be spent at any step, but not so often that no work is ever done.
-   */
+  /** Returns a budget that may be spent at any step, but not so often that no work is ever done. */
   private Budget budget() {
     return () -> chance.percent(4);
   }

@@ -7,9 +7,7 @@ enum Fault {
   NODE_KILLED,
   /** An ingest process is killed and its disk is lost: a new journal with a new epoch begins. */
   DISK_LOST,
-  /**
-   * A machine loses its power, or an older copy of its disk is put back: the journal goes back.
-   */
+  /** A machine loses its power, or an older copy of its disk is put back: the journal goes back. */
   JOURNAL_GOES_BACK,
   /** An ingest process stops cleanly and comes back. */
   NODE_STOPPED,

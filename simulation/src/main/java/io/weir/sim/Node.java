@@ -8,9 +8,7 @@ import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A machine that runs ingest processes, one at a time: its name, clock, disk and network links.
- */
+/** A machine that runs ingest processes, one at a time: its name, clock, disk and network links. */
 final class Node {
   private final World world;
   private final String name;

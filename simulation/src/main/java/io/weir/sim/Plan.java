@@ -52,9 +52,7 @@ record Plan(
   /** Length of a ledger window. */
   static final long WINDOW_MILLIS = 5_000;
 
-  /**
-   * Longer than clocks may differ, and than a batch may be in flight, in the absence of faults.
-   */
+  /** Longer than clocks may differ, and than a batch may be in flight, in the absence of faults. */
   static final long GRACE_MILLIS = 2_000;
 
   private static final long LATENESS_MILLIS = 600_000;

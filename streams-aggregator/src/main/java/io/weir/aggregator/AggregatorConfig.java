@@ -24,21 +24,21 @@ import java.util.Set;
  * @param window size of a ledger window; divides a day ({@code WEIR_WINDOW}, PT15M)
  * @param grace how far behind the watermark windows stay open ({@code WEIR_GRACE}, PT10M)
  * @param maxHold how long windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
- * @param lateness how late a call may be; at most the retention of the audit log
- *     ({@code WEIR_LATENESS}, P35D)
+ * @param lateness how late a call may be; at most the retention of the audit log ({@code
+ *     WEIR_LATENESS}, P35D)
  * @param streamThreads number of counting threads ({@code WEIR_STREAM_THREADS}, 1)
  * @param standbys number of copies of the state on other instances ({@code WEIR_STANDBYS}, 1)
  * @param instance name of this process, unique and unchanged by a restart ({@code WEIR_INSTANCE},
  *     default {@code HOSTNAME}, else {@code aggregator})
  * @param sessionTimeout how long the partitions of an instance that was killed or stopped wait for
  *     its return before other instances take them ({@code WEIR_SESSION_TIMEOUT}, PT10S)
- * @param advertisedReports host:port where other instances reach the reports API
- *     ({@code WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
- * @param applicationPrefix prefix of the names of consumer groups and changelog topics
- *     ({@code WEIR_APPLICATION_PREFIX}, {@code weir-})
+ * @param advertisedReports host:port where other instances reach the reports API ({@code
+ *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
+ * @param applicationPrefix prefix of the names of consumer groups and changelog topics ({@code
+ *     WEIR_APPLICATION_PREFIX}, {@code weir-})
  * @param quarantineRecords records of the calls topic that an operator has given up because they
- *     make the counting fail; each goes into the quarantine as a whole
- *     ({@code WEIR_QUARANTINE_RECORDS}, none; partition@offset, separated by commas)
+ *     make the counting fail; each goes into the quarantine as a whole ({@code
+ *     WEIR_QUARANTINE_RECORDS}, none; partition@offset, separated by commas)
  * @param singleCopy whether topics may have fewer copies than surviving the loss of a broker
  *     requires ({@code WEIR_SINGLE_COPY}, refuse)
  */
@@ -67,9 +67,7 @@ public record AggregatorConfig(
   private static final int MAX_STANDBYS = 4;
   private static final int MAX_PORT = 65_535;
 
-  /**
-   * Least session timeout that brokers accept by default, {@code group.min.session.timeout.ms}.
-   */
+  /** Least session timeout that brokers accept by default, {@code group.min.session.timeout.ms}. */
   private static final Duration MIN_SESSION_TIMEOUT = Duration.ofSeconds(6);
 
   private static final Duration MAX_SESSION_TIMEOUT = Duration.ofMinutes(5);

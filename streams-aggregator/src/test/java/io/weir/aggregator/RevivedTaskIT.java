@@ -151,7 +151,8 @@ final class RevivedTaskIT {
       Await.until(
           "closed",
           () -> {
-            promise(broker, clients.size()); // again and again: the next record finds the gap before it
+            promise(
+                broker, clients.size()); // again and again: the next record finds the gap before it
             return rows(broker).stream().anyMatch(row -> closes(row, windowEnd));
           });
 
@@ -226,8 +227,7 @@ final class RevivedTaskIT {
         .toList();
   }
 
-  private static void send(
-      Broker broker, List<String> clients, int callsPerBatch, long decidedAt) {
+  private static void send(Broker broker, List<String> clients, int callsPerBatch, long decidedAt) {
     for (int batch = 0; batch < BATCHES; batch++) {
       List<CallEvent> calls = new ArrayList<>();
       for (int i = 0; i < callsPerBatch; i++) {

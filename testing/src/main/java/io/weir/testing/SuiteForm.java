@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How much of the suite a run includes, set by the system property {@code weir.suite}:
- * {@code short} (the default), {@code all}, or {@code turn-0}, {@code turn-1}, {@code turn-2}, each
- * of which is the short form and a third of what it leaves out.
+ * How much of the suite a run includes, set by the system property {@code weir.suite}: {@code
+ * short} (the default), {@code all}, or {@code turn-0}, {@code turn-1}, {@code turn-2}, each of
+ * which is the short form and a third of what it leaves out.
  *
  * @param name value of the property
  */

@@ -13,9 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/**
- * Faults of a journal that has no room, because of its own bound or a full disk, in both modes.
- */
+/** Faults of a journal that has no room, because of its own bound or a full disk, in both modes. */
 final class JournalFaults {
   /** The least bound that is allowed; reached after some 10 s without Kafka. */
   private static final String SMALL_BYTES = "1048576";

@@ -22,18 +22,16 @@ import org.jspecify.annotations.Nullable;
  * <p>A call is in the log at the place where its node could send it, not by the time it was
  * decided. The end is therefore not found by time: the low watermark of every journal that was
  * read, or that is known to be older than the interval's end, must show that its calls of the
- * interval have been sent. If one does not, reading continues until the broker's time is
- * {@link #SLACK} past the interval, and the list may lack calls of that journal.
+ * interval have been sent. If one does not, reading continues until the broker's time is {@link
+ * #SLACK} past the interval, and the list may lack calls of that journal.
  */
 final class EventScan {
-  /**
-   * How far past the interval reading continues if a journal's low watermark does not cover it.
-   */
+  /** How far past the interval reading continues if a journal's low watermark does not cover it. */
   static final Duration SLACK = Duration.ofMinutes(10);
 
   /**
-   * Most journals tracked. Batches of further ones all count as new, and reading ends by
-   * {@link #SLACK}.
+   * Most journals tracked. Batches of further ones all count as new, and reading ends by {@link
+   * #SLACK}.
    */
   static final int MAX_JOURNALS = 256;
 

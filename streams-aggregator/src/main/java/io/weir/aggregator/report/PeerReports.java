@@ -38,9 +38,7 @@ final class PeerReports {
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
-  /**
-   * Longest wait for the others if a report needs all of them; late ones are listed as missing.
-   */
+  /** Longest wait for the others if a report needs all of them; late ones are listed as missing. */
   private static final Duration ALL_TIMEOUT = Duration.ofSeconds(4);
 
   /** Usually means that the other aggregator does not hold the partition, or not yet. */

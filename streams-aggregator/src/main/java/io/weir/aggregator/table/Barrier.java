@@ -4,8 +4,8 @@ package io.weir.aggregator.table;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A wait until a partition has been read up to where it ended when the wait began, or later.
- * {@link #reached} is for the waiting thread; everything else belongs to the follower's thread.
+ * A wait until a partition has been read up to where it ended when the wait began, or later. {@link
+ * #reached} is for the waiting thread; everything else belongs to the follower's thread.
  */
 final class Barrier {
   /** Stands for an unknown offset. */

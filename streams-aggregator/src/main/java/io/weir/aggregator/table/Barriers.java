@@ -14,9 +14,8 @@ import java.util.function.IntToLongFunction;
 
 /**
  * All pending barriers. The end of each barrier's partition is read after the wait has begun, so
- * everything published before is below that end; barriers requested together share one read.
- * {@link #ask} and {@link #hasAsked} are thread-safe; everything else belongs to the follower's
- * thread.
+ * everything published before is below that end; barriers requested together share one read. {@link
+ * #ask} and {@link #hasAsked} are thread-safe; everything else belongs to the follower's thread.
  */
 final class Barriers {
   private final Queue<Barrier> asked = new ConcurrentLinkedQueue<>();

@@ -34,9 +34,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final long PUBLISH_MILLIS = 200;
   private static final long FORGET_MILLIS = 500;
 
-  /**
-   * Time that closing may take while one record is processed; between records it may take more.
-   */
+  /** Time that closing may take while one record is processed; between records it may take more. */
   private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
 
   private static final String GIVEN_UP = "given up by WEIR_QUARANTINE_RECORDS";

@@ -91,8 +91,8 @@ public final class SuiteCommand implements Callable<Integer> {
    * Runs the tests and exits with the status.
    *
    * @param arguments those of {@code ./weir test}; the script passes the repository's root and
-   *     whether the output is a terminal in the properties {@code weir.root} and
-   *     {@code weir.terminal}
+   *     whether the output is a terminal in the properties {@code weir.root} and {@code
+   *     weir.terminal}
    */
   public static void main(String[] arguments) {
     SuiteCommand command =

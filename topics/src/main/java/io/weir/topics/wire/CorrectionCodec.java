@@ -93,8 +93,8 @@ public final class CorrectionCodec {
   }
 
   /**
-   * Returns the key of the record that a partition is restored. No bucket's key begins with {@code
-   * @}.
+   * Returns the key of the record that a partition is restored. No bucket's key begins with
+   * {@code @}.
    */
   public static String restoredKey(int partition) {
     return String.format(Locale.ROOT, "@restored/%05d", partition);
