@@ -72,10 +72,14 @@ final class FullTimes {
    * @param clocksDifferMicros by how much clocks that are right may differ
    */
   void notBeyond(long atMicros, long clocksDifferMicros) {
-    if (size == 0 || ends[size - 1] <= atMicros) {
+    int newest = size - 1;
+    while (newest >= 0 && begins[newest] == ends[newest]) {
+      newest--; // the empty interval of a refund may lie ahead, and tells of no clock
+    }
+    if (newest < 0 || ends[newest] <= atMicros) {
       return;
     }
-    if (ends[size - 1] - atMicros > clocksDifferMicros) {
+    if (ends[newest] - atMicros > clocksDifferMicros) {
       restart(atMicros);
       return;
     }

@@ -100,6 +100,17 @@ final class FullTimesTest {
     assertEquals(4, times.take(0, 100));
   }
 
+  /** Once, the mark that a refund leaves ahead of the clock made all be forgotten. */
+  @Test
+  void notBeyond_behindTheMarkOfARefund_forgetsNothing() {
+    times.add(10, 14);
+    times.notBefore(100);
+    times.notBeyond(50, 5);
+    times.add(60, 110);
+
+    assertEquals(4 + 10, times.take(0, 1_000));
+  }
+
   @Test
   void notBeyond_byMuch_forgetsAll_andCountsNothingBefore() {
     times.add(10, 14);
