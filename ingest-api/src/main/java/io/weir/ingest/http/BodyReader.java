@@ -6,6 +6,7 @@ import io.weir.topics.problem.ProblemReason;
 import java.util.Arrays;
 import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.Content;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.util.thread.Invocable;
@@ -66,6 +67,10 @@ final class BodyReader implements Invocable.Task {
 
   long beginNanos() {
     return request.getBeginNanoTime();
+  }
+
+  Connection connection() {
+    return request.getConnectionMetaData().getConnection();
   }
 
   @Override

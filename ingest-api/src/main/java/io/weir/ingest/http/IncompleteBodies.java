@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.jetty.io.Connection;
 
 /** The requests whose body is incomplete, and the memory that they hold. Thread-safe. */
 final class IncompleteBodies {
@@ -43,6 +46,15 @@ final class IncompleteBodies {
         reader.timeOut();
       }
     }
+  }
+
+  /** Returns the connections on which a body is arriving, as a set by identity. */
+  Set<Connection> connections() {
+    Set<Connection> found = Collections.newSetFromMap(new IdentityHashMap<>());
+    for (BodyReader reader : readers) {
+      found.add(reader.connection());
+    }
+    return found;
   }
 
   int count() {

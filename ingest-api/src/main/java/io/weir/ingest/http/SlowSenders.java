@@ -5,12 +5,14 @@ import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
-import org.eclipse.jetty.http.HttpParser;
+import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.Server;
-import org.eclipse.jetty.server.internal.HttpConnection;
 import org.eclipse.jetty.util.Callback;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +43,7 @@ final class SlowSenders implements AutoCloseable {
   private final Server server;
   private final IncompleteBodies bodies;
   private final HttpStatistics statistics;
+  private Map<EndPoint, ArrivingHead> heads = Map.of();
   private volatile boolean closed;
 
   SlowSenders(Server server, IncompleteBodies bodies, HttpStatistics statistics) {
@@ -63,28 +66,32 @@ final class SlowSenders implements AutoCloseable {
 
   private void look() {
     try {
-      long before = System.nanoTime() - READ_LIMIT.toNanos();
+      long now = System.nanoTime();
+      long before = now - READ_LIMIT.toNanos();
       bodies.endThoseBefore(before);
+      Set<Connection> withBody = bodies.connections();
+      Map<EndPoint, ArrivingHead> seen = new IdentityHashMap<>();
       for (Connector connector : server.getConnectors()) {
         for (EndPoint endPoint : connector.getConnectedEndPoints()) {
-          if (isSlow(endPoint, before)) {
+          ArrivingHead head = heads.getOrDefault(endPoint, new ArrivingHead());
+          Connection connection = endPoint.getConnection();
+          head.look(
+              connection.getBytesIn(),
+              connection.getMessagesIn(),
+              connection.getMessagesOut(),
+              withBody.contains(connection),
+              now);
+          if (head.since(before)) {
             end(endPoint);
+          } else {
+            seen.put(endPoint, head);
           }
         }
       }
+      heads = seen;
     } catch (RuntimeException failed) {
       LOG.warn("slow_senders_failed", failed);
     }
-  }
-
-  private static boolean isSlow(EndPoint endPoint, long beforeNanos) {
-    if (!(endPoint.getConnection() instanceof HttpConnection http)) {
-      return false;
-    }
-    HttpParser parser = http.getParser();
-    return parser.inHeaderState()
-        && !parser.isStart()
-        && parser.getBeginNanoTime() - beforeNanos < 0;
   }
 
   private void end(EndPoint endPoint) {

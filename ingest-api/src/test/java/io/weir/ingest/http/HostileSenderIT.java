@@ -258,6 +258,28 @@ final class HostileSenderIT {
     }
   }
 
+  /** The first bytes of such a request may come together with the end of the one before. */
+  @Test
+  void slowHead_behindAnAnsweredRequest_is408() throws Exception {
+    String timedOut = "weir_requests_timed_out_total{part=\"headers\"}";
+    double before = node.metric(timedOut);
+    expected = 1;
+    try (RawHttp connection = node.connect()) {
+      String request = CHECK + "Content-Length: " + BODY.length() + "\r\n\r\n" + BODY;
+      connection.send(request + "POST /v1/check HTTP/1.1\r\nX: ");
+      assertEquals(200, connection.answer().status());
+      Await.until(
+          "the trickling head to be ended",
+          () -> {
+            connection.send("x");
+            return node.metric(timedOut) > before;
+          });
+
+      assertProblem(408, connection.answer());
+      assertTrue(connection.ends());
+    }
+  }
+
   private static void assertProblem(int status, RawHttp.Answer answer) throws IOException {
     assertEquals(status, answer.status(), answer.toString());
     assertEquals("application/problem+json", answer.headers().get("content-type"));

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+final class ArrivingHeadTest {
+  private final ArrivingHead head = new ArrivingHead();
+
+  @Test
+  void newConnection_withoutBytes_isIdle() {
+    head.look(0, 0, 0, false, 100);
+    head.look(0, 0, 0, false, 200);
+
+    assertFalse(head.since(1_000));
+  }
+
+  @Test
+  void firstHead_thatStops_arrivesSinceTheFirstLook() {
+    head.look(20, 0, 0, false, 100);
+    head.look(20, 0, 0, false, 200);
+
+    assertFalse(head.since(100));
+    assertTrue(head.since(101));
+  }
+
+  @Test
+  void head_ofWhichAByteComesNowAndThen_arrivesSinceItsFirstByte() {
+    head.look(200, 1, 1, false, 100);
+    head.look(201, 1, 1, false, 200);
+    head.look(202, 1, 1, false, 300);
+
+    assertTrue(head.since(201));
+    assertFalse(head.since(200));
+  }
+
+  @Test
+  void head_thatIsWhole_arrivesNoMore() {
+    head.look(20, 0, 0, false, 100);
+    head.look(200, 1, 0, false, 200);
+    head.look(200, 1, 1, false, 300);
+    head.look(200, 1, 1, false, 400);
+
+    assertFalse(head.since(1_000));
+  }
+
+  @Test
+  void body_thatArrives_isNoHead() {
+    head.look(200, 1, 0, true, 100);
+    head.look(210, 1, 0, true, 200);
+    head.look(300, 1, 0, false, 300);
+    head.look(300, 1, 1, false, 400);
+
+    assertFalse(head.since(1_000));
+  }
+
+  /** The answer 100 counts as a response of its own, so the two counts need not agree. */
+  @Test
+  void head_afterAnAnswerThatAskedForTheBody_isFound() {
+    head.look(200, 1, 2, false, 100);
+    head.look(210, 1, 2, false, 200);
+
+    assertTrue(head.since(201));
+  }
+
+  @Test
+  void request_thatWaitsForItsAnswer_isNotCutWhenItIsAnswered() {
+    head.look(200, 1, 0, false, 100);
+    head.look(201, 1, 0, false, 200);
+    head.look(201, 1, 1, false, 300);
+
+    assertFalse(head.since(1_000));
+  }
+
+  @Test
+  void times_beforeAndAfterTheClockOverflows_areCompared() {
+    head.look(20, 0, 0, false, Long.MAX_VALUE);
+
+    assertTrue(head.since(Long.MIN_VALUE));
+    assertFalse(head.since(Long.MAX_VALUE));
+  }
+}
