@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.e2e.WeirProcess;
 import io.weir.e2e.healing.Rule.Place;
+import io.weir.testing.FullSuite;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -30,6 +31,11 @@ final class KilledIngestIT {
   @TempDir private Path folder;
 
   @Test
+  @FullSuite(
+      reason =
+          "kills a node under load; PhantomChargeIT, which always runs, makes the charges that kills"
+              + " leave, and ChaosIT kills nodes",
+      turn = 0)
   void ingestKilledAgainAndAgain_phantomChargesAreCreditedAndNeverTwice() throws Exception {
     long now = System.currentTimeMillis();
     List<Place> places =
