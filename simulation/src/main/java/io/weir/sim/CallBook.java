@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * exactly once, an unanswered one at most once.
  */
 final class CallBook {
-  private final TreeMap<String, Told> told = new TreeMap<>();
+  private final TreeMap<String, AnsweredCall> answered = new TreeMap<>();
   private final Set<String> unanswered = new HashSet<>();
   private final Set<String> lostPlaces = new HashSet<>();
 
@@ -35,7 +35,7 @@ final class CallBook {
   private int lostCalls;
 
   /** A call that was answered and is recorded at a place. */
-  private record Told(UsagePosition position, CallEvent call, @Nullable Long settledAt) {
+  private record AnsweredCall(UsagePosition position, CallEvent call, @Nullable Long settledAt) {
     String journal() {
       return position.partition() + ":" + position.node() + ":" + position.nodeEpoch();
     }
@@ -60,16 +60,16 @@ final class CallBook {
 
   /** Notes that a caller was answered that the call is recorded. */
   void answered(CallEvent call, UsagePosition position) {
-    tell(new Told(position, call, null));
+    tell(new AnsweredCall(position, call, null));
   }
 
   /** Notes that a caller was answered that the call is settled and the settlement recorded. */
   void settled(CallEvent call, long actualCost, UsagePosition position) {
-    tell(new Told(position, call, actualCost));
+    tell(new AnsweredCall(position, call, actualCost));
   }
 
-  private void tell(Told next) {
-    Told earlier = told.put(next.position.toString(), next);
+  private void tell(AnsweredCall next) {
+    AnsweredCall earlier = answered.put(next.position.toString(), next);
     if (earlier != null) {
       throw new InvariantBroken(
           Invariant.BILLED,
@@ -85,8 +85,8 @@ final class CallBook {
    * @return the charges of those calls
    */
   List<Charge> journalLost(String node, @Nullable SimulatedJournal copy) {
-    List<Told> lost =
-        told.entrySet().stream()
+    List<AnsweredCall> lost =
+        answered.entrySet().stream()
             .filter(entry -> !arrivedAtMillis.containsKey(entry.getKey()))
             .map(Map.Entry::getValue)
             .filter(one -> one.position.node().equals(node))
@@ -109,7 +109,7 @@ final class CallBook {
       int partition, BatchHeader batch, long appendedAtMillis, long nowMicros, long holdMicros) {
     String journal = partition + ":" + batch.node() + ":" + batch.nodeEpoch();
     if (isSilent(journal, nowMicros - holdMicros)) {
-      told.forEach(
+      answered.forEach(
           (place, one) -> {
             if (one.journal().equals(journal)) {
               givenUp.add(place);
@@ -144,8 +144,8 @@ final class CallBook {
    */
   long tokensOfSilentJournals(String bucket, long asOfMillis, long sinceMicros) {
     long tokens = 0;
-    for (Map.Entry<String, Told> entry : told.entrySet()) {
-      Told one = entry.getValue();
+    for (Map.Entry<String, AnsweredCall> entry : answered.entrySet()) {
+      AnsweredCall one = entry.getValue();
       boolean silent = givenUp.contains(entry.getKey()) || isSilent(one.journal(), sinceMicros);
       boolean unknown = arrivedAtMillis.getOrDefault(entry.getKey(), Long.MAX_VALUE) >= asOfMillis;
       if (silent && unknown) {
@@ -159,12 +159,12 @@ final class CallBook {
 
   /** Returns whether a caller was answered that the call at this place is recorded. */
   boolean wasAnswered(UsagePosition position) {
-    return told.containsKey(position.toString());
+    return answered.containsKey(position.toString());
   }
 
   /** Returns whether every call that must arrive has arrived. */
   boolean isComplete() {
-    return told.entrySet().stream()
+    return answered.entrySet().stream()
         .allMatch(
             entry ->
                 arrivedAtMillis.containsKey(entry.getKey()) || isLost(entry.getValue().position()));
@@ -175,7 +175,7 @@ final class CallBook {
   }
 
   int answeredCalls() {
-    return told.size();
+    return answered.size();
   }
 
   /** Returns the number of answered calls that were lost with a disk. */
@@ -195,11 +195,11 @@ final class CallBook {
             Invariant.BILLED,
             "two lines have the place " + place + ": " + other.text() + line.text());
       }
-      if (other == null && !told.containsKey(place)) {
+      if (other == null && !answered.containsKey(place)) {
         checkUnanswered(line, place, placeOfUnanswered);
       }
     }
-    for (Told expected : told.values()) {
+    for (AnsweredCall expected : answered.values()) {
       LogLines.Line found = lineAt.get(expected.position.toString());
       if (found == null && isLost(expected.position)) {
         lostCalls++;

@@ -46,8 +46,8 @@ final class SimulatedLog {
   }
 
   /** Registers a listener that receives every record appended from now on. */
-  void onAppend(Consumer<Entry> told) {
-    witness = told;
+  void onAppend(Consumer<Entry> listener) {
+    witness = listener;
   }
 
   long end() {

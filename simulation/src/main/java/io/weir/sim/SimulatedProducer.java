@@ -41,8 +41,8 @@ final class SimulatedProducer implements BatchProducer {
   @Override
   public void send(
       int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
-    BatchHeader told = world.edges().sent(header, world.kafka().clock().epochMillis());
-    Batch batch = new Batch(partition, place(partition), BatchHeaderCodec.encode(told), lines);
+    BatchHeader sent = world.edges().sent(header, world.kafka().clock().epochMillis());
+    Batch batch = new Batch(partition, place(partition), BatchHeaderCodec.encode(sent), lines);
     Chance chance = world.networkChance();
     boolean disturbed = world.plan().has(Fault.SENDING) && !world.isHealed();
     long there = chance.millis(0, TYPICAL_MILLIS);

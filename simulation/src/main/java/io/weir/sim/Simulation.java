@@ -291,18 +291,18 @@ public final class Simulation {
 
   /** Checks that each settlement has one verdict, and that it agrees with the ledger. */
   private void checkVerdicts(Recount recount, int partition) {
-    List<SettlementVerdict> told = new ArrayList<>();
+    List<SettlementVerdict> published = new ArrayList<>();
     for (SimulatedLog.Entry entry : world.kafka().settlements(partition).all()) {
       try {
-        told.add(SettlementVerdictCodec.decode(entry.value()));
+        published.add(SettlementVerdictCodec.decode(entry.value()));
       } catch (MalformedRecordException malformed) {
         throw new InvariantBroken(Invariant.BILLED, "a verdict cannot be read: " + malformed);
       }
     }
     require(
-        told.equals(recount.verdicts()),
+        published.equals(recount.verdicts()),
         Invariant.BILLED,
-        "of settlements is told " + told + ", must be " + recount.verdicts());
+        "of settlements is published " + published + ", must be " + recount.verdicts());
   }
 
   private PartitionProgress.Counters counters(int partition) {

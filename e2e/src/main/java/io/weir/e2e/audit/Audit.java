@@ -51,7 +51,7 @@ final class Audit {
       awaitClosed(url, ended);
     }
     Optional<Admissions> admissions = deployment.limit().map(Admissions::new);
-    Map<Truth.Told, Long> recorded = recorded(admissions);
+    Map<Truth.Verdict, Long> recorded = recorded(admissions);
     Map<String, Sums> counted = new HashMap<>();
     recorded.forEach(
         (call, cost) ->
@@ -69,17 +69,17 @@ final class Audit {
 
   private Findings.OfRound compare(
       Truth truth,
-      Set<Truth.Told> recorded,
+      Set<Truth.Verdict> recorded,
       Map<String, Sums> counted,
       Map<String, Sums> ledger,
       Optional<Admissions> admissions)
       throws IOException, InterruptedException {
     List<String> details = new ArrayList<>();
-    Set<Truth.Told> answered = truth.told();
+    Set<Truth.Verdict> answered = truth.verdicts();
     List<String> missing =
         answered.stream()
-            .filter(told -> !recorded.contains(told))
-            .map(told -> "answered, but not recorded: " + told)
+            .filter(verdict -> !recorded.contains(verdict))
+            .map(verdict -> "answered, but not recorded: " + verdict)
             .toList();
     long gone = Math.min(missing.size(), truth.mayBeGoneCount());
     long lost = missing.size() - gone;
@@ -91,7 +91,7 @@ final class Audit {
         recorded.stream()
             .filter(call -> clients.contains(call.client()) && !answered.contains(call))
             .count();
-    long doubled = Math.max(0, unknown - truth.untoldCount());
+    long doubled = Math.max(0, unknown - truth.withoutVerdictCount());
     if (doubled > 0) {
       details.add(doubled + " calls more than anyone made are recorded");
     }
@@ -135,15 +135,15 @@ final class Audit {
   /**
    * Returns the calls of the audit log with their costs, without repeated lines and repeated ids.
    */
-  private Map<Truth.Told, Long> recorded(Optional<Admissions> admissions) throws IOException {
-    Map<Truth.Told, Long> recorded = new HashMap<>();
+  private Map<Truth.Verdict, Long> recorded(Optional<Admissions> admissions) throws IOException {
+    Map<Truth.Verdict, Long> recorded = new HashMap<>();
     Recorded.each(
         deployment.kafka(),
         "weir.calls.v1",
         row -> {
           if (row.callBatch() != null) {
             admissions.ifPresent(of -> of.add(row));
-            row.lines().forEach(line -> recorded.put(told(line), line.path("cost").asLong()));
+            row.lines().forEach(line -> recorded.put(verdict(line), line.path("cost").asLong()));
           }
         });
     return recorded;
@@ -153,8 +153,8 @@ final class Audit {
    * Returns the verdict of a line. Names of clients share one string each, since clients are few
    * and calls many.
    */
-  private static Truth.Told told(JsonNode line) {
-    return new Truth.Told(
+  private static Truth.Verdict verdict(JsonNode line) {
+    return new Truth.Verdict(
         line.path("client").asText().intern(),
         line.path("id").asText(),
         line.path("allowed").asBoolean());

@@ -190,17 +190,17 @@ final class Callers implements AutoCloseable {
       return Try.VERDICT;
     } catch (ConnectException | HttpConnectTimeoutException notConnected) {
       avoid(url);
-      truth.untold("not connected", false);
+      truth.withoutVerdict("not connected", false);
       return Try.SURELY_NOT_RECORDED;
     } catch (HttpTimeoutException silent) {
-      truth.untold("no answer in time", true);
+      truth.withoutVerdict("no answer in time", true);
       return Try.UNKNOWN;
     } catch (IOException broken) {
-      truth.untold("connection broken", true);
+      truth.withoutVerdict("connection broken", true);
       return Try.UNKNOWN;
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      truth.untold("interrupted", true);
+      truth.withoutVerdict("interrupted", true);
       return Try.UNKNOWN;
     }
   }
@@ -210,20 +210,21 @@ final class Callers implements AutoCloseable {
     if (answer.statusCode() == 503
         && (detail.contains("stopping") || detail.contains("(CLOSING)"))) {
       avoid(url);
-      truth.untold("503 stopping", false);
+      truth.withoutVerdict("503 stopping", false);
       return Try.SURELY_NOT_RECORDED;
     }
     if (detail.contains("neither decided nor recorded")) {
       avoid(url);
-      truth.untold("503 shed", false);
+      truth.withoutVerdict("503 shed", false);
       return Try.SURELY_NOT_RECORDED;
     }
     if (answer.statusCode() == 503 && detail.contains("(FULL)")) {
-      truth.untold(Truth.FULL, false);
+      truth.withoutVerdict(Truth.FULL, false);
       return Try.SURELY_NOT_RECORDED;
     }
     boolean isNotWritten = detail.contains("(WRITE_FAILED)");
-    truth.untold(isNotWritten ? Truth.NOT_WRITTEN : answer.statusCode() + " " + detail, true);
+    truth.withoutVerdict(
+        isNotWritten ? Truth.NOT_WRITTEN : answer.statusCode() + " " + detail, true);
     return Try.UNKNOWN;
   }
 

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Reads reports while calls are made and faults happen, from every aggregator in turn. A report may
  * be refused; one that is answered must not show more calls than were made, nor fewer than earlier
- * reports require ({@link ToldReport}).
+ * reports require ({@link ReportedUsage}).
  */
 final class ReportReader implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ReportReader.class);
@@ -37,7 +37,7 @@ final class ReportReader implements AutoCloseable {
           .build();
   private final List<String> reportsUrls;
   private final Supplier<Round> round;
-  private final Map<String, ToldReport> told = new HashMap<>();
+  private final Map<String, ReportedUsage> greatest = new HashMap<>();
   private final Thread thread = new Thread(this::readUntilStopped, "report-reader");
   private volatile boolean stopping;
 
@@ -92,13 +92,13 @@ final class ReportReader implements AutoCloseable {
       return client + ": " + url + " reports " + calls + " calls of " + made + " made";
     }
     JsonNode completeness = report.path("completeness");
-    ToldReport now =
-        new ToldReport(
+    ReportedUsage now =
+        new ReportedUsage(
             calls,
             offset(completeness.path("position").asText()),
             completeness.path("up_to_date").asBoolean(),
             url);
-    ToldReport most = told.merge(client, now, ToldReport::most);
+    ReportedUsage most = greatest.merge(client, now, ReportedUsage::most);
     return now.mayFollow(most) ? null : client + ": " + now + " after " + most;
   }
 

@@ -7,7 +7,7 @@ final class Sums {
   private long allowed;
   private long denied;
 
-  void add(Truth.Told call, long cost) {
+  void add(Truth.Verdict call, long cost) {
     add(call.allowed() ? cost : 0, call.allowed() ? 1 : 0, call.allowed() ? 0 : 1);
   }
 

@@ -19,12 +19,12 @@ public final class Truth {
   /** The error of a call that could not be written to the journal. */
   public static final String NOT_WRITTEN = "503 journal not written";
 
-  private final Set<Told> told = ConcurrentHashMap.newKeySet();
+  private final Set<Verdict> verdicts = ConcurrentHashMap.newKeySet();
   private final Map<String, LongAdder> tries = new ConcurrentHashMap<>();
   private final Map<String, LongAdder> errors = new ConcurrentHashMap<>();
   private final LongAdder answered = new LongAdder();
   private final LongAdder dropped = new LongAdder();
-  private final LongAdder untold = new LongAdder();
+  private final LongAdder withoutVerdict = new LongAdder();
   private final LongAdder failed = new LongAdder();
   private final LongAdder reports = new LongAdder();
   private final LongAdder mayBeGone = new LongAdder();
@@ -34,7 +34,7 @@ public final class Truth {
   private final Queue<String> notes = new ConcurrentLinkedQueue<>();
 
   /** A verdict that a caller received; a repeated call may receive two. */
-  record Told(String client, String id, boolean allowed) {}
+  record Verdict(String client, String id, boolean allowed) {}
 
   /** Notes that a call is about to be made. */
   void begins(String client) {
@@ -44,7 +44,7 @@ public final class Truth {
   /** Notes that a call was answered with its verdict, as recorded. */
   void answered(String client, String id, boolean allowed) {
     answered.increment();
-    told.add(new Told(client, id, allowed));
+    verdicts.add(new Verdict(client, id, allowed));
   }
 
   /** Notes that a call was answered with its verdict, as not recorded. */
@@ -59,10 +59,10 @@ public final class Truth {
    * @param error the reason, in words
    * @param mayBeRecorded whether the call may have been recorded all the same
    */
-  void untold(String error, boolean mayBeRecorded) {
+  void withoutVerdict(String error, boolean mayBeRecorded) {
     errors.computeIfAbsent(error, unknown -> new LongAdder()).increment();
     if (mayBeRecorded) {
-      untold.increment();
+      withoutVerdict.increment();
     }
   }
 
@@ -126,8 +126,8 @@ public final class Truth {
     return of == null ? 0 : of.sum();
   }
 
-  Set<Told> told() {
-    return Set.copyOf(told);
+  Set<Verdict> verdicts() {
+    return Set.copyOf(verdicts);
   }
 
   Set<String> clients() {
@@ -145,8 +145,8 @@ public final class Truth {
   }
 
   /** Returns the number of tries without a verdict that may be recorded all the same. */
-  public long untoldCount() {
-    return untold.sum();
+  public long withoutVerdictCount() {
+    return withoutVerdict.sum();
   }
 
   /** Returns the number of calls without a verdict after all their tries. */

@@ -107,7 +107,7 @@ public final class Chaos {
         fault.grounds().contains(Ground.NETWORK) ? cluster.relayedCheckUrls() : cluster.checkUrls();
     Truth truth =
         rounds.disturb(
-            fault.name(), checkUrls, told -> fault.inject(new Scene(cluster, told, random)));
+            fault.name(), checkUrls, ofRound -> fault.inject(new Scene(cluster, ofRound, random)));
     if (fault.callsMustSucceed() && truth.failedCount() > 0) {
       truth.wrong(truth.failedCount() + " calls failed: " + truth.errors());
     }

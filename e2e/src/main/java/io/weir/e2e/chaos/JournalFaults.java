@@ -69,13 +69,14 @@ final class JournalFaults {
    * recorded, and those that got no answer.
    */
   private static void compareDrops(Scene scene, Member node) throws Exception {
-    long told = scene.truth().droppedCount();
+    long dropped = scene.truth().droppedCount();
     long counted = scene.cluster().metric(node, "weir_log_dropped_calls_total");
-    long untold = scene.truth().untoldCount();
-    if (counted < told || counted > scene.truth().droppedCount() + untold) {
+    long withoutVerdict = scene.truth().withoutVerdictCount();
+    if (counted < dropped || counted > dropped + withoutVerdict) {
       scene
           .truth()
-          .wrong(node.name() + " counts " + counted + " dropped calls, callers were told " + told);
+          .wrong(
+              node.name() + " counts " + counted + " dropped calls, callers were told " + dropped);
     }
   }
 

@@ -50,70 +50,70 @@ final class AccuracyReports {
   }
 
   /** The aggregators that answered, and their records. */
-  private static final class Told {
+  private static final class Gathered {
     final SortedSet<Integer> partitions = new TreeSet<>();
     final SortedMap<Integer, PartitionAccuracy> records = new TreeMap<>();
   }
 
   /** Returns the answer for the fleet, as far as it can be reached within a few seconds. */
   Answer fleet() throws InterruptedException {
-    Told told = here();
-    if (told.partitions.size() < partitions) {
+    Gathered gathered = here();
+    if (gathered.partitions.size() < partitions) {
       for (JsonNode other : peers.askAll(instances.peers(), INTERNAL_PATH)) {
-        add(other, told);
+        add(other, gathered);
       }
     }
     List<Integer> missing = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
-      if (!told.partitions.contains(partition)) {
+      if (!gathered.partitions.contains(partition)) {
         missing.add(partition);
       }
     }
-    return Answer.json(200, document(told.records, missing));
+    return Answer.json(200, document(gathered.records, missing));
   }
 
   /** Returns the answer to another aggregator: the records of the partitions that are here. */
   Answer local() throws InterruptedException {
-    Told told = here();
+    Gathered gathered = here();
     List<Object> records = new ArrayList<>();
-    for (PartitionAccuracy record : told.records.values()) {
+    for (PartitionAccuracy record : gathered.records.values()) {
       records.add(new String(PartitionAccuracyCodec.encode(record), StandardCharsets.UTF_8));
     }
     Map<String, Object> document = new LinkedHashMap<>();
-    document.put("partitions", told.partitions);
+    document.put("partitions", gathered.partitions);
     document.put("records", records);
     return Answer.json(200, document);
   }
 
-  private Told here() throws InterruptedException {
-    Told told = new Told();
+  private Gathered here() throws InterruptedException {
+    Gathered gathered = new Gathered();
     for (int partition : table.refreshAll(partitions).keySet()) {
       try {
         Optional<PartitionAccuracy> record = table.accuracy(partition);
         if (record.isPresent()) {
-          told.records.put(partition, record.get());
+          gathered.records.put(partition, record.get());
         }
-        told.partitions.add(partition);
+        gathered.partitions.add(partition);
       } catch (ProblemException unavailable) {
         LOG.debug("partition not readable partition={}", partition, unavailable);
       }
     }
-    return told;
+    return gathered;
   }
 
-  private static void add(JsonNode other, Told told) {
+  private static void add(JsonNode other, Gathered gathered) {
     for (JsonNode text : other.path("records")) {
       try {
         PartitionAccuracy record =
             PartitionAccuracyCodec.decode(text.asText().getBytes(StandardCharsets.UTF_8));
-        if (!told.partitions.contains(record.partition())) {
-          told.records.putIfAbsent(record.partition(), record);
+        if (!gathered.partitions.contains(record.partition())) {
+          gathered.records.putIfAbsent(record.partition(), record);
         }
       } catch (MalformedRecordException notOurs) {
         LOG.warn("aggregator sent a bad accuracy record", notOurs);
       }
     }
-    other.path("partitions").forEach(partition -> told.partitions.add(partition.asInt()));
+    other.path("partitions").forEach(partition -> gathered.partitions.add(partition.asInt()));
   }
 
   /**

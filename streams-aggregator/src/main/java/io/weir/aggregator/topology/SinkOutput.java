@@ -184,8 +184,8 @@ final class SinkOutput implements CountOutput {
         noHeaders()
             .add(QuarantineHeaders.REPLAYED, utf8(replay.partition() + "@" + replay.offset()))
             .add(QuarantineHeaders.SOURCE, source());
-    String told = lines.isEmpty() ? QuarantineHeaders.WHOLE : ranges(lines);
-    forward(null, utf8(told), record.timestamp(), headers, ResourceNames.QUARANTINE_SINK);
+    String lineRanges = lines.isEmpty() ? QuarantineHeaders.WHOLE : ranges(lines);
+    forward(null, utf8(lineRanges), record.timestamp(), headers, ResourceNames.QUARANTINE_SINK);
   }
 
   private byte[] source() {

@@ -10,12 +10,12 @@ package io.weir.e2e.audit;
  * @param isUpToDate whether it states that it holds everything published before the request
  * @param url the aggregator that answered
  */
-record ToldReport(long calls, long offset, boolean isUpToDate, String url) {
+record ReportedUsage(long calls, long offset, boolean isUpToDate, String url) {
   /**
    * Returns the report with more calls; of two with equally many, the first one, which constrains
    * later reports more.
    */
-  static ToldReport most(ToldReport before, ToldReport now) {
+  static ReportedUsage most(ReportedUsage before, ReportedUsage now) {
     return now.calls > before.calls ? now : before;
   }
 
@@ -25,7 +25,7 @@ record ToldReport(long calls, long offset, boolean isUpToDate, String url) {
    * instance, unless its progress is further: with that progress came everything published before
    * it.
    */
-  boolean mayFollow(ToldReport before) {
+  boolean mayFollow(ReportedUsage before) {
     return calls >= before.calls || (!isUpToDate && offset <= before.offset);
   }
 }
