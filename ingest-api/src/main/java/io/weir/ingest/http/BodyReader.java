@@ -49,6 +49,7 @@ final class BodyReader implements Invocable.Task {
   }
 
   private final Request request;
+  private final int maxBytes;
   private final IncompleteBodies incomplete;
   private final Ended ended;
   private byte[] bytes = NOTHING;
@@ -58,11 +59,17 @@ final class BodyReader implements Invocable.Task {
   private boolean tooLarge;
   private boolean done;
 
-  BodyReader(Request request, IncompleteBodies incomplete, Ended ended) {
+  /**
+   * Creates a reader that has read nothing.
+   *
+   * @param maxBytes largest body that is accepted
+   */
+  BodyReader(Request request, int maxBytes, IncompleteBodies incomplete, Ended ended) {
     this.request = request;
+    this.maxBytes = maxBytes;
     this.incomplete = incomplete;
     this.ended = ended;
-    this.tooLarge = request.getLength() > RequestBody.MAX_BYTES;
+    this.tooLarge = request.getLength() > maxBytes;
   }
 
   long beginNanos() {
@@ -83,7 +90,7 @@ final class BodyReader implements Invocable.Task {
   public synchronized void run() {
     if (tooLarge && request.getHeaders().contains(HttpHeader.EXPECT)) {
       // the sender waits for permission (RFC 9110 §10.1.1), so no part of the body is in flight
-      end(() -> ended.refused(RequestBody.tooLarge(), true));
+      end(() -> ended.refused(RequestBody.tooLarge(maxBytes), true));
     }
     while (!done) {
       Content.Chunk chunk = request.read();
@@ -113,7 +120,7 @@ final class BodyReader implements Invocable.Task {
   private void take(Content.Chunk chunk) {
     boolean last = chunk.isLast();
     int more = chunk.remaining();
-    if (tooLarge || length + more > RequestBody.MAX_BYTES) {
+    if (tooLarge || length + more > maxBytes) {
       tooLarge = true;
       bytes = NOTHING;
       discardedBytes += more;
@@ -126,7 +133,7 @@ final class BodyReader implements Invocable.Task {
     }
     chunk.release();
     if (tooLarge && (last || discardedBytes >= MAX_DISCARDED_BYTES)) {
-      end(() -> ended.refused(RequestBody.tooLarge(), !last));
+      end(() -> ended.refused(RequestBody.tooLarge(maxBytes), !last));
     } else if (last) {
       byte[] body = length == bytes.length ? bytes : Arrays.copyOf(bytes, length);
       end(() -> ended.whole(body));
@@ -142,7 +149,7 @@ final class BodyReader implements Invocable.Task {
       return needed;
     }
     int doubled = Math.max(FIRST_CAPACITY_BYTES, 2 * bytes.length);
-    return Math.min(RequestBody.MAX_BYTES, Math.max(needed, doubled));
+    return Math.min(maxBytes, Math.max(needed, doubled));
   }
 
   /** Ends the read if it has not ended yet. */

@@ -22,6 +22,7 @@ import io.weir.topics.problem.Routes;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -46,6 +47,7 @@ public final class CheckApi implements AutoCloseable {
 
   private final CheckGate gate;
   private final UnknownMembers unknownMembers;
+  private final BatchRoute batch;
   private final SettleRoute settle;
   private final DecisionCache cache;
   private final CallLog log;
@@ -72,6 +74,7 @@ public final class CheckApi implements AutoCloseable {
       HttpStatistics statistics) {
     this.gate = gate;
     this.unknownMembers = settings.unknownMembers();
+    this.batch = new BatchRoute(gate, settings.unknownMembers());
     this.settle = new SettleRoute(settler, settings.unknownMembers());
     this.cache = cache;
     this.log = log;
@@ -143,6 +146,7 @@ public final class CheckApi implements AutoCloseable {
 
   private void routes(JavalinConfig config) {
     config.routes.post("/v1/check", this::check);
+    config.routes.post(BatchRoute.PATH, this::checkBatch);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
@@ -214,24 +218,27 @@ public final class CheckApi implements AutoCloseable {
     CheckOutcome outcome = peek ? gate.peek(call) : gate.check(call);
     if (outcome instanceof CheckOutcome.Decided decided) {
       answer(context, decided);
-    } else if (outcome instanceof CheckOutcome.Shed shed) {
-      answer(
-          context,
-          Problem.of(
-              ProblemReason.OVERLOADED,
-              "the node is overloaded: "
-                  + shed.detail()
-                  + "; the call was neither let through nor recorded"));
-      context.header("Retry-After", FrontDoor.retryAfterSeconds());
-    } else if (outcome instanceof CheckOutcome.NotKept notKept) {
+      return;
+    }
+    if (outcome instanceof CheckOutcome.NotKept notKept) {
       LOG.debug("call not kept: {}", notKept.refused());
-      answer(
-          context,
-          Problem.of(
-              ProblemReason.NOT_RECORDED,
-              "the call could not be recorded ("
-                  + notKept.refused().reason()
-                  + "), so it was not let through"));
+    }
+    answer(context, Objects.requireNonNull(CheckResponse.problem(outcome)));
+    if (outcome instanceof CheckOutcome.Shed) {
+      context.header("Retry-After", FrontDoor.retryAfterSeconds());
+    }
+  }
+
+  private void checkBatch(Context context) throws IOException {
+    Problem problem;
+    if (turningAway) {
+      context.header("Connection", "close");
+      problem = Problem.of(ProblemReason.STOPPING, "the node is stopping");
+    } else {
+      problem = batch.handle(context);
+    }
+    if (problem != null) {
+      answer(context, problem);
     }
   }
 
@@ -291,7 +298,7 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /** Writes the body directly to the response; Javalin would copy a result through a buffer. */
-  private static void write(Context context, byte[] body) throws IOException {
+  static void write(Context context, byte[] body) throws IOException {
     context.res().setContentLength(body.length);
     context.res().getOutputStream().write(body);
   }

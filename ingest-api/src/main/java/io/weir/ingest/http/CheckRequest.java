@@ -4,12 +4,14 @@ package io.weir.ingest.http;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.http.JsonBody.Invalid;
 import io.weir.topics.model.CallEvent;
 import java.io.IOException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the body of a check. */
+/** Reads the body of a check, or of a batch of checks. */
 final class CheckRequest {
   private static final String KNOWN = "client, endpoint, meter, cost, id, ip and attributes";
 
@@ -17,6 +19,12 @@ final class CheckRequest {
 
   static Call read(byte[] body, UnknownMembers unknown) throws Invalid {
     return JsonBody.read(body, json -> readMembers(json, unknown));
+  }
+
+  /** Reads the body of a batch: an array of what a check has as its body. */
+  static List<JsonBody.Element<Call>> readBatch(byte[] body, UnknownMembers unknown)
+      throws Invalid {
+    return JsonBody.readArray(body, CallLog.MAX_CALLS, json -> readMembers(json, unknown));
   }
 
   private static Call readMembers(JsonParser json, UnknownMembers unknown)

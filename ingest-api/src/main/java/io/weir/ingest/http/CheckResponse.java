@@ -39,21 +39,85 @@ final class CheckResponse {
     return write(json -> writeDecided(json, decided));
   }
 
-  /** Writes members into an object; the caller opens and closes the object. */
+  /** Writes members into an object, or elements into an array, that is open. */
   interface Members {
     void write(JsonGenerator json) throws IOException;
   }
 
   static byte[] write(Members members) {
+    return writeValue(
+        json -> {
+          json.writeStartObject();
+          members.write(json);
+          json.writeEndObject();
+        });
+  }
+
+  /**
+   * Returns an array.
+   *
+   * @param elements writes the elements; the caller opens and closes the array
+   */
+  static byte[] writeArray(Members elements) {
+    return writeValue(
+        json -> {
+          json.writeStartArray();
+          elements.write(json);
+          json.writeEndArray();
+        });
+  }
+
+  private static byte[] writeValue(Members value) {
     try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
       try (JsonGenerator json = JSON.createGenerator(bytes)) {
-        json.writeStartObject();
-        members.write(json);
-        json.writeEndObject();
+        value.write(json);
       }
       return bytes.toByteArray();
     } catch (IOException impossible) {
       throw new UncheckedIOException("memory does not fail to be written", impossible);
+    }
+  }
+
+  /**
+   * Returns the problem of a call that was not decided, or whose decision was not kept; null if the
+   * call was decided.
+   */
+  static @Nullable Problem problem(CheckOutcome outcome) {
+    if (outcome instanceof CheckOutcome.Shed shed) {
+      return Problem.of(
+          ProblemReason.OVERLOADED,
+          "the node is overloaded: "
+              + shed.detail()
+              + "; the call was neither let through nor recorded");
+    }
+    if (outcome instanceof CheckOutcome.NotKept notKept) {
+      return Problem.of(
+          ProblemReason.NOT_RECORDED,
+          "the call could not be recorded ("
+              + notKept.refused().reason()
+              + "), so it was not let through");
+    }
+    return null;
+  }
+
+  /**
+   * Writes one outcome of a batch into an open object: what a check has as its body, with the
+   * status and the position that it has as its header fields.
+   */
+  static void writeOutcome(JsonGenerator json, CheckOutcome outcome) throws IOException {
+    Problem problem = problem(outcome);
+    if (problem != null) {
+      problem.writeMembers(json);
+      return;
+    }
+    CheckOutcome.Decided decided = (CheckOutcome.Decided) outcome;
+    if (decided.call().allowed()) {
+      // a refusal is a problem document, which has its status among its members
+      json.writeNumberField("status", status(decided));
+    }
+    writeDecided(json, decided);
+    if (decided.recorded() instanceof Recorded.Durable durable) {
+      json.writeStringField("usage_position", durable.position().toString());
     }
   }
 

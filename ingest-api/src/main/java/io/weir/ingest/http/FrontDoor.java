@@ -15,6 +15,7 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.NanoTime;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The handler in front of the routes. It reads a request's body without occupying a thread, admits
@@ -40,6 +41,9 @@ final class FrontDoor extends Handler.Wrapper {
    */
   private static final int MAX_SCRAPES = 4;
 
+  /** Most batches of checks in progress; their bodies may be a MiB each. */
+  private static final int MAX_BATCHES = 64;
+
   /** The retry times of shed callers are spread over this many seconds. */
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
@@ -57,6 +61,7 @@ final class FrontDoor extends Handler.Wrapper {
   private final IncompleteBodies incomplete;
   private final HttpStatistics statistics;
   private final AtomicInteger scrapes = new AtomicInteger();
+  private final AtomicInteger batches = new AtomicInteger();
 
   /**
    * Creates the handler in front of the routes.
@@ -84,6 +89,7 @@ final class FrontDoor extends Handler.Wrapper {
       case CALLS_UNDER_WAY -> "as many calls as the node takes are under way";
       case QUEUE_DELAY -> "the node is overloaded, and calls wait too long for it";
       case BODIES -> "too many bodies are on their way to the node";
+      case BATCHES -> "as many batches as the node takes are under way";
       case SCRAPES -> "as many scrapes as the node takes are under way";
     };
   }
@@ -102,7 +108,10 @@ final class FrontDoor extends Handler.Wrapper {
     } else if (METRICS.equals(path)) {
       scrape(request, response, callback);
     } else {
-      new BodyReader(request, incomplete, new Visitor(request, response, callback)).run();
+      boolean batch = BatchRoute.PATH.equals(path);
+      int maxBytes = batch ? RequestBody.MAX_BATCH_BYTES : RequestBody.MAX_BYTES;
+      Visitor visitor = new Visitor(request, response, callback, batch);
+      new BodyReader(request, maxBytes, incomplete, visitor).run();
     }
     return true;
   }
@@ -147,16 +156,18 @@ final class FrontDoor extends Handler.Wrapper {
     private final Request request;
     private final Response response;
     private final Callback callback;
+    private final boolean batch;
 
-    Visitor(Request request, Response response, Callback callback) {
+    Visitor(Request request, Response response, Callback callback, boolean batch) {
       this.request = request;
       this.response = response;
       this.callback = callback;
+      this.batch = batch;
     }
 
     @Override
     public void whole(byte[] body) {
-      HttpStatistics.Shed refusal = admission.ask();
+      HttpStatistics.Shed refusal = admit();
       if (refusal != null) {
         shed(refusal);
         return;
@@ -173,8 +184,24 @@ final class FrontDoor extends Handler.Wrapper {
           });
     }
 
+    /** Returns null if the call, or the batch, is admitted; otherwise why it is shed. */
+    private HttpStatistics.@Nullable Shed admit() {
+      if (batch && batches.incrementAndGet() > MAX_BATCHES) {
+        batches.decrementAndGet();
+        return HttpStatistics.Shed.BATCHES;
+      }
+      HttpStatistics.Shed refusal = admission.ask();
+      if (batch && refusal != null) {
+        batches.decrementAndGet();
+      }
+      return refusal;
+    }
+
     private void answered() {
       admission.end();
+      if (batch) {
+        batches.decrementAndGet();
+      }
       statistics.answered(NanoTime.since(request.getHeadersNanoTime()));
     }
 

@@ -54,7 +54,7 @@ final class HttpServerSetup {
     config.startup.showJavalinBanner = false;
     Executor serverThreads = threads(config, settings);
     Executor threads = callThreads == null ? serverThreads : callThreads;
-    config.http.maxRequestSize = RequestBody.MAX_BYTES;
+    config.http.maxRequestSize = RequestBody.MAX_BATCH_BYTES;
     config.http.generateEtags = false;
     config.http.prefer405over404 = true;
     config.http.compressionStrategy = CompressionStrategy.NONE;

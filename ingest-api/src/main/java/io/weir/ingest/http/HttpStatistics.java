@@ -22,6 +22,8 @@ public final class HttpStatistics {
     QUEUE_DELAY,
     /** The memory for incomplete bodies was used up. */
     BODIES,
+    /** The bound on batches of checks in progress was reached. */
+    BATCHES,
     /** The bound on scrapes in progress was reached. */
     SCRAPES
   }

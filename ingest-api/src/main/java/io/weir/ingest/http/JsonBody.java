@@ -16,10 +16,13 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a body that is one JSON object, and describes in words of our own what is wrong with any
- * other body.
+ * Reads a body that is one JSON object, or an array of such, and describes in words of our own what
+ * is wrong with any other body.
  */
 final class JsonBody {
   private static final int MAX_NESTING = 32;
@@ -66,40 +69,140 @@ final class JsonBody {
     T read(JsonParser json) throws IOException, Invalid;
   }
 
+  /** Reads a body that is one object. */
   static <T> T read(byte[] body, Members<T> members) throws Invalid {
+    return read(
+        body,
+        Shape.OBJECT,
+        json -> {
+          if (json.currentToken() != JsonToken.START_OBJECT) {
+            throw Shape.OBJECT.refused("it is something else");
+          }
+          T read = members.read(json);
+          if (json.currentToken() != JsonToken.END_OBJECT) {
+            throw Shape.OBJECT.refused(Shape.OBJECT.endsEarly());
+          }
+          return read;
+        });
+  }
+
+  /**
+   * One element of an array.
+   *
+   * @param value what was read; null if the element is not what the route accepts
+   * @param problem why it is not; null if it is
+   */
+  record Element<T>(@Nullable T value, @Nullable Problem problem) {}
+
+  /**
+   * Reads a body that is an array of objects. An element that is not accepted is passed over, and
+   * its problem takes its place; a body that is not such an array in JSON is refused as a whole.
+   *
+   * @param max most elements; the array has at least one
+   */
+  static <T> List<Element<T>> readArray(byte[] body, int max, Members<T> members) throws Invalid {
+    return read(
+        body,
+        Shape.ARRAY,
+        json -> {
+          if (json.currentToken() != JsonToken.START_ARRAY) {
+            throw Shape.ARRAY.refused("it is something else");
+          }
+          List<Element<T>> elements = new ArrayList<>();
+          while (json.nextToken() != JsonToken.END_ARRAY) {
+            if (elements.size() == max) {
+              throw Shape.ARRAY.refused("it holds more than " + max + " elements");
+            }
+            elements.add(element(json, members));
+          }
+          if (elements.isEmpty()) {
+            throw Shape.ARRAY.refused("it holds no element");
+          }
+          return elements;
+        });
+  }
+
+  private static <T> Element<T> element(JsonParser json, Members<T> members) throws IOException {
+    if (json.currentToken() == null) {
+      throw new JsonEOFException(json, JsonToken.NOT_AVAILABLE, "the array is not closed");
+    }
+    if (json.currentToken() != JsonToken.START_OBJECT) {
+      json.skipChildren();
+      return new Element<>(
+          null, Problem.of(ProblemReason.INVALID_BODY, "the element must be a JSON object"));
+    }
+    try {
+      T value = members.read(json);
+      if (json.currentToken() != JsonToken.END_OBJECT) {
+        throw new JsonEOFException(json, JsonToken.NOT_AVAILABLE, "the element is not closed");
+      }
+      return new Element<>(value, null);
+    } catch (Invalid invalid) {
+      passOver(json);
+      return new Element<>(null, invalid.problem());
+    }
+  }
+
+  /** Reads on to the end of the element, at any depth of which the parser stands. */
+  private static void passOver(JsonParser json) throws IOException {
+    while (!json.getParsingContext().inArray() || !json.getParsingContext().getParent().inRoot()) {
+      if (json.nextToken() == null) {
+        throw new JsonEOFException(json, JsonToken.NOT_AVAILABLE, "the element is not closed");
+      }
+    }
+  }
+
+  /** What a body as a whole has to be. */
+  private enum Shape {
+    OBJECT("one JSON object", "the object"),
+    ARRAY("one JSON array of objects", "the array");
+
+    private final String rule;
+    private final String noun;
+
+    Shape(String rule, String noun) {
+      this.rule = rule;
+      this.noun = noun;
+    }
+
+    Invalid refused(String fault) {
+      return new Invalid(
+          Problem.of(
+              ProblemReason.INVALID_BODY, "the body must be " + rule + " in UTF-8; " + fault));
+    }
+
+    String endsEarly() {
+      return "it ends before " + noun + " does";
+    }
+  }
+
+  /** Reads a body whose first token is the parser's current one, to its end. */
+  private static <T> T read(byte[] body, Shape shape, Members<T> whole) throws Invalid {
     if (!Utf8.isText(body)) {
-      throw notOneObject("it holds bytes that are no UTF-8 text");
+      throw shape.refused("it holds bytes that are no UTF-8 text");
     }
     try (JsonParser json = JSON.createParser(body)) {
       try {
-        if (json.nextToken() != JsonToken.START_OBJECT) {
-          throw notOneObject(json.currentToken() == null ? "it is empty" : "it is something else");
+        if (json.nextToken() == null) {
+          throw shape.refused("it is empty");
         }
-        T read = members.read(json);
-        if (json.currentToken() != JsonToken.END_OBJECT) {
-          throw notOneObject("it ends before the object does");
-        }
+        T read = whole.read(json);
         if (json.nextToken() != null) {
-          throw notOneObject("something follows the object");
+          throw shape.refused("something follows " + shape.noun);
         }
         return read;
       } catch (JsonProcessingException notJson) {
-        throw notOneObject(fault(json, notJson));
+        throw shape.refused(fault(json, shape, notJson));
       }
     } catch (IOException impossible) {
       throw new IllegalStateException("memory does not fail to be read", impossible);
     }
   }
 
-  private static Invalid notOneObject(String fault) {
-    return new Invalid(
-        Problem.of(
-            ProblemReason.INVALID_BODY, "the body must be one JSON object in UTF-8; " + fault));
-  }
-
-  private static String fault(JsonParser json, JsonProcessingException notJson) throws IOException {
+  private static String fault(JsonParser json, Shape shape, JsonProcessingException notJson)
+      throws IOException {
     if (notJson instanceof JsonEOFException) {
-      return "it ends before the object does";
+      return shape.endsEarly();
     }
     if (notJson instanceof StreamConstraintsException) {
       return "it is nested more than "

@@ -10,6 +10,9 @@ final class RequestBody {
   /** Largest body; a check with names of the greatest length is below 2 KiB. */
   static final int MAX_BYTES = 64 * 1024;
 
+  /** Largest body of a batch: a thousand checks of a thousand bytes each. */
+  static final int MAX_BATCH_BYTES = 1024 * 1024;
+
   private RequestBody() {}
 
   /** Returns the whole body, empty if there was none. */
@@ -20,8 +23,8 @@ final class RequestBody {
     throw new IllegalStateException("the front door has not read the body");
   }
 
-  static Problem tooLarge() {
+  static Problem tooLarge(int maxBytes) {
     return Problem.of(
-        ProblemReason.BODY_TOO_LARGE, "the body must have at most " + MAX_BYTES + " bytes");
+        ProblemReason.BODY_TOO_LARGE, "the body must have at most " + maxBytes + " bytes");
   }
 }

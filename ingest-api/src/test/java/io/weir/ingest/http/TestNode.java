@@ -79,7 +79,11 @@ final class TestNode implements AutoCloseable {
   }
 
   HttpRequest check(String body) {
-    return HttpRequest.newBuilder(uri("/v1/check"))
+    return post("/v1/check", body);
+  }
+
+  HttpRequest post(String path, String body) {
+    return HttpRequest.newBuilder(uri(path))
         .POST(HttpRequest.BodyPublishers.ofString(body))
         .build();
   }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 public enum ProblemReason {
   /** The body is not a JSON object. */
-  INVALID_BODY(400, "The body is not one JSON object"),
+  INVALID_BODY(400, "The body is not the JSON that the route takes"),
   /** A member is not known; it is probably misspelt. */
   UNKNOWN_MEMBER(400, "A member is not known"),
   /** A member of the body, or of the path, is missing or wrong. */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.javalin.http.Context;
+import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The route {@code POST /v1/check/batch}: up to a thousand checks in one request. Each is decided
+ * by itself and has a status of its own; those that were decided are recorded together. A request
+ * that is repeated as a whole, with the same ids, is counted once. Thread-safe.
+ */
+final class BatchRoute {
+  static final String PATH = "/v1/check/batch";
+
+  private final CheckGate gate;
+  private final UnknownMembers unknownMembers;
+
+  BatchRoute(CheckGate gate, UnknownMembers unknownMembers) {
+    this.gate = gate;
+    this.unknownMembers = unknownMembers;
+  }
+
+  /**
+   * Answers a request.
+   *
+   * @return the problem if the request is refused as a whole, otherwise null
+   */
+  @Nullable Problem handle(Context context) throws IOException {
+    if (context.queryString() != null && !context.queryParamMap().isEmpty()) {
+      String parameter = context.queryParamMap().keySet().iterator().next();
+      return Problem.ofField(
+          ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
+    }
+    List<JsonBody.Element<Call>> elements;
+    try {
+      elements = CheckRequest.readBatch(RequestBody.of(context), unknownMembers);
+    } catch (JsonBody.Invalid invalid) {
+      return invalid.problem();
+    }
+    List<Call> calls = new ArrayList<>(elements.size());
+    for (JsonBody.Element<Call> element : elements) {
+      if (element.value() != null) {
+        calls.add(element.value());
+      }
+    }
+    List<CheckOutcome> outcomes = calls.isEmpty() ? List.of() : gate.check(calls);
+    context.contentType("application/json");
+    CheckApi.write(context, body(elements, outcomes.iterator()));
+    return null;
+  }
+
+  private static byte[] body(
+      List<JsonBody.Element<Call>> elements, Iterator<CheckOutcome> outcomes) {
+    return CheckResponse.writeArray(
+        json -> {
+          for (JsonBody.Element<Call> element : elements) {
+            json.writeStartObject();
+            writeElement(json, element, outcomes);
+            json.writeEndObject();
+          }
+        });
+  }
+
+  private static void writeElement(
+      JsonGenerator json, JsonBody.Element<Call> element, Iterator<CheckOutcome> outcomes)
+      throws IOException {
+    Problem problem = element.problem();
+    if (problem != null) {
+      problem.writeMembers(json);
+    } else {
+      CheckResponse.writeOutcome(json, outcomes.next());
+    }
+  }
+}
