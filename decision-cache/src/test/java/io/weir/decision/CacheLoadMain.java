@@ -2,7 +2,8 @@
 package io.weir.decision;
 
 import com.sun.management.OperatingSystemMXBean;
-import io.weir.decision.redis.CacheStatistics;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.limits.BucketKey;
@@ -46,7 +47,8 @@ public final class CacheLoadMain {
             ? defaults
             : defaults.withQueue(defaults.queueCapacity(), defaults.maxBatchBuckets(), maxInFlight);
 
-    try (RedisDecisionCache cache = RedisDecisionCache.start(config)) {
+    MeterRegistry registry = new SimpleMeterRegistry();
+    try (RedisDecisionCache cache = RedisDecisionCache.start(config, registry)) {
       LongAdder decided = new LongAdder();
       LongAdder undecided = new LongAdder();
       long[][] latenciesNanos = new long[callers][SAMPLES];
@@ -72,7 +74,7 @@ public final class CacheLoadMain {
           seconds,
           undecided.sum(),
           latenciesNanos,
-          cache.statistics());
+          registry);
       if (undecided.sum() > 0) {
         throw new IllegalStateException(undecided.sum() + " calls were not decided");
       }
@@ -128,13 +130,17 @@ public final class CacheLoadMain {
     }
   }
 
+  private static double count(MeterRegistry registry, String name) {
+    return registry.get("weir.cache." + name).counter().count();
+  }
+
   private static void print(
       long cpuNanos,
       double decisionsPerSecond,
       int seconds,
       long undecided,
       long[][] latenciesNanos,
-      CacheStatistics stats) {
+      MeterRegistry registry) {
     long[] all =
         Arrays.stream(latenciesNanos)
             .flatMapToLong(Arrays::stream)
@@ -151,8 +157,8 @@ public final class CacheLoadMain {
         all[(int) (all.length * 0.99)] / 1_000,
         undecided,
         cpuNanos / 1_000.0 / (decisionsPerSecond * seconds / 2),
-        stats.asked(),
-        (double) stats.checksSent() / stats.scriptCalls(),
+        (long) count(registry, "asked"),
+        count(registry, "checks.sent") / count(registry, "script.calls"),
         all[all.length - 1] / 1_000);
   }
 }

@@ -28,6 +28,7 @@ final class DocsTest {
   /** Events of the log that are several words. */
   private static final Pattern SEVERAL_WORDS = Pattern.compile("[a-z]+( [a-z]+)+");
 
+  private static final Pattern METRIC = Pattern.compile("(weir|jvm|kafka|lettuce|jetty)_");
   private static final Pattern VARIABLE = Pattern.compile("\\b(WEIR_[A-Z_]*[A-Z])\\b");
   private static final Pattern ROUTE = Pattern.compile("^(/(?:v1|health|metrics)[a-z/]*)");
 
@@ -88,7 +89,7 @@ final class DocsTest {
       boolean isName =
           JOINED_WORDS.matcher(span).matches()
               || (SEVERAL_WORDS.matcher(span).matches() && !span.startsWith("weir "));
-      boolean isMetric = span.startsWith("weir_") || span.startsWith("jvm_");
+      boolean isMetric = METRIC.matcher(span).lookingAt();
       if (isName && !isMetric && !isInSources(span)) {
         unknown.add(span);
       }

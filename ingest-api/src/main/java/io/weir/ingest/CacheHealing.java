@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.redis.RedisBucketCorrector;
 import io.weir.decision.redis.RedisCacheLife;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.CorrectionSettings;
-import io.weir.ingest.correct.CorrectionStatistics;
 import io.weir.ingest.correct.Corrections;
 import io.weir.limits.policy.PolicySet;
 import java.util.function.LongSupplier;
@@ -37,7 +37,7 @@ final class CacheHealing implements AutoCloseable {
       RedisDecisionCache cache,
       Supplier<PolicySet> policies,
       LongSupplier cacheClockMillis,
-      CorrectionStatistics statistics) {
+      MeterRegistry registry) {
     BucketCorrector corrector = RedisBucketCorrector.start(config.redis());
     CacheLife life = RedisCacheLife.of(cache);
     Corrections corrections =
@@ -47,7 +47,7 @@ final class CacheHealing implements AutoCloseable {
             life,
             policies,
             cacheClockMillis,
-            statistics);
+            registry);
     return new CacheHealing(corrector, life, corrections);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
@@ -66,6 +67,7 @@ public final class Ingest implements AutoCloseable {
 
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
 
+  private final IngestMetrics metrics;
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
   private final CallFinder finder;
@@ -76,6 +78,7 @@ public final class Ingest implements AutoCloseable {
   private final Duration stopDelay;
 
   private Ingest(
+      IngestMetrics metrics,
       RedisDecisionCache cache,
       KafkaCallLog log,
       CallFinder finder,
@@ -84,6 +87,7 @@ public final class Ingest implements AutoCloseable {
       CheckApi api,
       StartUp startUp,
       Duration stopDelay) {
+    this.metrics = metrics;
     this.cache = cache;
     this.log = log;
     this.finder = finder;
@@ -103,7 +107,9 @@ public final class Ingest implements AutoCloseable {
   public static Ingest start(IngestConfig config) {
     LOG.info("ingest starts {}", config);
     PolicySet policies = policies(config.policies());
-    RedisDecisionCache cache = RedisDecisionCache.start(config.redis());
+    IngestMetrics metrics = new IngestMetrics();
+    MeterRegistry registry = metrics.registry();
+    RedisDecisionCache cache = RedisDecisionCache.start(config.redis(), registry);
     KafkaCallLog log = null;
     CacheHealing healing = null;
     VerdictFollower verdicts = null;
@@ -113,32 +119,26 @@ public final class Ingest implements AutoCloseable {
       cache.onServerTime(micros -> clock.observe(micros / MICROS_PER_MILLI));
       warmUp(cache, clock);
       CopyCheck copies = CopyCheck.begin(config);
-      log = KafkaCallLog.open(recordConfig(config), clock, copies::objection);
+      log = KafkaCallLog.open(recordConfig(config), clock, copies::objection, registry);
       copies.require();
       refuseServer(cache); // a connection that took long is open by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
-      IngestMetrics metrics = new IngestMetrics();
-      Latencies latencies = metrics.latencies();
       PolicyMatcher matcher = PolicyMatcher.of(policies);
       CheckGate gate =
           new CheckGate(
               () -> matcher,
-              new TimedDecisionCache(cache, latencies),
+              new TimedDecisionCache(cache, registry),
               local,
-              new TimedCallLog(log, latencies),
-              new UuidV7(Clock.systemUTC())::next);
+              new TimedCallLog(log, registry),
+              new UuidV7(Clock.systemUTC())::next,
+              registry);
       CallFinder finder = finder(config, log, clock);
-      verdicts = verdicts(config, log);
-      Settler settler = new Settler(finder, log, verdicts);
-      HttpStatistics turnedAway = new HttpStatistics();
-      log.statistics().onSeal(latencies::sealed);
-      metrics.bind(
-          gate.statistics(), local, cache, log.statistics(), settler.statistics(), turnedAway);
+      verdicts = verdicts(config, log, registry);
+      Settler settler = new Settler(finder, log, verdicts, registry);
+      HttpStatistics statistics = new HttpStatistics(registry);
       metrics.bindClock(clock);
       metrics.bindBounds(recordConfig(config).maxHeldBytes(), config.redis().deadline());
-      healing =
-          CacheHealing.of(
-              config, cache, () -> policies, clock::nowEpochMillis, metrics.corrections());
+      healing = CacheHealing.of(config, cache, () -> policies, clock::nowEpochMillis, registry);
       StartUp startUp = new StartUp(healing::missingAtStart, config.readyWait());
       HttpSettings http =
           new HttpSettings(
@@ -160,16 +160,17 @@ public final class Ingest implements AutoCloseable {
               startUp::isOver,
               metrics::scrape,
               http,
-              turnedAway);
+              statistics);
       if (!config.readyWait().isZero()) {
         RouteWarmUp.run(config.httpHost(), api.port());
       }
-      turnedAway.onAnswer(latencies::answered);
+      statistics.beginTiming();
       // started last: a start that is refused must not take over the group membership of the node
       // that is running
       healing.start();
       LOG.info("ingest started node={} http_port={}", config.node(), api.port());
-      return new Ingest(cache, log, finder, verdicts, healing, api, startUp, config.stopDelay());
+      return new Ingest(
+          metrics, cache, log, finder, verdicts, healing, api, startUp, config.stopDelay());
     } catch (RuntimeException failed) {
       if (log != null) {
         log.close();
@@ -181,6 +182,7 @@ public final class Ingest implements AutoCloseable {
         verdicts.close();
       }
       cache.close();
+      metrics.close();
       // if the Redis server must not be used, nothing else that is missing matters yet
       refuseServer(cache);
       throw explained(config, failed);
@@ -197,9 +199,14 @@ public final class Ingest implements AutoCloseable {
         clock::nowEpochMillis);
   }
 
-  private static VerdictFollower verdicts(IngestConfig config, KafkaCallLog log) {
+  private static VerdictFollower verdicts(
+      IngestConfig config, KafkaCallLog log, MeterRegistry registry) {
     return VerdictFollower.start(
-        config.kafka(), config.node(), log.statistics().partitions(), settlements(config));
+        config.kafka(),
+        config.node(),
+        log.statistics().partitions(),
+        settlements(config),
+        registry);
   }
 
   /**
@@ -400,6 +407,7 @@ public final class Ingest implements AutoCloseable {
       log.close();
       healing.close();
       cache.close();
+      metrics.close();
       LOG.info("ingest stopped");
     } finally {
       if (!waited) {

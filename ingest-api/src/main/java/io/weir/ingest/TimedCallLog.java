@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.topics.model.CallEvent;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** A call log whose writes are timed. Thread-safe. */
 final class TimedCallLog implements CallLog {
   private final CallLog log;
-  private final Latencies latencies;
+  private final Timer writes;
 
-  TimedCallLog(CallLog log, Latencies latencies) {
+  TimedCallLog(CallLog log, MeterRegistry registry) {
     this.log = log;
-    this.latencies = latencies;
+    this.writes =
+        Timer.builder("weir.log.write")
+            .description("seconds until a call was as durable as WEIR_DURABILITY says")
+            .register(registry);
   }
 
   @Override
@@ -27,7 +33,7 @@ final class TimedCallLog implements CallLog {
     long begunNanos = System.nanoTime();
     List<Recorded> recorded = log.record(ticket, calls);
     if (!calls.isEmpty()) {
-      latencies.written(System.nanoTime() - begunNanos);
+      writes.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS);
     }
     return recorded;
   }

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import java.util.concurrent.TimeUnit;
 
 /** A decision cache whose answers are timed. Thread-safe. */
 final class TimedDecisionCache implements DecisionCache {
   private final DecisionCache cache;
-  private final Latencies latencies;
+  private final Timer decisions;
 
-  TimedDecisionCache(DecisionCache cache, Latencies latencies) {
+  TimedDecisionCache(DecisionCache cache, MeterRegistry registry) {
     this.cache = cache;
-    this.latencies = latencies;
+    this.decisions =
+        Timer.builder("weir.decision")
+            .description("seconds from the question to the cache to its answer or giving up")
+            .register(registry);
   }
 
   @Override
@@ -21,7 +27,7 @@ final class TimedDecisionCache implements DecisionCache {
     PendingDecision pending = cache.submit(check);
     return () -> {
       Decision decision = pending.await();
-      latencies.decided(System.nanoTime() - begunNanos);
+      decisions.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS);
       return decision;
     };
   }
@@ -30,7 +36,7 @@ final class TimedDecisionCache implements DecisionCache {
   public Decision peek(Check check) {
     long begunNanos = System.nanoTime();
     Decision decision = cache.peek(check);
-    latencies.decided(System.nanoTime() - begunNanos);
+    decisions.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS);
     return decision;
   }
 

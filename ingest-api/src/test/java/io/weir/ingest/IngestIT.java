@@ -31,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -309,6 +310,38 @@ final class IngestIT {
     assertTrue(metrics.contains("weir_clock_offset_ms "));
     assertTrue(metrics.contains("weir_cache_up 1.0") || metrics.contains("weir_cache_up 0.0"));
     assertEquals(200, get("/health/live").statusCode());
+  }
+
+  @Test
+  void metrics_haveThoseOfTheLibraries_butNotTheirThousands() throws Exception {
+    Await.until(
+        "the clients of Kafka and Redis",
+        () -> {
+          String metrics = get("/metrics").body();
+          return Stream.of(
+                  "kafka_producer_record_send_rate{client_id=\"weir-ingest-",
+                  "kafka_consumer_fetch_manager_fetch_latency_avg{client_id=\"weir-corrections-",
+                  "kafka_consumer_fetch_manager_fetch_latency_avg{client_id=\"weir-verdicts-",
+                  "kafka_consumer_coordinator_commit_latency_avg{",
+                  "lettuce_command_completion_seconds_count{command=\"EVALSHA\"")
+              .allMatch(metrics::contains);
+        });
+    String metrics = get("/metrics").body();
+    for (String family :
+        List.of(
+            "jetty_threads_current",
+            "jetty_connections_current_connections",
+            "jvm_memory_used_bytes",
+            "jvm_gc_memory_allocated_bytes_total",
+            "jvm_threads_live_threads",
+            "jvm_classes_loaded_classes",
+            "process_cpu_usage")) {
+      assertTrue(metrics.contains("\n" + family), () -> family + " is not in " + metrics);
+    }
+    for (String leftOut :
+        List.of("kafka_producer_node_", "topic=\"weir_", "jetty_connections_bytes_in")) {
+      assertFalse(metrics.contains(leftOut), () -> leftOut + " is in " + metrics);
+    }
   }
 
   @Test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.correct.CacheWatch;
 import io.weir.ingest.correct.CorrectionStatistics;
@@ -68,6 +70,8 @@ final class IngestProcess {
     this.chance = chance;
     this.policies = world.policies();
     SimClock clock = node.clock();
+    // without another registry behind it, it discards all metrics
+    MeterRegistry registry = new CompositeMeterRegistry();
     LocalClock localClock =
         new LocalClock(
             () -> (world.scheduler().nowMicros() - Scheduler.START_MICROS) * 1_000,
@@ -83,7 +87,8 @@ final class IngestProcess {
               decisionClock,
               world.edges().journal(journal),
               this::openProducer,
-              localClock);
+              localClock,
+              registry);
     } catch (JournalException unreadable) {
       throw new InvariantBroken(
           InvariantBroken.Invariant.BILLED, "the journal cannot be read: " + unreadable);
@@ -94,10 +99,11 @@ final class IngestProcess {
             world.plan().nodes(),
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
     PolicyMatcher matcher = PolicyMatcher.of(policies);
-    this.gate = new CheckGate(() -> matcher, cache, local, log, world::nextId);
-    this.settler = new Settler(new LogSearch(world, node.name()), log, settlement -> null);
+    this.gate = new CheckGate(() -> matcher, cache, local, log, world::nextId, registry);
+    this.settler =
+        new Settler(new LogSearch(world, node.name()), log, settlement -> null, registry);
     LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
-    CorrectionStatistics statistics = new CorrectionStatistics(new NoAges());
+    CorrectionStatistics statistics = new CorrectionStatistics(registry);
     this.watch =
         new CacheWatch(
             cache, world.announcer(node), statistics, correcting, decisionClock::nowEpochMillis);
@@ -141,14 +147,6 @@ final class IngestProcess {
 
     @Override
     public void close() {}
-  }
-
-  private record NoAges() implements CorrectionStatistics.Ages {
-    @Override
-    public void sinceDisturbed(long millis) {}
-
-    @Override
-    public void sinceComputed(long millis) {}
   }
 
   void begin() {

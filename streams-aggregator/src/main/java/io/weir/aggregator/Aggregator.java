@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.aggregator.report.Instances;
 import io.weir.aggregator.report.LiveCache;
 import io.weir.aggregator.report.ProgressSignal;
@@ -106,6 +107,8 @@ public final class Aggregator implements AutoCloseable {
       AggregatorConfig config, LiveCache cache, Deque<AutoCloseable> parts)
       throws AggregatorStartException {
     TopicCheck.Found topics = TopicCheck.check(config);
+    AggregatorMetrics metrics = new AggregatorMetrics();
+    parts.push(metrics);
     TableStore store = TableStore.open(config.dataFolder().resolve("usage"), topics.stateTopicId());
     parts.push(store);
     StreamsSettings settings =
@@ -120,10 +123,10 @@ public final class Aggregator implements AutoCloseable {
             config.standbys(),
             config.singleCopy());
     NameCheck.requireUnique(settings);
-    ReportServer reports = listen(config, Clock.systemUTC());
+    ReportServer reports = listen(config, Clock.systemUTC(), metrics.registry());
     parts.push(reports);
     String self = config.advertisedReports().orElse("127.0.0.1:" + reports.port());
-    WrittenRows written = new WrittenRows();
+    WrittenRows written = new WrittenRows(metrics.registry());
     StoppedPartitions stopped = new StoppedPartitions(config.quarantineRecords());
     Properties meter = settings.meterCore(self);
     KafkaStreams meterCore =
@@ -134,19 +137,23 @@ public final class Aggregator implements AutoCloseable {
             new CountClients(stopped));
     Instances instances = new Instances(meterCore, HostInfo.buildFromEndpoint(self));
     Rebalances rebalances =
-        new Rebalances(() -> "counted=" + instances.counted() + " here=" + instances.here());
+        new Rebalances(
+            () -> "counted=" + instances.counted() + " here=" + instances.here(),
+            metrics.registry());
     meterCore.setStateListener(rebalances);
     StreamsFailures failures = new StreamsFailures("meter-core", () -> NameCheck.isTaken(settings));
     meterCore.setUncaughtExceptionHandler(failures);
     ProgressSignal signal = new ProgressSignal();
     TableFollower follower =
-        TableFollower.start(store, config.bootstrapServers(), instances::here, signal::signal);
+        TableFollower.start(
+            store, config.bootstrapServers(), instances::here, signal::signal, metrics.registry());
     // reports are still answered while the counting stops, and the table is still followed while
     // reports are answered
     parts.remove(reports);
     parts.push(follower);
     parts.push(reports);
     parts.push(() -> meterCore.close(CloseOptions.timeout(CLOSE_TIMEOUT)));
+    parts.push(metrics.bind(meterCore));
     meterCore.start();
     awaitTable(follower, signal);
     reports.serve(
@@ -162,17 +169,17 @@ public final class Aggregator implements AutoCloseable {
             config.window(),
             config.lateness(),
             POSITION_WAIT),
-        written,
         stopped,
         cache);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     return new Aggregator(meterCore, failures, rebalances, instances, follower, reports, parts);
   }
 
-  private static ReportServer listen(AggregatorConfig config, Clock clock)
+  private static ReportServer listen(
+      AggregatorConfig config, Clock clock, PrometheusMeterRegistry registry)
       throws AggregatorStartException {
     try {
-      return ReportServer.bind(config.reportsHost(), config.reportsPort(), clock);
+      return ReportServer.bind(config.reportsHost(), config.reportsPort(), clock, registry);
     } catch (IOException | RuntimeException taken) {
       throw new AggregatorStartException(
           "the reports API cannot listen on "

@@ -277,6 +277,31 @@ final class ReportsIT {
     assertTrue(Reports.get(reports.one, "/").body().contains("<title>Weir: usage</title>"));
   }
 
+  @Test
+  void metrics_haveThoseOfTheLibraries_butNotTheirThousands() throws Exception {
+    String metrics = Reports.get(reports.one, "/metrics").body();
+    for (String family :
+        List.of(
+            "kafka_stream_alive_stream_threads{",
+            "kafka_stream_thread_commit_latency_avg{",
+            "kafka_stream_thread_poll_ratio{",
+            "kafka_producer_record_send_rate{client_id=\"",
+            "kafka_consumer_coordinator_rebalance_total{",
+            "kafka_consumer_fetch_manager_fetch_latency_avg{client_id=\"weir-usage-table\"",
+            "jetty_threads_current",
+            "jetty_connections_current_connections",
+            "jvm_memory_used_bytes",
+            "jvm_gc_memory_allocated_bytes_total",
+            "jvm_threads_live_threads",
+            "jvm_classes_loaded_classes",
+            "process_cpu_usage")) {
+      assertTrue(metrics.contains("\n" + family), () -> family + " is not in " + metrics);
+    }
+    for (String leftOut : List.of("kafka_producer_node_", "topic=\"weir_")) {
+      assertFalse(metrics.contains(leftOut), () -> leftOut + " is in " + metrics);
+    }
+  }
+
   private static void assertProblem(String field, String path) throws Exception {
     HttpResponse<String> response = Reports.get(reports.one, path);
     assertEquals(400, response.statusCode(), path);

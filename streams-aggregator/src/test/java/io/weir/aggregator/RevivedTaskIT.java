@@ -4,6 +4,7 @@ package io.weir.aggregator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.StoppedPartitions;
@@ -211,7 +212,7 @@ final class RevivedTaskIT {
                 properties,
                 settings,
                 partitions,
-                new WrittenRows(),
+                new WrittenRows(new SimpleMeterRegistry()),
                 new StoppedPartitions(Set.of()))
             .get();
     topology.addProcessor("abort-twice", () -> new AbortTwice(aborts), "calls");

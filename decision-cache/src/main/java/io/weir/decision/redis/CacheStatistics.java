@@ -1,135 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.limits.check.Decision;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 
 /**
- * Counters of a cache since it was started; they only increase. Thread-safe.
+ * Metrics of a cache since it was started. Thread-safe.
  *
  * <p>Asked = allowed + denied + Σ undecided, once no call is in flight.
  */
-public final class CacheStatistics {
+final class CacheStatistics {
   /** Classes of batch sizes: 1, 2, 3–4, 5–8, … up to 33–64. */
   private static final int SIZE_CLASSES = 7;
 
-  private final LongAdder asked = new LongAdder();
-  private final LongAdder allowed = new LongAdder();
-  private final LongAdder denied = new LongAdder();
-  private final LongAdder timeout = new LongAdder();
-  private final LongAdder unavailable = new LongAdder();
-  private final LongAdder rejected = new LongAdder();
-  private final LongAdder corrupt = new LongAdder();
-  private final LongAdder cold = new LongAdder();
-  private final LongAdder scriptCalls = new LongAdder();
-  private final LongAdder checksSent = new LongAdder();
-  private final LongAdder[] batchSizes = adders(SIZE_CLASSES);
-  private final LongAdder checksNotSent = new LongAdder();
-  private final LongAdder repliesLate = new LongAdder();
-  private final LongAdder scriptLoads = new LongAdder();
-  private final LongAdder connections = new LongAdder();
-  private final LongAdder stalls = new LongAdder();
-  private final Faults faults = new Faults();
+  /** Calls of take and peek. */
+  final Counter asked;
 
-  CacheStatistics() {}
+  final Counter allowed;
+  final Counter denied;
 
-  private static LongAdder[] adders(int count) {
-    LongAdder[] adders = new LongAdder[count];
-    for (int i = 0; i < count; i++) {
-      adders[i] = new LongAdder();
+  /** Script calls sent, including second attempts. */
+  final Counter scriptCalls;
+
+  /** Checks sent, including second attempts. */
+  final Counter checksSent;
+
+  /**
+   * Checks that left the queue without being sent, because the server was silent or nobody waited
+   * for them any more; they charged nothing.
+   */
+  final Counter checksNotSent;
+
+  /** Replies that arrived when nobody waited any more; an allowed call was charged all the same. */
+  final Counter repliesLate;
+
+  /** Loads of the script because the server did not have it. */
+  final Counter scriptLoads;
+
+  final Counter connections;
+
+  /** Connections closed because the server did not answer within the stall timeout. */
+  final Counter stalls;
+
+  /** Unexpected exceptions in threads that must not end; these threads continued. */
+  final Counter faults;
+
+  private final Faults faultsOf;
+
+  private final Map<Decision.Cause, Counter> undecided = new EnumMap<>(Decision.Cause.class);
+  private final Counter[] batches = new Counter[SIZE_CLASSES];
+
+  CacheStatistics(MeterRegistry registry) {
+    asked = counter(registry, "weir.cache.asked", "checks and peeks put to the cache");
+    allowed = counter(registry, "weir.cache.allowed", "checks and peeks allowed");
+    denied = counter(registry, "weir.cache.denied", "checks and peeks denied");
+    for (Decision.Cause cause : Decision.Cause.values()) {
+      undecided.put(
+          cause,
+          Counter.builder("weir.cache.undecided")
+              .description("checks and peeks that the cache did not decide")
+              .tag("cause", cause.name().toLowerCase(Locale.ROOT))
+              .register(registry));
     }
-    return adders;
-  }
-
-  /** Returns the number of calls of take and peek. */
-  public long asked() {
-    return asked.sum();
-  }
-
-  /** Returns the number of calls that were allowed. */
-  public long allowed() {
-    return allowed.sum();
-  }
-
-  /** Returns the number of calls that were denied. */
-  public long denied() {
-    return denied.sum();
-  }
-
-  /** Returns the number of calls that were undecided for the given cause. */
-  public long undecided(Decision.Cause cause) {
-    return undecidedBy(cause).sum();
-  }
-
-  /** Returns the number of script calls sent, including second attempts. */
-  public long scriptCalls() {
-    return scriptCalls.sum();
-  }
-
-  /**
-   * Returns the number of checks sent, including second attempts; divided by the number of script
-   * calls, it is the mean batch size.
-   */
-  public long checksSent() {
-    return checksSent.sum();
-  }
-
-  /**
-   * Returns the script calls by size, as pairs of upper bound (inclusive) and count, not
-   * cumulative. Bounds are the powers of two from 1 to 64.
-   */
-  public long[][] batchSizes() {
-    long[][] sizes = new long[SIZE_CLASSES][];
+    scriptCalls = counter(registry, "weir.cache.script.calls", "calls of the script sent to Redis");
+    checksSent =
+        counter(
+            registry,
+            "weir.cache.checks.sent",
+            "checks sent; divided by script calls, the mean batch");
     for (int i = 0; i < SIZE_CLASSES; i++) {
-      sizes[i] = new long[] {1L << i, batchSizes[i].sum()};
+      batches[i] =
+          Counter.builder("weir.cache.batches")
+              .description(
+                  "calls of the script by their number of checks, up to and with max_checks")
+              .tag("max_checks", Long.toString(1L << i))
+              .register(registry);
     }
-    return sizes;
+    checksNotSent =
+        counter(
+            registry,
+            "weir.cache.checks.not.sent",
+            "checks that left the queue unsent: the server was silent, or nobody waited any more");
+    repliesLate =
+        counter(
+            registry, "weir.cache.late.replies", "answers that came when nobody waited any more");
+    scriptLoads =
+        counter(
+            registry,
+            "weir.cache.script.loads",
+            "loads of the script, since Redis had forgotten it (NOSCRIPT)");
+    connections = counter(registry, "weir.cache.connections", "connections made to Redis");
+    stalls =
+        counter(
+            registry,
+            "weir.cache.stalls",
+            "connections to Redis given up, since it did not answer on them");
+    faults =
+        counter(
+            registry,
+            "weir.cache.faults",
+            "exceptions that nothing expected, in the threads that ask Redis; these went on");
+    faultsOf = new Faults(faults::increment);
   }
 
-  /**
-   * Returns the number of checks that left the queue without being sent, because the server was
-   * silent or nobody waited for them any more; they charged nothing.
-   */
-  public long checksNotSent() {
-    return checksNotSent.sum();
-  }
-
-  /**
-   * Returns the number of replies that arrived when nobody waited any more; an allowed call was
-   * charged all the same.
-   */
-  public long repliesLate() {
-    return repliesLate.sum();
-  }
-
-  /** Returns how often the script was loaded because the server did not have it. */
-  public long scriptLoads() {
-    return scriptLoads.sum();
-  }
-
-  /** Returns the number of connections made. */
-  public long connections() {
-    return connections.sum();
-  }
-
-  /**
-   * Returns the number of connections closed because the server did not answer within the stall
-   * timeout.
-   */
-  public long stalls() {
-    return stalls.sum();
-  }
-
-  /**
-   * Returns the number of unexpected exceptions in threads that must not end; these threads
-   * continued.
-   */
-  public long faults() {
-    return faults.count();
+  private static Counter counter(MeterRegistry registry, String name, String description) {
+    return Counter.builder(name).description(description).register(registry);
   }
 
   Faults faultsOf() {
-    return faults;
+    return faultsOf;
+  }
+
+  Counter undecided(Decision.Cause cause) {
+    return Objects.requireNonNull(undecided.get(cause));
   }
 
   Decision count(Decision decision) {
@@ -139,44 +127,14 @@ public final class CacheStatistics {
     } else if (decision instanceof Decision.Denied) {
       denied.increment();
     } else if (decision instanceof Decision.Undecided none) {
-      undecidedBy(none.cause()).increment();
+      undecided(none.cause()).increment();
     }
     return decision;
   }
 
-  private LongAdder undecidedBy(Decision.Cause cause) {
-    return switch (cause) {
-      case TIMEOUT -> timeout;
-      case UNAVAILABLE -> unavailable;
-      case REJECTED -> rejected;
-      case CORRUPT -> corrupt;
-      case COLD -> cold;
-    };
-  }
-
   void countCall(int checks) {
     scriptCalls.increment();
-    checksSent.add(checks);
-    batchSizes[Integer.SIZE - Integer.numberOfLeadingZeros(checks - 1)].increment();
-  }
-
-  void countNotSent(int checks) {
-    checksNotSent.add(checks);
-  }
-
-  void countLate() {
-    repliesLate.increment();
-  }
-
-  void countScriptLoad() {
-    scriptLoads.increment();
-  }
-
-  void countConnection() {
-    connections.increment();
-  }
-
-  void countStall() {
-    stalls.increment();
+    checksSent.increment(checks);
+    batches[Integer.SIZE - Integer.numberOfLeadingZeros(checks - 1)].increment();
   }
 }

@@ -2,7 +2,6 @@
 package io.weir.decision.redis;
 
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,14 +15,23 @@ final class Faults {
 
   private static final Logger LOG = LoggerFactory.getLogger(Faults.class);
 
-  private final LongAdder count = new LongAdder();
+  private final Runnable onFault;
   private volatile Fault last = new Fault("", 0);
 
   private record Fault(String text, long nanos) {}
 
+  /**
+   * Creates a record of no fault.
+   *
+   * @param onFault run at each fault, which it counts
+   */
+  Faults(Runnable onFault) {
+    this.onFault = onFault;
+  }
+
   /** Records a fault. */
   void note(String part, Throwable fault) {
-    count.increment();
+    onFault.run();
     boolean repeated = !recent().isEmpty();
     last = new Fault(part + " failed: " + fault, NanoClock.now());
     if (repeated) {
@@ -31,11 +39,6 @@ final class Faults {
     } else {
       LOG.error("redis_fault part={}; it goes on", part, fault);
     }
-  }
-
-  /** Returns the number of faults so far. */
-  long count() {
-    return count.sum();
   }
 
   /** Returns the last fault; empty if there was none recently. */

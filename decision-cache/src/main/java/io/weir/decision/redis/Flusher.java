@@ -121,7 +121,7 @@ final class Flusher implements AutoCloseable {
   private void failWaiting() {
     List<WaitingCheck> waiting = takeAll();
     waiting.forEach(check -> check.fail(Failures.silent(config.deadline())));
-    statistics.countNotSent(waiting.size());
+    statistics.checksNotSent.increment(waiting.size());
   }
 
   private void takeBatch(List<WaitingCheck> batch) throws InterruptedException {
@@ -132,7 +132,7 @@ final class Flusher implements AutoCloseable {
         batch.add(next);
         buckets += next.keys().length;
       } else {
-        statistics.countNotSent(1);
+        statistics.checksNotSent.increment();
       }
       next = pollWithin(config.maxBatchBuckets() - buckets);
     }

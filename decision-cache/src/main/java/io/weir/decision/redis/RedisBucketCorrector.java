@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.limits.correction.BoundedCorrection;
@@ -47,7 +48,9 @@ public final class RedisBucketCorrector implements BucketCorrector {
   }
 
   static RedisBucketCorrector start(RedisCacheConfig config, RedisScript script) {
-    RedisLink link = new RedisLink(config, script, () -> {}, new Faults());
+    RedisLink link =
+        new RedisLink(
+            config, script, () -> {}, new Faults(() -> {}), CommandLatencyRecorder.disabled());
     link.start();
     return new RedisBucketCorrector(link, script);
   }

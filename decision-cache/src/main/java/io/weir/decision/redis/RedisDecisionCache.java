@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.metrics.MicrometerCommandLatencyRecorder;
+import io.lettuce.core.metrics.MicrometerOptions;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -23,7 +28,7 @@ import java.util.function.LongConsumer;
  */
 public final class RedisDecisionCache implements DecisionCache {
   private final RedisCacheConfig config;
-  private final CacheStatistics statistics = new CacheStatistics();
+  private final CacheStatistics statistics;
   private final CheckEncoder encoder = new CheckEncoder();
   private final Suspicion suspicion = new Suspicion();
   private final RedisLink link;
@@ -31,25 +36,48 @@ public final class RedisDecisionCache implements DecisionCache {
   private final HealthProbe probe;
   private volatile boolean closed;
 
-  private RedisDecisionCache(RedisCacheConfig config, RedisScript script) {
+  private RedisDecisionCache(RedisCacheConfig config, RedisScript script, MeterRegistry registry) {
     this.config = config;
-    this.link = new RedisLink(config, script, statistics::countConnection, statistics.faultsOf());
+    this.statistics = new CacheStatistics(registry);
+    this.link =
+        new RedisLink(
+            config,
+            script,
+            statistics.connections::increment,
+            statistics.faultsOf(),
+            new MicrometerCommandLatencyRecorder(registry, MicrometerOptions.create()));
     this.flusher = new Flusher(config, script, link, statistics, suspicion);
     this.probe = new HealthProbe(link, flusher.watch());
+    Gauge.builder("weir.cache.up", this, cache -> cache.check().ok() ? 1 : 0)
+        .description("1 when the cache answers, else 0")
+        .register(registry);
+  }
+
+  /**
+   * Starts a cache whose metrics nobody reads, see {@link #start(RedisCacheConfig, MeterRegistry)}.
+   */
+  public static RedisDecisionCache start(RedisCacheConfig config) {
+    return start(config, new SimpleMeterRegistry());
   }
 
   /**
    * Starts a cache. Waits for the first attempt to connect, not for its success, which {@link
    * #check} and {@link #evictionCheck} report.
    *
+   * @param registry receives the metrics of the cache
    * @throws IllegalArgumentException if the URI is not valid
    */
-  public static RedisDecisionCache start(RedisCacheConfig config) {
-    return start(config, RedisScript.takeTokens());
+  public static RedisDecisionCache start(RedisCacheConfig config, MeterRegistry registry) {
+    return start(config, RedisScript.takeTokens(), registry);
   }
 
   static RedisDecisionCache start(RedisCacheConfig config, RedisScript script) {
-    RedisDecisionCache cache = new RedisDecisionCache(config, script);
+    return start(config, script, new SimpleMeterRegistry());
+  }
+
+  private static RedisDecisionCache start(
+      RedisCacheConfig config, RedisScript script, MeterRegistry registry) {
+    RedisDecisionCache cache = new RedisDecisionCache(config, script, registry);
     cache.link.start();
     cache.flusher.start();
     cache.link.every(HealthProbe.PAUSE, cache.probe::probe);
@@ -146,8 +174,8 @@ public final class RedisDecisionCache implements DecisionCache {
     return link.evictionCheck();
   }
 
-  /** Returns the counters of this cache. */
-  public CacheStatistics statistics() {
+  /** Returns the metrics of this cache. */
+  CacheStatistics statistics() {
     return statistics;
   }
 

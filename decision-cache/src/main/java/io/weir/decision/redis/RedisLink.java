@@ -78,8 +78,14 @@ final class RedisLink implements AutoCloseable {
    * @param script loaded before a connection is used
    * @param onConnected run at every connection made
    * @param faults records unexpected exceptions
+   * @param latencies records the time that each command took
    */
-  RedisLink(RedisCacheConfig config, RedisScript script, Runnable onConnected, Faults faults) {
+  RedisLink(
+      RedisCacheConfig config,
+      RedisScript script,
+      Runnable onConnected,
+      Faults faults,
+      CommandLatencyRecorder latencies) {
     this.faults = faults;
     this.config = config;
     this.script = script;
@@ -91,7 +97,7 @@ final class RedisLink implements AutoCloseable {
         ClientResources.builder()
             .ioThreadPoolSize(CLIENT_THREADS)
             .computationThreadPoolSize(CLIENT_THREADS)
-            .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+            .commandLatencyRecorder(latencies)
             .nettyCustomizer(
                 new NettyCustomizer() {
                   @Override

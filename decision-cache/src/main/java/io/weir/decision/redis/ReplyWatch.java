@@ -128,7 +128,7 @@ final class ReplyWatch {
       }
       if (reply.isOver(config.stallTimeout(), nowNanos, pauseNanos)
           && link.current() == reply.connection()) {
-        statistics.countStall();
+        statistics.stalls.increment();
         link.drop(reply.connection(), Failures.noAnswerWithin(config.stallTimeout()));
       }
     }

@@ -117,7 +117,7 @@ final class ScriptCall {
 
   /** A server that was restarted or that flushed its scripts has charged nothing yet. */
   private void loadAndSendAgain() {
-    environment.statistics.countScriptLoad();
+    environment.statistics.scriptLoads.increment();
     try {
       connection
           .async()
@@ -150,7 +150,7 @@ final class ScriptCall {
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
       if (!check.tryAnswer(read, offset)) {
-        environment.statistics.countLate();
+        environment.statistics.repliesLate.increment();
       }
       offset += ScriptReply.bytesOf(check.keys().length);
     }

@@ -82,19 +82,19 @@ class BusyProcessIT {
             RedisDecisionCache.start(config(redis, Await.PATIENCE.multipliedBy(2)))) {
       Await.until("a decision", () -> cache.take(check("probe")) instanceof Decision.Allowed);
       CacheStatistics statistics = cache.statistics();
-      long sent = statistics.scriptCalls();
+      double sent = statistics.scriptCalls.count();
       holdReader(cache);
       long heldNanos = System.nanoTime();
       CompletableFuture<Decision> decision = take(cache, "a");
-      Await.until("the check to be sent", () -> statistics.scriptCalls() > sent);
+      Await.until("the check to be sent", () -> statistics.scriptCalls.count() > sent);
       Await.until("the time", () -> System.nanoTime() - heldNanos > HELD.toNanos());
 
       released.countDown();
 
       assertInstanceOf(Decision.Allowed.class, decision.get());
-      assertEquals(0, statistics.undecided(Cause.TIMEOUT));
-      assertEquals(0, statistics.stalls());
-      assertEquals(1, statistics.connections());
+      assertEquals(0, statistics.undecided(Cause.TIMEOUT).count());
+      assertEquals(0, statistics.stalls.count());
+      assertEquals(1, statistics.connections.count());
     }
   }
 
@@ -105,10 +105,10 @@ class BusyProcessIT {
             RedisDecisionCache.start(config(redis, HELD).withQueue(64, 1, 1))) {
       Await.until("a decision", () -> cache.take(check("probe")) instanceof Decision.Allowed);
       CacheStatistics statistics = cache.statistics();
-      long sent = statistics.scriptCalls();
+      double sent = statistics.scriptCalls.count();
       holdReader(cache);
       CompletableFuture<Decision> first = take(cache, "a");
-      Await.until("the first to be sent", () -> statistics.scriptCalls() > sent);
+      Await.until("the first to be sent", () -> statistics.scriptCalls.count() > sent);
       List<CompletableFuture<Decision>> others = new ArrayList<>();
       for (int i = 0; i < 4; i++) {
         others.add(take(cache, "b"));
@@ -120,12 +120,13 @@ class BusyProcessIT {
       }
       released.countDown();
 
-      Await.until("the unsent to be dropped", () -> statistics.checksNotSent() == others.size());
+      Await.until(
+          "the unsent to be dropped", () -> statistics.checksNotSent.count() == others.size());
       Decision.Allowed next = assertInstanceOf(Decision.Allowed.class, cache.take(check("b")));
       assertEquals(1, next.buckets().get(0).chargedTokens());
-      assertEquals(0, statistics.undecided(Cause.TIMEOUT));
-      assertEquals(0, statistics.undecided(Cause.UNAVAILABLE));
-      assertEquals(1, statistics.repliesLate());
+      assertEquals(0, statistics.undecided(Cause.TIMEOUT).count());
+      assertEquals(0, statistics.undecided(Cause.UNAVAILABLE).count());
+      assertEquals(1, statistics.repliesLate.count());
     }
   }
 

@@ -153,7 +153,7 @@ class RedisCacheLifeIT {
     try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
       assertEquals(3, runner.redis().dbsize(), "a marker and two buckets");
     }
-    assertEquals(1, cache.statistics().undecided(Cause.COLD) - 1);
+    assertEquals(1, cache.statistics().undecided(Cause.COLD).count() - 1);
   }
 
   @Test

@@ -143,8 +143,8 @@ class RedisOutageIT {
       Await.until("the first decision", () -> decides(cache));
 
       try (Load load = new Load(cache, 16)) {
-        long before = cache.statistics().allowed();
-        Await.until("load", () -> cache.statistics().allowed() > before + 1_000);
+        double before = cache.statistics().allowed.count();
+        Await.until("load", () -> cache.statistics().allowed.count() > before + 1_000);
         redis.kill();
         Await.until("the loss to be known", () -> cache.link().current() == null);
         assertFalse(cache.check().ok());
@@ -153,13 +153,14 @@ class RedisOutageIT {
         assertAnsweredWithoutAsking(cache);
         Await.until("the callers to tell", () -> load.seen.size() > 1_000);
         redis.restart();
-        long after = cache.statistics().allowed();
+        double after = cache.statistics().allowed.count();
         Await.until(
-            "decisions after the restart", () -> cache.statistics().allowed() > after + 1_000);
+            "decisions after the restart",
+            () -> cache.statistics().allowed.count() > after + 1_000);
       }
-      assertEquals(0, cache.statistics().undecided(Cause.TIMEOUT));
+      assertEquals(0, cache.statistics().undecided(Cause.TIMEOUT).count());
       Await.until(() -> cache.check().detail(), () -> cache.check().ok());
-      assertTrue(cache.statistics().connections() >= 2);
+      assertTrue(cache.statistics().connections.count() >= 2);
       assertEquation(cache);
     }
   }
@@ -170,28 +171,31 @@ class RedisOutageIT {
    */
   private static void assertAnsweredWithoutAsking(RedisDecisionCache cache) throws Exception {
     CacheStatistics statistics = cache.statistics();
-    long sent = statistics.checksSent();
-    long timedOut = statistics.undecided(Cause.TIMEOUT);
+    double sent = statistics.checksSent.count();
+    double timedOut = statistics.undecided(Cause.TIMEOUT).count();
 
     Await.until(
         "a thousand answers while nothing that waited is dropped",
         () -> {
-          long before = statistics.undecided(Cause.UNAVAILABLE);
-          long dropped = statistics.checksNotSent();
-          Await.until("answers", () -> statistics.undecided(Cause.UNAVAILABLE) > before + 1_000);
-          return statistics.checksNotSent() == dropped;
+          double before = statistics.undecided(Cause.UNAVAILABLE).count();
+          double dropped = statistics.checksNotSent.count();
+          Await.until(
+              "answers", () -> statistics.undecided(Cause.UNAVAILABLE).count() > before + 1_000);
+          return statistics.checksNotSent.count() == dropped;
         });
-    assertEquals(sent, statistics.checksSent());
-    assertEquals(timedOut, statistics.undecided(Cause.TIMEOUT));
+    assertEquals(sent, statistics.checksSent.count());
+    assertEquals(timedOut, statistics.undecided(Cause.TIMEOUT).count());
   }
 
   private static void assertEquation(RedisDecisionCache cache) {
     CacheStatistics statistics = cache.statistics();
-    long undecided = 0;
+    double undecided = 0;
     for (Cause cause : Cause.values()) {
-      undecided += statistics.undecided(cause);
+      undecided += statistics.undecided(cause).count();
     }
-    assertEquals(statistics.asked(), statistics.allowed() + statistics.denied() + undecided);
+    assertEquals(
+        statistics.asked.count(),
+        statistics.allowed.count() + statistics.denied.count() + undecided);
   }
 
   /** In a round that begins late the stall is noticed before any deadline; then another follows. */
@@ -200,13 +204,14 @@ class RedisOutageIT {
     try (TestRedis redis = TestRedis.start();
         RedisDecisionCache cache = RedisDecisionCache.start(hasty(redis))) {
       CacheStatistics statistics = cache.statistics();
-      for (int round = 0; statistics.undecided(Cause.TIMEOUT) < 16; round++) {
-        assertTrue(round < MAX_ROUNDS, () -> "time-outs: " + statistics.undecided(Cause.TIMEOUT));
+      for (int round = 0; statistics.undecided(Cause.TIMEOUT).count() < 16; round++) {
+        assertTrue(
+            round < MAX_ROUNDS, () -> "time-outs: " + statistics.undecided(Cause.TIMEOUT).count());
         Await.until("decisions", () -> decides(cache));
-        long stalls = statistics.stalls();
+        double stalls = statistics.stalls.count();
         redis.pause();
         try (Load load = new Load(cache, 8)) {
-          Await.until("the stall to be noticed", () -> statistics.stalls() > stalls);
+          Await.until("the stall to be noticed", () -> statistics.stalls.count() > stalls);
           load.awaitAnswers(2);
           assertAnsweredWithoutAsking(cache);
         } finally {
@@ -230,10 +235,10 @@ class RedisOutageIT {
       redis.pause();
       try (Load load = new Load(cache, 8)) {
         // more than what is under way and queued at once: callers come back again and again
-        Await.until("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT) >= 40);
+        Await.until("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT).count() >= 40);
         assertTrue(load.seen.size() >= 32, () -> load.seen.size() + " answers");
-        assertEquals(0, cache.statistics().stalls());
-        assertEquals(0, cache.statistics().undecided(Cause.UNAVAILABLE));
+        assertEquals(0, cache.statistics().stalls.count());
+        assertEquals(0, cache.statistics().undecided(Cause.UNAVAILABLE).count());
       } finally {
         redis.resume();
       }
@@ -252,8 +257,8 @@ class RedisOutageIT {
         RedisDecisionCache cache =
             RedisDecisionCache.start(unnoticing(redis).withQueue(256, 4, 2))) {
       CacheStatistics statistics = cache.statistics();
-      for (int round = 0; statistics.checksNotSent() < 32 - 8; round++) {
-        assertTrue(round < MAX_ROUNDS, () -> statistics.checksNotSent() + " not sent");
+      for (int round = 0; statistics.checksNotSent.count() < 32 - 8; round++) {
+        assertTrue(round < MAX_ROUNDS, () -> statistics.checksNotSent.count() + " not sent");
         Await.until("a decision", () -> decides(cache));
         assertSentAreBounded(redis, cache);
       }
@@ -264,19 +269,20 @@ class RedisOutageIT {
   private static void assertSentAreBounded(TestRedis redis, RedisDecisionCache cache)
       throws Exception {
     CacheStatistics statistics = cache.statistics();
-    long sentBefore = statistics.checksSent();
-    long timeoutsBefore = statistics.undecided(Cause.TIMEOUT);
+    double sentBefore = statistics.checksSent.count();
+    double timeoutsBefore = statistics.undecided(Cause.TIMEOUT).count();
     redis.pause();
     try {
       try (Load load = new Load(cache, 32)) {
         // more than may be under way: the others wait in the queue until their time is over
-        Await.until("timeouts", () -> statistics.undecided(Cause.TIMEOUT) - timeoutsBefore >= 64);
+        Await.until(
+            "timeouts", () -> statistics.undecided(Cause.TIMEOUT).count() - timeoutsBefore >= 64);
         Await.until("the callers to tell", () -> load.seen.size() >= 64);
       }
       // nobody waits any more, and nothing has been answered
       assertTrue(
-          statistics.checksSent() - sentBefore <= 2 * 4,
-          () -> statistics.checksSent() - sentBefore + " sent");
+          statistics.checksSent.count() - sentBefore <= 2 * 4,
+          () -> statistics.checksSent.count() - sentBefore + " sent");
     } finally {
       redis.resume();
     }
@@ -295,7 +301,7 @@ class RedisOutageIT {
           Await.until(
               "rejections",
               () -> load.seen.stream().anyMatch(answer -> cause(answer) == Cause.REJECTED));
-          assertEquals(0, cache.statistics().undecided(Cause.TIMEOUT));
+          assertEquals(0, cache.statistics().undecided(Cause.TIMEOUT).count());
         } finally {
           redis.resume();
         }
@@ -326,7 +332,7 @@ class RedisOutageIT {
       administer(redis, connection -> connection.sync().scriptFlush());
 
       assertInstanceOf(Decision.Allowed.class, cache.take(check("a")));
-      assertEquals(1, cache.statistics().scriptLoads());
+      assertEquals(1, cache.statistics().scriptLoads.count());
     }
   }
 
@@ -392,7 +398,7 @@ class RedisOutageIT {
     try (TestRedis redis = TestRedis.start()) {
       RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis));
       Await.until("the first decision", () -> decides(cache));
-      long calls = cache.statistics().scriptCalls();
+      double calls = cache.statistics().scriptCalls.count();
       redis.pause();
       ConcurrentLinkedQueue<Decision> answers = new ConcurrentLinkedQueue<>();
       CountDownLatch answered = new CountDownLatch(20);
@@ -405,7 +411,7 @@ class RedisOutageIT {
                 "closing-caller")
             .start();
       }
-      Await.until("a call under way", () -> cache.statistics().scriptCalls() > calls);
+      Await.until("a call under way", () -> cache.statistics().scriptCalls.count() > calls);
       cache.close();
       redis.resume();
 

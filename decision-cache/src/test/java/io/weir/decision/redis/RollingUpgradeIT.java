@@ -107,7 +107,7 @@ class RollingUpgradeIT {
 
       assertEquals(List.of(), differences(all(CAPACITY), passed));
       for (RedisDecisionCache node : nodes) {
-        assertEquals(0, node.statistics().undecided(Cause.CORRUPT));
+        assertEquals(0, node.statistics().undecided(Cause.CORRUPT).count());
       }
     }
   }
@@ -143,7 +143,7 @@ class RollingUpgradeIT {
       for (int bucket = 0; bucket < BUCKETS; bucket++) {
         assertEquals(CAPACITY, before[bucket] + after[bucket], "bucket " + bucket);
       }
-      assertEquals(0, next.statistics().undecided(Cause.CORRUPT));
+      assertEquals(0, next.statistics().undecided(Cause.CORRUPT).count());
     }
   }
 

@@ -35,18 +35,18 @@ class ScriptLengthIT {
   }
 
   /** Script calls for as many checks as callers, all of which wait when the first can be sent. */
-  private static long scriptCalls(int buckets) throws Exception {
+  private static double scriptCalls(int buckets) throws Exception {
     ExecutorService callers = Executors.newFixedThreadPool(CALLERS);
     try (TestRedis redis = TestRedis.start();
         RedisDecisionCache cache =
             RedisDecisionCache.start(PatientConfig.of(redis).withQueue(4_096, 64, 1))) {
       Await.until("a decision", () -> cache.take(check(0, 1)) instanceof Decision.Allowed);
       CacheStatistics statistics = cache.statistics();
-      long calls = statistics.scriptCalls();
+      double calls = statistics.scriptCalls.count();
       redis.pause();
       List<CompletableFuture<Decision>> decisions = new ArrayList<>();
       decisions.add(CompletableFuture.supplyAsync(() -> cache.take(check(0, 1)), callers));
-      Await.until("the first to be sent", () -> statistics.scriptCalls() == calls + 1);
+      Await.until("the first to be sent", () -> statistics.scriptCalls.count() == calls + 1);
       for (int i = 1; i < CALLERS; i++) {
         int caller = i;
         decisions.add(
@@ -57,7 +57,7 @@ class ScriptLengthIT {
       for (CompletableFuture<Decision> decision : decisions) {
         assertInstanceOf(Decision.Allowed.class, decision.get());
       }
-      return statistics.scriptCalls() - calls - 1;
+      return statistics.scriptCalls.count() - calls - 1;
     } finally {
       callers.shutdownNow();
     }
@@ -65,7 +65,7 @@ class ScriptLengthIT {
 
   @Test
   void checksOfSixteenBuckets_shareAScriptCallFourAtATime() throws Exception {
-    long calls = scriptCalls(Check.MAX_BUCKETS);
+    double calls = scriptCalls(Check.MAX_BUCKETS);
 
     assertTrue(calls >= (CALLERS - 1) / 4, () -> calls + " script calls");
   }

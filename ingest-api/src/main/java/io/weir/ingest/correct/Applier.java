@@ -82,7 +82,7 @@ public final class Applier {
       backoff.reset();
       trouble.over(Trouble.Kind.CACHE);
     } catch (CacheUnavailableException unavailable) {
-      statistics.retried();
+      statistics.retries.increment();
       trouble.is(Trouble.Kind.CACHE, String.valueOf(unavailable.getMessage()));
       notBeforeNanos = clock.nowNanos() + TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
     }
@@ -91,7 +91,7 @@ public final class Applier {
 
   private void note(Backlog.Word word) throws CacheUnavailableException {
     boolean warm = life.noteRestored(word.restored());
-    statistics.wasRestored();
+    statistics.restoredWords.increment();
     LOG.info("partition_restored {} cache_warm={}", word.restored(), warm);
   }
 

@@ -139,7 +139,7 @@ public final class CacheWatch implements AutoCloseable {
     }
     wasWarm = true;
     if (announced != null) {
-      statistics.restorationCompleted();
+      statistics.restorationsCompleted.increment();
       announced = null;
     }
     return 0;
@@ -164,12 +164,12 @@ public final class CacheWatch implements AutoCloseable {
     try {
       announcer.announce(new CacheLoss(generation, cacheClockMillis.getAsLong()));
       announced = generation;
-      statistics.restorationBegun();
+      statistics.restorationsBegun.increment();
       backoff.reset();
       LOG.info("restoration_begun generation={}", generation);
       return MIN_PAUSE_MILLIS;
     } catch (LossAnnouncer.FailedException failed) {
-      statistics.restorationAbandoned();
+      statistics.restorationsAbandoned.increment();
       LOG.warn(
           "restoration_abandoned generation={} detail=\"{}\"", generation, failed.getMessage());
       long pauseMillis = backoff.failedMillis();

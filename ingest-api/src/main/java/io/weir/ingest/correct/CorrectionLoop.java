@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.ingest.clock.LocalClock;
@@ -55,6 +57,7 @@ final class CorrectionLoop implements AutoCloseable {
   private final CorrectionStatistics statistics;
   private final Trouble trouble;
   private final LocalClock clock;
+  private final MeterRegistry registry;
   private final Backlog backlog = new Backlog();
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private final CountDownLatch stop = new CountDownLatch(1);
@@ -69,7 +72,8 @@ final class CorrectionLoop implements AutoCloseable {
       LimitsInForce limits,
       CorrectionStatistics statistics,
       Trouble trouble,
-      LocalClock clock) {
+      LocalClock clock,
+      MeterRegistry registry) {
     this.settings = settings;
     this.applier =
         new Applier(corrector, life, settings.maxPerSecond(), statistics, trouble, clock);
@@ -77,6 +81,7 @@ final class CorrectionLoop implements AutoCloseable {
     this.statistics = statistics;
     this.trouble = trouble;
     this.clock = clock;
+    this.registry = registry;
     this.thread = new Thread(this::run, "weir-corrections");
     this.thread.setDaemon(true);
   }
@@ -119,7 +124,8 @@ final class CorrectionLoop implements AutoCloseable {
     KafkaConsumer<byte[], byte[]> opened = CorrectionConsumer.open(settings);
     ReadPositions positions = new ReadPositions(opened, backlog, statistics, clock);
     consumer = opened;
-    try {
+    try (KafkaClientMetrics metrics = new KafkaClientMetrics(opened)) {
+      metrics.bindTo(registry);
       awaitTopic(opened);
       opened.subscribe(Set.of(CorrectionConsumer.TOPIC), positions);
       while (!stopping()) {
@@ -138,7 +144,7 @@ final class CorrectionLoop implements AutoCloseable {
     } catch (KafkaException failed) {
       trouble.is(Trouble.Kind.KAFKA, failed.toString());
     } finally {
-      statistics.wereHandedBack(backlog.giveUpAll());
+      statistics.handedBack.increment(backlog.giveUpAll());
       statistics.nowWaiting(backlog.size());
     }
   }

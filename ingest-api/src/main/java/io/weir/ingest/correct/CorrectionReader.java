@@ -41,13 +41,13 @@ public final class CorrectionReader {
     if (record.value() == null) {
       return;
     }
-    statistics.wasRead();
+    statistics.read.increment();
     try {
       String type = type(record);
       switch (type) {
         case CorrectionCodec.TYPE -> {
           if (backlog.add(correction(record))) {
-            statistics.wasSuperseded();
+            statistics.superseded.increment();
           }
         }
         case CorrectionCodec.RESTORED_TYPE ->
@@ -61,7 +61,7 @@ public final class CorrectionReader {
                 "header " + BatchHeaderCodec.TYPE_HEADER + " is not known: '" + type + "'");
       }
     } catch (MalformedRecordException malformed) {
-      statistics.wasMalformed();
+      statistics.malformed.increment();
       log(record, malformed);
     }
   }

@@ -1,150 +1,172 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
 import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
 
 /**
- * What a node has done since it started to keep the cache correct. Thread-safe.
+ * Metrics of what a node has done since it started to keep the cache correct. Thread-safe.
  *
  * <p>Invariant: <b>read = outcomes of every kind + superseded + malformed + restored messages +
  * handed back + waiting</b>.
  */
 public final class CorrectionStatistics {
-  private final Ages ages;
-  private final LongAdder read = new LongAdder();
-  private final Map<Kind, LongAdder> outcomes = new EnumMap<>(Kind.class);
-  private final LongAdder superseded = new LongAdder();
-  private final LongAdder malformed = new LongAdder();
-  private final LongAdder restoredWords = new LongAdder();
-  private final LongAdder handedBack = new LongAdder();
-  private final LongAdder clamped = new LongAdder();
-  private final LongAdder retries = new LongAdder();
-  private final LongAdder tokensGiven = new LongAdder();
-  private final LongAdder tokensTaken = new LongAdder();
-  private final LongAdder restorationsBegun = new LongAdder();
-  private final LongAdder restorationsAbandoned = new LongAdder();
-  private final LongAdder restorationsCompleted = new LongAdder();
+  private static final double[] AGE_QUANTILES = {0.5, 0.99};
+
+  /** Records read, without tombstones. */
+  final Counter read;
+
+  /** Corrections left out because a newer one of the same bucket arrived with them. */
+  final Counter superseded;
+
+  /** Malformed records, which were skipped. */
+  final Counter malformed;
+
+  /** Messages about restored partitions that the cache has stored. */
+  final Counter restoredWords;
+
+  /** Records abandoned unanswered because their partition moved; another node reads them again. */
+  final Counter handedBack;
+
+  /** Corrections whose debit was limited by the debt cap. */
+  final Counter clamped;
+
+  /** Batches and messages sent to the cache again because it did not answer. */
+  final Counter retries;
+
+  final Counter tokensGiven;
+  final Counter tokensTaken;
+
+  /** Losses of the cache's state that this node published. */
+  final Counter restorationsBegun;
+
+  /** Losses that this node was elected to publish but could not. */
+  final Counter restorationsAbandoned;
+
+  /** Losses that this node published and after which it has seen the cache warm again. */
+  final Counter restorationsCompleted;
+
+  /**
+   * Time since the oldest call that a correction accounts for was decided. Restored buckets have
+   * none.
+   */
+  final Timer sinceDisturbed;
+
+  /** Time since a correction was computed. */
+  final Timer sinceComputed;
+
+  private final Map<Kind, Counter> outcomes = new EnumMap<>(Kind.class);
   private volatile int waiting;
   private volatile long lagRecords;
   private volatile boolean wereReadToTheEnd;
   private volatile Warmth warmth = Warmth.UNKNOWN;
   private volatile int looksUnanswered;
 
-  /** Receives the age of each correction that changed a bucket. */
-  public interface Ages {
-    /**
-     * Records the time since the oldest call that the correction accounts for was decided. Not
-     * called for restored buckets.
-     *
-     * @param millis the age in milliseconds
-     */
-    void sinceDisturbed(long millis);
-
-    /**
-     * Records the time since the correction was computed.
-     *
-     * @param millis the age in milliseconds
-     */
-    void sinceComputed(long millis);
-  }
-
-  /**
-   * Creates statistics at zero.
-   *
-   * @param ages receives the ages
-   */
-  public CorrectionStatistics(Ages ages) {
-    this.ages = ages;
+  /** Creates metrics at zero. */
+  public CorrectionStatistics(MeterRegistry registry) {
     for (Kind kind : Kind.values()) {
-      outcomes.put(kind, new LongAdder());
+      outcomes.put(
+          kind,
+          Counter.builder("weir.corrections")
+              .description("corrections the cache has answered")
+              .tag("outcome", kind.name().toLowerCase(Locale.ROOT))
+              .register(registry));
     }
+    read = counter(registry, "read", "records read from the corrections topic");
+    superseded =
+        counter(registry, "superseded", "corrections left out for a newer one of their bucket");
+    malformed =
+        counter(registry, "malformed", "records of the corrections topic that were skipped");
+    restoredWords = counter(registry, "restored", "records that say that a partition is restored");
+    handedBack =
+        counter(registry, "handed.back", "records given up unanswered; they are read again");
+    clamped = counter(registry, "clamped", "corrections whose debit the debt cap cut");
+    retries =
+        counter(registry, "retries", "batches given to the cache again since it did not answer");
+    tokensGiven = tokens(registry, "given");
+    tokensTaken = tokens(registry, "taken");
+    restorationsBegun = restorations(registry, "begun");
+    restorationsAbandoned = restorations(registry, "abandoned");
+    restorationsCompleted = restorations(registry, "completed");
+    sinceDisturbed = age(registry, "disturbed");
+    sinceComputed = age(registry, "computed");
+    gauge(
+        registry,
+        "weir.corrections.waiting",
+        "records read that the cache has not answered",
+        CorrectionStatistics::waiting);
+    gauge(
+        registry,
+        "weir.corrections.lag.records",
+        "records of this node's partitions that are not applied",
+        CorrectionStatistics::lagRecords);
+    gauge(
+        registry,
+        "weir.cache.warmth",
+        "1 when the cache's state is whole, 0 when it was lost, -1 when that is not known",
+        statistics -> number(statistics.warmth));
   }
 
-  /** Returns the number of records read, without tombstones. */
-  public long read() {
-    return read.sum();
+  private static Counter counter(MeterRegistry registry, String what, String description) {
+    return Counter.builder("weir.corrections." + what).description(description).register(registry);
   }
 
-  /** Returns the number of corrections with the given outcome. */
-  public long outcomes(Kind kind) {
-    LongAdder counted = outcomes.get(kind);
-    return counted == null ? 0 : counted.sum();
+  private static Counter tokens(MeterRegistry registry, String direction) {
+    return Counter.builder("weir.corrections.tokens")
+        .description("tokens that corrections gave to buckets, or took from them")
+        .tag("direction", direction)
+        .register(registry);
   }
 
-  /**
-   * Returns the number of corrections left out because a newer one of the same bucket arrived with
-   * them.
-   */
-  public long superseded() {
-    return superseded.sum();
+  private static Counter restorations(MeterRegistry registry, String event) {
+    return Counter.builder("weir.cache.restorations")
+        .description("restorations of a lost cache that this node announced")
+        .tag("event", event)
+        .register(registry);
   }
 
-  /** Returns the number of malformed records, which were skipped. */
-  public long malformed() {
-    return malformed.sum();
+  private static Timer age(MeterRegistry registry, String since) {
+    return Timer.builder("weir.correction.age")
+        .description("age of a correction when the cache had applied it, in seconds")
+        .tag("since", since)
+        .publishPercentiles(AGE_QUANTILES)
+        .register(registry);
   }
 
-  /** Returns the number of messages about restored partitions that the cache has stored. */
-  public long restoredWords() {
-    return restoredWords.sum();
+  private void gauge(
+      MeterRegistry registry,
+      String name,
+      String description,
+      ToDoubleFunction<CorrectionStatistics> value) {
+    Gauge.builder(name, this, value).description(description).register(registry);
   }
 
-  /**
-   * Returns the number of records abandoned unanswered because their partition moved; another node
-   * reads them again.
-   */
-  public long handedBack() {
-    return handedBack.sum();
+  private static int number(Warmth warmth) {
+    return switch (warmth) {
+      case WARM -> 1;
+      case COLD -> 0;
+      case UNKNOWN -> -1;
+    };
   }
 
-  /** Returns the number of corrections whose debit was limited by the debt cap. */
-  public long clamped() {
-    return clamped.sum();
-  }
-
-  /**
-   * Returns the number of batches and messages sent to the cache again because it did not answer.
-   */
-  public long retries() {
-    return retries.sum();
-  }
-
-  /** Returns the number of tokens that corrections returned to buckets. */
-  public long tokensGiven() {
-    return tokensGiven.sum();
-  }
-
-  /** Returns the number of tokens that corrections took from buckets. */
-  public long tokensTaken() {
-    return tokensTaken.sum();
-  }
-
-  /** Returns the number of losses of the cache's state that this node published. */
-  public long restorationsBegun() {
-    return restorationsBegun.sum();
-  }
-
-  /** Returns the number of losses that this node was elected to publish but could not. */
-  public long restorationsAbandoned() {
-    return restorationsAbandoned.sum();
-  }
-
-  /**
-   * Returns the number of losses that this node published and after which it has seen the cache
-   * warm again.
-   */
-  public long restorationsCompleted() {
-    return restorationsCompleted.sum();
+  Counter outcomes(Kind kind) {
+    return Objects.requireNonNull(outcomes.get(kind));
   }
 
   /** Returns the number of records read and not yet answered. */
-  public int waiting() {
+  int waiting() {
     return waiting;
   }
 
@@ -152,56 +174,33 @@ public final class CorrectionStatistics {
    * Returns the number of records of this node's partitions that are not applied yet, as of some
    * seconds ago.
    */
-  public long lagRecords() {
+  long lagRecords() {
     return lagRecords;
   }
 
   /** Returns the state that the cache last reported. */
-  public Warmth warmth() {
+  Warmth warmth() {
     return warmth;
   }
 
-  void wasRead() {
-    read.increment();
-  }
-
-  void wasMalformed() {
-    malformed.increment();
-  }
-
-  void wasSuperseded() {
-    superseded.increment();
-  }
-
-  void wasRestored() {
-    restoredWords.increment();
-  }
-
-  void wereHandedBack(int records) {
-    handedBack.add(records);
-  }
-
-  void retried() {
-    retries.increment();
-  }
-
   void answered(Correction correction, CorrectionOutcome outcome, long nowEpochMillis) {
-    LongAdder counted = outcomes.get(outcome.kind());
-    if (counted != null) {
-      counted.increment();
-    }
+    outcomes(outcome.kind()).increment();
     if (outcome.clamped()) {
       clamped.increment();
     }
-    tokensGiven.add(Math.max(0, outcome.changeTokens()));
-    tokensTaken.add(Math.max(0, -outcome.changeTokens()));
+    tokensGiven.increment(Math.max(0, outcome.changeTokens()));
+    tokensTaken.increment(Math.max(0, -outcome.changeTokens()));
     boolean changed = outcome.kind() == Kind.APPLIED || outcome.kind() == Kind.CREATED;
     if (changed) {
-      ages.sinceComputed(Math.max(0, nowEpochMillis - correction.asOfEpochMillis()));
+      record(sinceComputed, nowEpochMillis - correction.asOfEpochMillis());
     }
     if (changed && correction.cause() != Correction.Cause.RESTORE) {
-      ages.sinceDisturbed(Math.max(0, nowEpochMillis - correction.disturbedAtEpochMillis()));
+      record(sinceDisturbed, nowEpochMillis - correction.disturbedAtEpochMillis());
     }
+  }
+
+  private static void record(Timer timer, long ageMillis) {
+    timer.record(Math.max(0, ageMillis), TimeUnit.MILLISECONDS);
   }
 
   void nowWaiting(int records) {
@@ -213,7 +212,7 @@ public final class CorrectionStatistics {
   }
 
   /** Returns whether all corrections of this node's partitions have been read and applied once. */
-  public boolean wereReadToTheEnd() {
+  boolean wereReadToTheEnd() {
     return wereReadToTheEnd;
   }
 
@@ -222,7 +221,7 @@ public final class CorrectionStatistics {
   }
 
   /** Returns how often the cache was asked for its state since it last answered. */
-  public int looksUnanswered() {
+  int looksUnanswered() {
     return looksUnanswered;
   }
 
@@ -232,17 +231,5 @@ public final class CorrectionStatistics {
     looksUnanswered =
         now == Warmth.UNKNOWN ? Math.min(looksUnanswered + 1, Integer.MAX_VALUE - 1) : 0;
     warmth = now;
-  }
-
-  void restorationBegun() {
-    restorationsBegun.increment();
-  }
-
-  void restorationAbandoned() {
-    restorationsAbandoned.increment();
-  }
-
-  void restorationCompleted() {
-    restorationsCompleted.increment();
   }
 }

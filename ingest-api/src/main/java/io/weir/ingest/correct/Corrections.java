@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.ingest.clock.LocalClock;
@@ -48,7 +49,7 @@ public final class Corrections implements AutoCloseable {
    * @param life reports the cache's state; closed by the caller, after this instance
    * @param policies returns the policies in force, the same object until they change; for debt caps
    * @param cacheClockMillis the cache's clock as this node knows it
-   * @param statistics counts what is done
+   * @param registry receives the metrics of what is done, and of the Kafka consumer
    */
   public static Corrections of(
       CorrectionSettings settings,
@@ -56,12 +57,20 @@ public final class Corrections implements AutoCloseable {
       CacheLife life,
       Supplier<PolicySet> policies,
       LongSupplier cacheClockMillis,
-      CorrectionStatistics statistics) {
+      MeterRegistry registry) {
+    CorrectionStatistics statistics = new CorrectionStatistics(registry);
     LocalClock clock = LocalClock.ofSystem();
     Trouble trouble = new Trouble();
     CorrectionLoop loop =
         new CorrectionLoop(
-            settings, corrector, life, new LimitsInForce(policies), statistics, trouble, clock);
+            settings,
+            corrector,
+            life,
+            new LimitsInForce(policies),
+            statistics,
+            trouble,
+            clock,
+            registry);
     CacheWatch watch =
         new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clock, cacheClockMillis);
     return new Corrections(loop, watch, trouble, statistics);

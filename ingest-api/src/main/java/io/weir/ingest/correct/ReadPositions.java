@@ -119,7 +119,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
     LOG.info("corrections_revoked partitions={}", partitions);
     readTo.keySet().removeAll(partitions);
     committed.keySet().removeAll(partitions);
-    statistics.wereHandedBack(
+    statistics.handedBack.increment(
         backlog.giveUp(partitions.stream().map(TopicPartition::partition).toList()));
     statistics.nowWaiting(backlog.size());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.check.BucketRequest;
@@ -30,7 +31,7 @@ public final class CheckGate {
   private final LocalDecider local;
   private final CallLog log;
   private final Supplier<String> newIds;
-  private final GateStatistics statistics = new GateStatistics();
+  private final GateStatistics statistics;
 
   /**
    * A call whose check has been submitted; {@code pending} is null if no policy matches the call.
@@ -45,22 +46,25 @@ public final class CheckGate {
    *     object each time
    * @param local decides while the cache cannot, for policies that fail local
    * @param newIds returns an id for a call that has none
+   * @param registry receives the metrics of the gate
    */
   public CheckGate(
       Supplier<PolicyMatcher> policies,
       DecisionCache cache,
       LocalDecider local,
       CallLog log,
-      Supplier<String> newIds) {
+      Supplier<String> newIds,
+      MeterRegistry registry) {
     this.policies = policies;
     this.cache = cache;
     this.local = local;
     this.log = log;
     this.newIds = newIds;
+    this.statistics = new GateStatistics(registry, local);
   }
 
-  /** Returns the counts of this gate. */
-  public GateStatistics statistics() {
+  /** Returns the metrics of this gate. */
+  GateStatistics statistics() {
     return statistics;
   }
 
@@ -109,7 +113,7 @@ public final class CheckGate {
     List<Submitted> submitted = new ArrayList<>(calls.size());
     for (Call call : calls) {
       MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
-      statistics.policiesLeftOut.add(matched.leftOut().size());
+      statistics.policiesLeftOut.increment(matched.leftOut().size());
       submitted.add(
           new Submitted(
               call, matched, matched.isEmpty() ? null : cache.submit(matched.check(call.cost()))));

@@ -1,79 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import java.util.EnumMap;
 import java.util.Map;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.Objects;
 
 /**
- * Counts of the gate since its start. Invariant: checks = allowed + denied (over all of {@link
+ * Metrics of the gate since its start. Invariant: checks = allowed + denied (over all of {@link
  * DecidedBy}) + not kept + shed; of peeks only the shed ones are counted. Thread-safe.
  */
-public final class GateStatistics {
-  private final Map<DecidedBy, LongAdder> allowed = adders();
-  private final Map<DecidedBy, LongAdder> denied = adders();
-  final LongAdder notKept = new LongAdder();
-  final LongAdder shed = new LongAdder();
-  final LongAdder undecided = new LongAdder();
-  final LongAdder policiesLeftOut = new LongAdder();
+final class GateStatistics {
+  /** Calls answered 503 because their record could not be kept. */
+  final Counter notKept;
 
-  GateStatistics() {}
+  /** Checks and peeks answered 503 because this process was too busy to ask the cache. */
+  final Counter shed;
 
-  private static Map<DecidedBy, LongAdder> adders() {
-    Map<DecidedBy, LongAdder> adders = new EnumMap<>(DecidedBy.class);
-    for (DecidedBy decidedBy : DecidedBy.values()) {
-      adders.put(decidedBy, new LongAdder());
+  /** Checks and peeks that the cache did not answer. */
+  final Counter undecided;
+
+  /** Policies that matched a check and exceeded the maximum number of policies per check. */
+  final Counter policiesLeftOut;
+
+  private final Map<DecidedBy, Counter> allowed;
+  private final Map<DecidedBy, Counter> denied;
+
+  GateStatistics(MeterRegistry registry, LocalDecider local) {
+    allowed = checks(registry, "allowed");
+    denied = checks(registry, "denied");
+    notKept =
+        Counter.builder("weir.checks.not.kept")
+            .description("checks answered 503 since they could not be recorded")
+            .register(registry);
+    undecided =
+        Counter.builder("weir.checks.undecided")
+            .description("checks and peeks the cache did not answer")
+            .register(registry);
+    shed =
+        Counter.builder("weir.calls.shed")
+            .description("calls answered 503 before anything was done for them")
+            .tag("reason", "not-asked")
+            .register(registry);
+    policiesLeftOut =
+        Counter.builder("weir.policies.left.out")
+            .description(
+                "policies that matched a call and were not evaluated: more than fit into a check")
+            .register(registry);
+    Gauge.builder("weir.local.buckets", local, LocalDecider::bucketCount)
+        .description("buckets of local decisions")
+        .register(registry);
+    // counted under the lock of the buckets, in a package that depends on the JDK alone
+    FunctionCounter.builder("weir.local.buckets.forgotten", local, LocalDecider::forgottenBuckets)
+        .description("buckets of local decisions that began full again for want of room")
+        .register(registry);
+  }
+
+  private static Map<DecidedBy, Counter> checks(MeterRegistry registry, String verdict) {
+    Map<DecidedBy, Counter> counters = new EnumMap<>(DecidedBy.class);
+    for (DecidedBy by : DecidedBy.values()) {
+      counters.put(
+          by,
+          Counter.builder("weir.checks")
+              .description("checks that were decided and recorded")
+              .tag("decided_by", by.wireName())
+              .tag("verdict", verdict)
+              .register(registry));
     }
-    return adders;
+    return counters;
   }
 
   void count(CallEvent call) {
-    LongAdder adder = (call.allowed() ? allowed : denied).get(call.decidedBy());
-    if (adder != null) {
-      adder.increment();
-    }
+    (call.allowed() ? allowed(call.decidedBy()) : denied(call.decidedBy())).increment();
   }
 
-  /** Returns the number of calls allowed and recorded, by who decided. */
-  public long allowed(DecidedBy decidedBy) {
-    return sum(allowed, decidedBy);
+  Counter allowed(DecidedBy by) {
+    return Objects.requireNonNull(allowed.get(by));
   }
 
-  /** Returns the number of calls denied and recorded, by who decided. */
-  public long denied(DecidedBy decidedBy) {
-    return sum(denied, decidedBy);
-  }
-
-  private static long sum(Map<DecidedBy, LongAdder> adders, DecidedBy decidedBy) {
-    LongAdder adder = adders.get(decidedBy);
-    return adder == null ? 0 : adder.sum();
-  }
-
-  /** Returns the number of calls answered 503 because their record could not be kept. */
-  public long notKept() {
-    return notKept.sum();
-  }
-
-  /**
-   * Returns the number of checks and peeks answered 503 because this process was too busy to ask
-   * the cache.
-   */
-  public long shed() {
-    return shed.sum();
-  }
-
-  /** Returns the number of checks and peeks that the cache did not answer. */
-  public long undecided() {
-    return undecided.sum();
-  }
-
-  /**
-   * Returns the number of policies that matched a check but exceeded the maximum number of policies
-   * per check, and so were not evaluated.
-   */
-  public long policiesLeftOut() {
-    return policiesLeftOut.sum();
+  Counter denied(DecidedBy by) {
+    return Objects.requireNonNull(denied.get(by));
   }
 }

@@ -119,7 +119,7 @@ final class FrontDoor extends Handler.Wrapper {
   private void scrape(Request request, Response response, Callback callback) {
     Callback ending = Callback.from(callback, scrapes::decrementAndGet);
     if (scrapes.incrementAndGet() > MAX_SCRAPES) {
-      statistics.shedOne(HttpStatistics.Shed.SCRAPES);
+      statistics.shed(HttpStatistics.Shed.SCRAPES).increment();
       response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
       ProblemWriter.write(
           response,
@@ -206,7 +206,7 @@ final class FrontDoor extends Handler.Wrapper {
     }
 
     private void shed(HttpStatistics.Shed reason) {
-      statistics.shedOne(reason);
+      statistics.shed(reason).increment();
       response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
       long requests = request.getConnectionMetaData().getConnection().getMessagesIn();
       if (requests % REQUESTS_OF_A_CONNECTION == 0) {
@@ -233,7 +233,7 @@ final class FrontDoor extends Handler.Wrapper {
 
     @Override
     public void timedOut() {
-      statistics.timedOutOne(HttpStatistics.Part.BODY);
+      statistics.timedOut(HttpStatistics.Part.BODY).increment();
       ProblemWriter.writeAndClose(response, callback, SlowSenders.TOO_SLOW);
     }
   }

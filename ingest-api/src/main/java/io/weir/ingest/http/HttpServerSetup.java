@@ -63,6 +63,7 @@ final class HttpServerSetup {
         server -> {
           server.insertHandler(new FrontDoor(threads, admission, bodies, statistics));
           server.setErrorHandler(new ProblemWriter());
+          statistics.watch(server);
         });
     config.jetty.addConnector(
         (server, http) -> {
@@ -70,7 +71,7 @@ final class HttpServerSetup {
           ConnectionLimit limit =
               new ConnectionLimit(settings.maxConnections(), IDLE_KEPT_AT_THE_LIMIT, connector);
           connector.addBean(limit);
-          statistics.watchConnections(limit::getNetworkConnectionCount);
+          statistics.watch(connector, limit::getNetworkConnectionCount);
           return connector;
         });
     statistics.watch(admission, bodies);

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-import java.util.Collections;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.jetty.JettyConnectionMetrics;
+import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
 import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
-import java.util.function.LongConsumer;
+import java.util.function.ToDoubleFunction;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Counts of the requests that the check API's server refused, and figures of its load. Thread-safe.
- */
+/** Metrics of the check API's server: the requests that it refused, and its load. Thread-safe. */
 public final class HttpStatistics {
   /** Why a call was shed, which means that it was answered 503 before any work was done for it. */
-  public enum Shed {
+  enum Shed {
     /** The bound on calls in progress was reached. */
     CALLS_UNDER_WAY,
     /** Calls waited too long for a thread. */
@@ -29,7 +36,7 @@ public final class HttpStatistics {
   }
 
   /** The part of a request that did not arrive in time. */
-  public enum Part {
+  enum Part {
     /** The request line or the header fields. */
     HEADERS,
     /** The body. */
@@ -38,42 +45,101 @@ public final class HttpStatistics {
 
   private static final double NANOS_PER_SECOND = 1e9;
 
-  private final Map<Shed, LongAdder> shed = adders(Shed.class);
-  private final Map<Part, LongAdder> timedOut = adders(Part.class);
+  private final MeterRegistry registry;
+  private final Map<Shed, Counter> shed = new EnumMap<>(Shed.class);
+  private final Map<Part, Counter> timedOut = new EnumMap<>(Part.class);
+  private final Timer requests;
+  private volatile boolean timing;
   private volatile @Nullable Admission admission;
   private volatile IntSupplier connections = () -> 0;
-  private volatile LongConsumer onAnswer = nanos -> {};
   private volatile IncompleteBodies bodies = new IncompleteBodies();
 
-  private static <E extends Enum<E>> Map<E, LongAdder> adders(Class<E> of) {
-    Map<E, LongAdder> adders = new EnumMap<>(of);
-    for (E each : of.getEnumConstants()) {
-      adders.put(each, new LongAdder());
+  /** Creates the metrics of one server. */
+  public HttpStatistics(MeterRegistry registry) {
+    this.registry = registry;
+    for (Shed reason : Shed.values()) {
+      shed.put(
+          reason,
+          Counter.builder("weir.calls.shed")
+              .description("calls answered 503 before anything was done for them")
+              .tag("reason", reason.name().toLowerCase(Locale.ROOT).replace('_', '-'))
+              .register(registry));
     }
-    return Collections.unmodifiableMap(adders);
+    for (Part part : Part.values()) {
+      timedOut.put(
+          part,
+          Counter.builder("weir.requests.timed.out")
+              .description("requests that were not read whole in time")
+              .tag("part", part.name().toLowerCase(Locale.ROOT))
+              .register(registry));
+    }
+    requests =
+        Timer.builder("weir.request")
+            .description("seconds from the head of a request taken in to its answer's end")
+            .register(registry);
+    gauge(
+        registry,
+        "weir.calls.under.way",
+        "calls taken in and not answered yet",
+        HttpStatistics::callsUnderWay);
+    gauge(
+        registry,
+        "weir.calls.under.way.max",
+        "calls that may be under way at most",
+        statistics -> statistics.admitted(Admission::maxCallsUnderWay));
+    gauge(
+        registry,
+        "weir.calls.queue.delay.seconds",
+        "least wait of a call for a thread in the last tenth of a second, in seconds",
+        statistics -> statistics.admitted(Admission::queueDelayNanos) / NANOS_PER_SECOND);
+    gauge(
+        registry,
+        "weir.calls.shed.share",
+        "share of the calls that is shed for queue delay, 0 to 1",
+        HttpStatistics::shedShare);
+    gauge(
+        registry,
+        "weir.http.connections",
+        "connections that are open to the check API",
+        HttpStatistics::connections);
+    gauge(
+        registry,
+        "weir.http.incomplete.bodies",
+        "requests whose body is on its way",
+        statistics -> statistics.bodies.count());
+    gauge(
+        registry,
+        "weir.http.incomplete.body.bytes",
+        "bytes kept of the bodies that are on their way",
+        statistics -> statistics.bodies.bytes());
   }
 
-  /**
-   * Sets the listener that receives, in nanoseconds, how long each call admitted from now on took.
-   */
-  public void onAnswer(LongConsumer listener) {
-    onAnswer = listener;
+  private void gauge(
+      MeterRegistry registry,
+      String name,
+      String description,
+      ToDoubleFunction<HttpStatistics> value) {
+    Gauge.builder(name, this, value).description(description).register(registry);
+  }
+
+  /** Begins to time requests; those answered before, which warm the server up, are left out. */
+  public void beginTiming() {
+    timing = true;
   }
 
   void answered(long nanos) {
-    onAnswer.accept(nanos);
+    if (timing) {
+      requests.record(nanos, TimeUnit.NANOSECONDS);
+    }
   }
 
-  void shedOne(Shed reason) {
-    adder(shed, reason).increment();
+  Counter shed(Shed reason) {
+    return Objects.requireNonNull(shed.get(reason));
   }
 
-  void timedOutOne(Part part) {
-    adder(timedOut, part).increment();
-  }
-
-  private static <E> LongAdder adder(Map<E, LongAdder> adders, E of) {
-    return Objects.requireNonNull(adders.get(of));
+  /** Returns the counter of the requests answered 408 because a part did not arrive in time. */
+  Counter timedOut(Part part) {
+    return Objects.requireNonNull(timedOut.get(part));
   }
 
   void watch(Admission newAdmission, IncompleteBodies newBodies) {
@@ -81,56 +147,38 @@ public final class HttpStatistics {
     bodies = newBodies;
   }
 
-  void watchConnections(IntSupplier count) {
+  /** Registers the metrics of the server's threads. */
+  void watch(Server server) {
+    new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
+  }
+
+  /**
+   * Registers the metrics of a connector's connections.
+   *
+   * @param count returns the number of open connections
+   */
+  void watch(ServerConnector connector, IntSupplier count) {
+    connector.addBean(new JettyConnectionMetrics(registry, connector));
     connections = count;
   }
 
-  /** Returns the number of calls shed for a reason. */
-  public long shed(Shed reason) {
-    return adder(shed, reason).sum();
-  }
-
-  /** Returns the number of requests answered 408 because the given part did not arrive in time. */
-  public long timedOut(Part part) {
-    return adder(timedOut, part).sum();
+  private double admitted(ToDoubleFunction<Admission> figure) {
+    Admission now = admission;
+    return now == null ? 0 : figure.applyAsDouble(now);
   }
 
   /** Returns the number of calls admitted and not yet answered. */
-  public long callsUnderWay() {
-    Admission now = admission;
-    return now == null ? 0 : now.underWay();
-  }
-
-  /** Returns the bound on calls in progress. */
-  public long maxCallsUnderWay() {
-    Admission now = admission;
-    return now == null ? 0 : now.maxCallsUnderWay();
+  double callsUnderWay() {
+    return admitted(Admission::underWay);
   }
 
   /** Returns the share of calls that is shed at present, 0 to 1. */
-  public double shedShare() {
-    Admission now = admission;
-    return now == null ? 0 : now.share();
-  }
-
-  /** Returns the shortest wait of a call for a thread in the last tenth of a second, in seconds. */
-  public double queueDelaySeconds() {
-    Admission now = admission;
-    return now == null ? 0 : now.queueDelayNanos() / NANOS_PER_SECOND;
+  double shedShare() {
+    return admitted(Admission::share);
   }
 
   /** Returns the number of open connections. */
-  public long connections() {
+  int connections() {
     return connections.getAsInt();
-  }
-
-  /** Returns the number of requests whose body is incomplete. */
-  public long incompleteBodies() {
-    return bodies.count();
-  }
-
-  /** Returns the number of bytes kept of those bodies. */
-  public long incompleteBodyBytes() {
-    return bodies.bytes();
   }
 }

@@ -95,7 +95,7 @@ final class SlowSenders implements AutoCloseable {
   }
 
   private void end(EndPoint endPoint) {
-    statistics.timedOutOne(HttpStatistics.Part.HEADERS);
+    statistics.timedOut(HttpStatistics.Part.HEADERS).increment();
     try {
       endPoint.write(
           Callback.from(endPoint::close, endPoint::close),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
@@ -86,9 +87,10 @@ public final class CallRecorder {
       DecisionClock decisionClock,
       Journal journal,
       BatchProducer.Factory producers,
-      LocalClock clock)
+      LocalClock clock,
+      MeterRegistry registry)
       throws JournalException {
-    this(config, decisionClock, journal, producers, clock, RecorderThreads.none());
+    this(config, decisionClock, journal, producers, clock, RecorderThreads.none(), registry);
   }
 
   /** Creates a recorder within the given threads. */
@@ -98,15 +100,16 @@ public final class CallRecorder {
       Journal journal,
       BatchProducer.Factory producers,
       LocalClock clock,
-      RecorderThreads threads)
+      RecorderThreads threads,
+      MeterRegistry registry)
       throws JournalException {
     this.config = config;
     this.decisionClock = decisionClock;
     this.journal = journal;
     this.clock = clock;
     watermark = new LowWatermark(decisionClock::nowEpochMillis);
-    statistics = new RecordStatistics(journal.identity().partitions());
-    this.threads = threads.countingFaults(statistics::fault);
+    statistics = new RecordStatistics(journal.identity().partitions(), registry);
+    this.threads = threads.countingFaults(statistics.faults::increment);
     BatchSealer.Limits limits =
         new BatchSealer.Limits(config.maxBatchLines(), config.maxBatchBytes());
     BatchSealer.beginEpoch(journal, limits, clock);
@@ -211,14 +214,14 @@ public final class CallRecorder {
   private List<Recorded> notKept(Append.NotKept failure, int calls) {
     if (failure.reason() == Recorded.Reason.FULL
         && config.whenFull() == RecordConfig.WhenFull.DROP) {
-      statistics.dropped(calls);
+      statistics.droppedCalls.increment(calls);
       return Collections.nCopies(calls, new Recorded.Dropped());
     }
     return refuse(failure.reason(), failure.detail(), calls);
   }
 
   private List<Recorded> refuse(Recorded.Reason reason, String detail, int calls) {
-    statistics.refused(reason, calls);
+    statistics.refusedCalls(reason).increment(calls);
     return Collections.nCopies(calls, new Recorded.Refused(reason, detail));
   }
 

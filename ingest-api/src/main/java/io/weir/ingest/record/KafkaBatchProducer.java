@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -46,15 +48,20 @@ final class KafkaBatchProducer implements BatchProducer {
   private static final long BUFFER_BYTES = 2 * Sender.MAX_IN_FLIGHT_BYTES;
 
   private final KafkaProducer<byte[], byte[]> producer;
+  private final KafkaClientMetrics metrics;
   private final String topic;
 
-  private KafkaBatchProducer(KafkaProducer<byte[], byte[]> producer, String topic) {
+  private KafkaBatchProducer(
+      KafkaProducer<byte[], byte[]> producer, String topic, MeterRegistry registry) {
     this.producer = producer;
+    this.metrics = new KafkaClientMetrics(producer);
+    metrics.bindTo(registry);
     this.topic = topic;
   }
 
   /** Checks the number of partitions of the topic, then opens a producer for it. */
-  static BatchProducer open(RecordConfig config, int partitions) throws UnavailableException {
+  static BatchProducer open(RecordConfig config, int partitions, MeterRegistry registry)
+      throws UnavailableException {
     CallsTopic.Description found = CallsTopic.describe(config);
     if (found instanceof CallsTopic.Unknown unknown) {
       throw new UnavailableException(unknown.detail(), unknown.cause());
@@ -64,7 +71,7 @@ final class KafkaBatchProducer implements BatchProducer {
       KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings(config));
       try {
         fetchMetadata(producer, config.topic());
-        return new KafkaBatchProducer(producer, config.topic());
+        return new KafkaBatchProducer(producer, config.topic(), registry);
       } catch (KafkaException unreachable) {
         producer.close(Duration.ZERO);
         throw unreachable;
@@ -139,6 +146,7 @@ final class KafkaBatchProducer implements BatchProducer {
 
   @Override
   public void close() {
+    metrics.close();
     producer.close(Duration.ZERO);
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
@@ -56,7 +58,11 @@ public final class KafkaCallLog implements CallLog {
 
   /** Creates a log over a journal, which is closed with the log, and starts its thread. */
   KafkaCallLog(
-      RecordConfig config, DecisionClock clock, Journal journal, BatchProducer.Factory producers)
+      RecordConfig config,
+      DecisionClock clock,
+      Journal journal,
+      BatchProducer.Factory producers,
+      MeterRegistry registry)
       throws JournalException {
     this.config = config;
     // where callers are on virtual threads, the disk must not occupy their carriers
@@ -64,30 +70,32 @@ public final class KafkaCallLog implements CallLog {
         Runtime.version().feature() >= VIRTUAL_THREADS_SINCE
             ? Journal.onPlatformThread(journal)
             : journal;
-    recorder = new CallRecorder(config, clock, this.journal, producers, localClock, threads());
+    recorder =
+        new CallRecorder(config, clock, this.journal, producers, localClock, threads(), registry);
     thread.start();
   }
 
-  /**
-   * Opens the call log; blocks until Kafka has acknowledged the first heartbeats, or for some
-   * seconds. Needs Kafka only when there is no journal yet.
-   *
-   * @param clock observes the time of every decision of the cache; others may use it, too
-   * @throws CallLogStartException when the folder or the topic cannot be used
-   */
+  /** Opens a call log whose metrics nobody reads, without an objection to creating its journal. */
   public static KafkaCallLog open(RecordConfig config, DecisionClock clock) {
-    return open(config, clock, () -> "");
+    return open(config, clock, () -> "", new SimpleMeterRegistry());
   }
 
   /**
    * Opens the call log, unless there is an objection to creating its journal: a refused start
-   * leaves no journal behind.
+   * leaves no journal behind. Blocks until Kafka has acknowledged the first heartbeats, or for some
+   * seconds. Needs Kafka only when there is no journal yet.
    *
+   * @param clock observes the time of every decision of the cache; others may use it, too
    * @param objection returns why a new journal must not be created, or the empty string; called
    *     after Kafka has described the topic
+   * @param registry receives the metrics of the log and of its Kafka producer
+   * @throws CallLogStartException when the folder or the topic cannot be used
    */
   public static KafkaCallLog open(
-      RecordConfig config, DecisionClock clock, Supplier<String> objection) {
+      RecordConfig config,
+      DecisionClock clock,
+      Supplier<String> objection,
+      MeterRegistry registry) {
     Journal journal = openJournal(config, objection);
     try {
       JournalIdentity identity = journal.identity();
@@ -105,7 +113,11 @@ public final class KafkaCallLog implements CallLog {
       CallsTopic.requireSamePartitions(config, topic, identity.partitions());
       KafkaCallLog log =
           new KafkaCallLog(
-              config, clock, journal, () -> KafkaBatchProducer.open(config, identity.partitions()));
+              config,
+              clock,
+              journal,
+              () -> KafkaBatchProducer.open(config, identity.partitions(), registry),
+              registry);
       if (topic instanceof CallsTopic.Known) {
         log.awaitIntroduction();
       }
@@ -115,7 +127,7 @@ public final class KafkaCallLog implements CallLog {
           identity.epoch(),
           identity.partitions(),
           config.durability().wireName(),
-          log.statistics().foundLines());
+          (long) log.statistics().foundLines.count());
       return log;
     } catch (JournalException unreadable) {
       journal.close();

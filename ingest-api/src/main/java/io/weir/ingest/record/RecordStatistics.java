@@ -1,115 +1,150 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.record.journal.BatchManifest;
 import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToDoubleFunction;
 
 /**
- * The counters and gauges of a call log since it was opened. Thread-safe.
+ * The metrics of a call log since it was opened. Thread-safe.
  *
  * <p>Equations: <b>calls given to the log = appended + refused + dropped</b>, where a call that
  * timed out was appended before it was refused and counts as both; <b>found at the start + appended
  * = acked + held</b>.
  */
 public final class RecordStatistics {
-  private final LongAdder appendedLines = new LongAdder();
-  private final LongAdder groupCommits = new LongAdder();
-  private final LongAdder sealedBatches = new LongAdder();
-  private final LongAdder ackedBatches = new LongAdder();
-  private final LongAdder ackedLines = new LongAdder();
-  private final LongAdder retriedBatches = new LongAdder();
-  private final LongAdder heartbeats = new LongAdder();
-  private final LongAdder droppedCalls = new LongAdder();
-  private final Map<Recorded.Reason, LongAdder> refusedCalls = new EnumMap<>(Recorded.Reason.class);
-  private final LongAdder faults = new LongAdder();
+  final Counter appendedLines;
+
+  /** Writes that appended them; fewer when callers share a write. */
+  final Counter groupCommits;
+
+  final Counter sealedBatches;
+  final Counter ackedBatches;
+  final Counter ackedLines;
+
+  /** Batches that had to be sent again. */
+  final Counter retriedBatches;
+
+  final Counter heartbeats;
+
+  /** Calls that were answered but not recorded, since there was no room. */
+  final Counter droppedCalls;
+
+  /** Unexpected exceptions, after which the failed parts started anew. */
+  final Counter faults;
+
+  /** Calls that earlier processes left in the journal. */
+  final Counter foundLines;
+
+  private final Map<Recorded.Reason, Counter> refusedCalls = new EnumMap<>(Recorded.Reason.class);
+  private final DistributionSummary batchCalls;
+  private final DistributionSummary batchBytes;
   private final AtomicLong heldLines = new AtomicLong();
   private final AtomicLong heldBytes = new AtomicLong();
   private final AtomicLongArray lowWatermarks;
-  private final AtomicLong foundLines = new AtomicLong();
   private volatile long oldestUnackedMillis;
-  private volatile SealListener sealListener = (calls, bytes) -> {};
 
-  /** Receives the size of each sealed batch. */
-  public interface SealListener {
-    /** Receives a batch's size; called on the recording thread, which it must not block. */
-    void sealed(long calls, long bytes);
-  }
-
-  RecordStatistics(int partitions) {
+  RecordStatistics(int partitions, MeterRegistry registry) {
     lowWatermarks = new AtomicLongArray(partitions);
+    appendedLines = counter(registry, "weir.log.appended.calls", "calls written to the journal");
+    groupCommits =
+        counter(registry, "weir.log.group.commits", "writes that brought calls to the journal");
+    sealedBatches =
+        counter(registry, "weir.log.sealed.batches", "batches made ready to be sent to Kafka");
+    ackedBatches = counter(registry, "weir.log.acked.batches", "batches that Kafka confirmed");
+    ackedLines = counter(registry, "weir.log.acked.calls", "calls that Kafka confirmed");
+    retriedBatches =
+        counter(registry, "weir.log.retried.batches", "batches handed to the Kafka client again");
+    heartbeats = counter(registry, "weir.log.heartbeats", "heartbeats that Kafka confirmed");
+    droppedCalls =
+        counter(
+            registry,
+            "weir.log.dropped.calls",
+            "calls answered but not kept (WEIR_WHEN_FULL=drop)");
+    faults =
+        counter(
+            registry,
+            "weir.log.faults",
+            "exceptions that nothing expected, in the threads that record; these began anew");
+    foundLines =
+        counter(registry, "weir.log.found.calls", "calls an earlier process left in the journal");
     for (Recorded.Reason reason : Recorded.Reason.values()) {
-      refusedCalls.put(reason, new LongAdder());
+      refusedCalls.put(
+          reason,
+          Counter.builder("weir.log.refused.calls")
+              .description("calls that could not be recorded")
+              .tag("reason", reason.name().toLowerCase(Locale.ROOT))
+              .register(registry));
+    }
+    batchCalls =
+        DistributionSummary.builder("weir.log.batch.calls")
+            .description("calls in a sealed batch")
+            .register(registry);
+    batchBytes =
+        DistributionSummary.builder("weir.log.batch.bytes")
+            .description("bytes of a sealed batch's calls")
+            .register(registry);
+    gauge(
+        registry,
+        "weir.log.held.calls",
+        "calls Kafka does not have yet",
+        RecordStatistics::heldLines);
+    gauge(
+        registry,
+        "weir.log.journal.bytes",
+        "bytes of the calls that Kafka does not have yet",
+        RecordStatistics::journalBytes);
+    gauge(
+        registry,
+        "weir.log.oldest.unacked.ms",
+        "age of the oldest call or heartbeat that Kafka does not have yet, in milliseconds",
+        RecordStatistics::oldestUnackedMillis);
+    gauge(
+        registry,
+        "weir.topic.partitions",
+        "partitions of the topic of calls",
+        RecordStatistics::partitions);
+    for (int partition = 0; partition < partitions; partition++) {
+      int each = partition;
+      Gauge.builder(
+              "weir.log.low.watermark.ms",
+              this,
+              statistics -> statistics.lowWatermarkEpochMillis(each))
+          .description("newest promise made for a partition, in milliseconds since 1970")
+          .tag("partition", Integer.toString(partition))
+          .register(registry);
     }
   }
 
-  /** Returns the number of calls appended to the journal. */
-  public long appendedLines() {
-    return appendedLines.sum();
+  private static Counter counter(MeterRegistry registry, String name, String description) {
+    return Counter.builder(name).description(description).register(registry);
   }
 
-  /** Returns the number of writes that appended them; smaller when callers share a write. */
-  public long groupCommits() {
-    return groupCommits.sum();
-  }
-
-  /** Returns the number of sealed batches. */
-  public long sealedBatches() {
-    return sealedBatches.sum();
-  }
-
-  /** Returns the number of batches that Kafka acknowledged. */
-  public long ackedBatches() {
-    return ackedBatches.sum();
-  }
-
-  /** Returns the number of calls that Kafka acknowledged. */
-  public long ackedLines() {
-    return ackedLines.sum();
-  }
-
-  /** Returns how often a batch had to be sent again. */
-  public long retriedBatches() {
-    return retriedBatches.sum();
-  }
-
-  /** Returns the number of heartbeats that Kafka acknowledged. */
-  public long heartbeats() {
-    return heartbeats.sum();
-  }
-
-  /** Returns the number of calls that were refused for a reason. */
-  public long refusedCalls(Recorded.Reason reason) {
-    LongAdder refused = refusedCalls.get(reason);
-    return refused == null ? 0 : refused.sum();
-  }
-
-  /** Returns the number of calls that were answered but not recorded, since there was no room. */
-  public long droppedCalls() {
-    return droppedCalls.sum();
-  }
-
-  /** Returns the number of unexpected exceptions, after which the failed parts started anew. */
-  public long faults() {
-    return faults.sum();
-  }
-
-  /** Returns the number of calls that earlier processes left in the journal. */
-  public long foundLines() {
-    return foundLines.get();
+  private void gauge(
+      MeterRegistry registry,
+      String name,
+      String description,
+      ToDoubleFunction<RecordStatistics> value) {
+    Gauge.builder(name, this, value).description(description).register(registry);
   }
 
   /** Returns the number of calls that Kafka has not acknowledged. */
-  public long heldLines() {
+  long heldLines() {
     return heldLines.get();
   }
 
   /** Returns the bytes of those calls, which the journal's bound limits. */
-  public long journalBytes() {
+  long journalBytes() {
     return heldBytes.get();
   }
 
@@ -117,7 +152,7 @@ public final class RecordStatistics {
    * Returns how long the oldest of those calls, or the heartbeat of a partition without calls, has
    * waited in this process, in milliseconds; 0 when Kafka has acknowledged everything.
    */
-  public long oldestUnackedMillis() {
+  long oldestUnackedMillis() {
     return oldestUnackedMillis;
   }
 
@@ -130,42 +165,31 @@ public final class RecordStatistics {
    * Returns the newest low watermark of a partition, in milliseconds since the epoch; 0 before the
    * first.
    */
-  public long lowWatermarkEpochMillis(int partition) {
+  long lowWatermarkEpochMillis(int partition) {
     return lowWatermarks.get(partition);
   }
 
-  /** Sets the listener for all batches that are sealed from now on. */
-  public void onSeal(SealListener listener) {
-    sealListener = listener;
-  }
-
   void found(long lines, long bytes) {
-    foundLines.addAndGet(lines);
+    foundLines.increment(lines);
     heldLines.addAndGet(lines);
     heldBytes.addAndGet(bytes);
   }
 
   void appended(long lines, long bytes) {
-    appendedLines.add(lines);
+    appendedLines.increment(lines);
     groupCommits.increment();
     heldLines.addAndGet(lines);
     heldBytes.addAndGet(bytes);
   }
 
-  void refused(Recorded.Reason reason, int calls) {
-    LongAdder refused = refusedCalls.get(reason);
-    if (refused != null) {
-      refused.add(calls);
-    }
-  }
-
-  void dropped(int calls) {
-    droppedCalls.add(calls);
+  Counter refusedCalls(Recorded.Reason reason) {
+    return Objects.requireNonNull(refusedCalls.get(reason));
   }
 
   void sealed(BatchManifest manifest) {
     sealedBatches.increment();
-    sealListener.sealed(manifest.count(), manifest.bytes());
+    batchCalls.record(manifest.count());
+    batchBytes.record(manifest.bytes());
     lowWatermark(manifest.partition(), manifest.lowWatermarkEpochMillis());
   }
 
@@ -175,21 +199,9 @@ public final class RecordStatistics {
 
   void acked(BatchManifest manifest) {
     ackedBatches.increment();
-    ackedLines.add(manifest.count());
+    ackedLines.increment(manifest.count());
     heldLines.addAndGet(-manifest.count());
     heldBytes.addAndGet(-manifest.bytes());
-  }
-
-  void heartbeat() {
-    heartbeats.increment();
-  }
-
-  void fault() {
-    faults.increment();
-  }
-
-  void retried(int batches) {
-    retriedBatches.add(batches);
   }
 
   void oldestUnacked(long millis) {

@@ -98,13 +98,13 @@ final class Sender {
       SealedBatch batch = result.batch();
       if (batch == null) {
         result.buffer().heartbeatAcked();
-        statistics.heartbeat();
+        statistics.heartbeats.increment();
       } else if (result.buffer().batchAcked(batch)) {
         sealer.release(batch);
         statistics.acked(batch.manifest());
         acked.add(batch.manifest());
       } else {
-        statistics.retried(1);
+        statistics.retriedBatches.increment();
       }
       isAnyAcked = true;
     }
@@ -130,7 +130,7 @@ final class Sender {
       buffer.heartbeatFailed();
     } else {
       buffer.batchFailed();
-      statistics.retried(1);
+      statistics.retriedBatches.increment();
     }
     int doublings = Math.min(buffer.failuresInARow() - 1, MAX_DOUBLINGS);
     buffer.notBefore(clock.nowNanos() + (RETRY_NANOS << doublings));
@@ -139,7 +139,7 @@ final class Sender {
   /** Replaces the producer; all that is in flight is abandoned and sent again by the next one. */
   void replaceProducer(String reason) {
     for (PartitionBuffer buffer : buffers) {
-      statistics.retried(buffer.inFlight());
+      statistics.retriedBatches.increment(buffer.inFlight());
       buffer.abandonInFlight();
     }
     inFlightBytes = 0;

@@ -4,7 +4,7 @@
  * order. The path of a call is {@link io.weir.ingest.record.CallRecorder}, {@link
  * io.weir.ingest.record.GroupCommit}, {@link io.weir.ingest.record.PartitionBuffer}, {@link
  * io.weir.ingest.record.BatchSealer}, {@link io.weir.ingest.record.Sender}. Depends on its journal,
- * the gate's port, the topics, the Kafka clients and a logger.
+ * the gate's port, the topics, the Kafka clients, Micrometer and a logger.
  */
 @NullMarked
 package io.weir.ingest.record;

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.LongAdder;
 
 /** Counts the outcomes of requests to settle calls since the start. Thread-safe. */
-public final class SettleStatistics {
-  private final Map<Result, LongAdder> counts = new EnumMap<>(Result.class);
+final class SettleStatistics {
+  private final Map<Result, Counter> counters = new EnumMap<>(Result.class);
 
-  SettleStatistics() {
+  SettleStatistics(MeterRegistry registry) {
     for (Result each : Result.values()) {
-      counts.put(each, new LongAdder());
+      counters.put(
+          each,
+          Counter.builder("weir.settlements")
+              .description("requests to settle a call")
+              .tag("result", each.name().toLowerCase(Locale.ROOT).replace('_', '-'))
+              .register(registry));
     }
   }
 
   /** The kinds of outcome. */
-  public enum Result {
+  enum Result {
     /** The settlement changed the bill. */
     SETTLED,
     /** The settlement was recorded; the aggregator's verdict did not arrive in time. */
@@ -55,12 +62,7 @@ public final class SettleStatistics {
     return outcome instanceof SettleOutcome.Unavailable ? Result.UNAVAILABLE : Result.CONFLICT;
   }
 
-  /** Returns the number of outcomes of a kind. */
-  public long count(Result result) {
-    return of(result).sum();
-  }
-
-  private LongAdder of(Result result) {
-    return Objects.requireNonNull(counts.get(result));
+  Counter of(Result result) {
+    return Objects.requireNonNull(counters.get(result));
   }
 }

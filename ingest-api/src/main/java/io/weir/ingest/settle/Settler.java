@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
@@ -25,16 +26,17 @@ public final class Settler {
   private final CallFinder finder;
   private final CallLog log;
   private final Verdicts verdicts;
-  private final SettleStatistics statistics = new SettleStatistics();
+  private final SettleStatistics statistics;
 
-  public Settler(CallFinder finder, CallLog log, Verdicts verdicts) {
+  public Settler(CallFinder finder, CallLog log, Verdicts verdicts, MeterRegistry registry) {
     this.finder = finder;
     this.log = log;
     this.verdicts = verdicts;
+    this.statistics = new SettleStatistics(registry);
   }
 
   /** Returns the counts of outcomes. */
-  public SettleStatistics statistics() {
+  SettleStatistics statistics() {
     return statistics;
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
@@ -52,11 +54,17 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private final VerdictBoard board;
   private final Map<TopicPartition, Long> next = new HashMap<>();
   private final CountDownLatch stop = new CountDownLatch(1);
+  private final MeterRegistry registry;
   private final Thread thread;
   private long nextComplaintNanos = System.nanoTime();
   private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
 
-  private VerdictFollower(String bootstrapServers, String node, int partitions, int maxWaiting) {
+  private VerdictFollower(
+      String bootstrapServers,
+      String node,
+      int partitions,
+      int maxWaiting,
+      MeterRegistry registry) {
     this.bootstrapServers = bootstrapServers;
     this.node = node;
     this.partitions =
@@ -64,6 +72,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
             .mapToObj(number -> new TopicPartition(Topics.SETTLEMENTS.name(), number))
             .toList();
     this.board = new VerdictBoard(maxWaiting);
+    this.registry = registry;
     this.thread = new Thread(this::run, "weir-verdicts");
     this.thread.setDaemon(true);
   }
@@ -73,10 +82,16 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
    *
    * @param partitions number of partitions of the topic
    * @param maxWaiting most settlements that may wait at once; each occupies a thread of the node
+   * @param registry receives the metrics of the Kafka consumer
    */
   public static VerdictFollower start(
-      String bootstrapServers, String node, int partitions, int maxWaiting) {
-    VerdictFollower follower = new VerdictFollower(bootstrapServers, node, partitions, maxWaiting);
+      String bootstrapServers,
+      String node,
+      int partitions,
+      int maxWaiting,
+      MeterRegistry registry) {
+    VerdictFollower follower =
+        new VerdictFollower(bootstrapServers, node, partitions, maxWaiting, registry);
     follower.thread.start();
     return follower;
   }
@@ -128,7 +143,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private void follow() {
     KafkaConsumer<byte[], byte[]> opened = open();
     consumer = opened;
-    try {
+    try (KafkaClientMetrics metrics = new KafkaClientMetrics(opened)) {
+      metrics.bindTo(registry);
       opened.assign(partitions);
       for (TopicPartition partition : partitions) {
         Long known = next.get(partition);

@@ -5,11 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.topics.model.CacheRestored;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Steps, pauses and figures of the applier, in virtual time. */
@@ -19,8 +21,8 @@ final class ApplierTest {
   private final HandClock clock = new HandClock();
   private final FakeCorrector corrector = new FakeCorrector();
   private final FakeLife life = new FakeLife();
-  private final CollectedAges ages = new CollectedAges();
-  private final CorrectionStatistics statistics = new CorrectionStatistics(ages);
+  private final CorrectionStatistics statistics =
+      new CorrectionStatistics(new SimpleMeterRegistry());
   private final Trouble trouble = new Trouble();
   private final Backlog backlog = new Backlog();
   private final Applier applier = applier(1_000);
@@ -54,7 +56,7 @@ final class ApplierTest {
 
     assertEquals(2, corrector.changed().size());
     assertTrue(backlog.isEmpty());
-    assertEquals(1, statistics.restoredWords());
+    assertEquals(1, statistics.restoredWords.count());
   }
 
   @Test
@@ -72,14 +74,14 @@ final class ApplierTest {
 
     assertEquals(2_000, waitedMillis);
     assertEquals(1, backlog.size());
-    assertEquals(10, statistics.retries());
+    assertEquals(10, statistics.retries.count());
     assertFalse(trouble.isNone());
 
     corrector.setAvailable(true);
     applier.step(backlog);
 
     assertTrue(backlog.isEmpty());
-    assertEquals(1, statistics.outcomes(Kind.CREATED));
+    assertEquals(1, statistics.outcomes(Kind.CREATED).count());
     assertTrue(trouble.isNone());
   }
 
@@ -90,7 +92,7 @@ final class ApplierTest {
 
     applier.step(backlog);
     assertEquals(1, backlog.size());
-    assertEquals(0, statistics.restoredWords());
+    assertEquals(0, statistics.restoredWords.count());
     life.setAvailable(true);
     clock.advanceMillis(3_000);
     applier.step(backlog);
@@ -125,11 +127,13 @@ final class ApplierTest {
     backlog.add(new Backlog.Fix(0, 0, new BoundedCorrection(gap, 100)));
     applier.step(backlog);
 
-    assertEquals(1, statistics.outcomes(Kind.CREATED));
-    assertEquals(1, statistics.outcomes(Kind.STALE));
-    assertEquals(3, statistics.tokensTaken());
-    assertEquals(0, statistics.tokensGiven());
-    assertEquals(List.of(900L), ages.disturbedMillis());
-    assertEquals(List.of(50L), ages.computedMillis());
+    assertEquals(1, statistics.outcomes(Kind.CREATED).count());
+    assertEquals(1, statistics.outcomes(Kind.STALE).count());
+    assertEquals(3, statistics.tokensTaken.count());
+    assertEquals(0, statistics.tokensGiven.count());
+    assertEquals(1, statistics.sinceDisturbed.count());
+    assertEquals(900, statistics.sinceDisturbed.totalTime(TimeUnit.MILLISECONDS));
+    assertEquals(1, statistics.sinceComputed.count());
+    assertEquals(50, statistics.sinceComputed.totalTime(TimeUnit.MILLISECONDS));
   }
 }

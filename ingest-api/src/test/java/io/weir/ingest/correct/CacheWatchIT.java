@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.decision.correction.CacheUnavailableException;
@@ -43,8 +44,8 @@ final class CacheWatchIT {
   private static final int PARTITIONS = 3;
 
   private final FakeLife life = new FakeLife();
-  private final CorrectionStatistics first = new CorrectionStatistics(new CollectedAges());
-  private final CorrectionStatistics second = new CorrectionStatistics(new CollectedAges());
+  private final CorrectionStatistics first = new CorrectionStatistics(new SimpleMeterRegistry());
+  private final CorrectionStatistics second = new CorrectionStatistics(new SimpleMeterRegistry());
   private final List<CacheWatch> watches = new ArrayList<>();
   private TestKafka kafka;
 
@@ -86,12 +87,12 @@ final class CacheWatchIT {
     watches.clear();
   }
 
-  private long begun() {
-    return first.restorationsBegun() + second.restorationsBegun();
+  private double begun() {
+    return first.restorationsBegun.count() + second.restorationsBegun.count();
   }
 
-  private long completed() {
-    return first.restorationsCompleted() + second.restorationsCompleted();
+  private double completed() {
+    return first.restorationsCompleted.count() + second.restorationsCompleted.count();
   }
 
   @Test
@@ -217,7 +218,7 @@ final class CacheWatchIT {
     for (int partition = 0; partition < PARTITIONS; partition++) {
       assertTrue(losses.contains(partition + " " + last), losses.toString());
     }
-    assertEquals(first.restorationsAbandoned(), life.abandoned().size());
+    assertEquals(first.restorationsAbandoned.count(), life.abandoned().size());
   }
 
   @Test

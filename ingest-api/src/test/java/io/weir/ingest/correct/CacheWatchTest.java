@@ -4,6 +4,7 @@ package io.weir.ingest.correct;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.topics.model.CacheLoss;
 import java.util.ArrayList;
@@ -18,7 +19,8 @@ final class CacheWatchTest {
   private final FakeLife life = new FakeLife();
   private final List<CacheLoss> announced = new ArrayList<>();
   private boolean kafkaAnswers = true;
-  private final CorrectionStatistics statistics = new CorrectionStatistics(new CollectedAges());
+  private final CorrectionStatistics statistics =
+      new CorrectionStatistics(new SimpleMeterRegistry());
   private final CacheWatch watch =
       new CacheWatch(life, this::announce, statistics, clock.clock(), () -> CACHE_MILLIS);
 
@@ -63,13 +65,13 @@ final class CacheWatchTest {
     assertTrue(watch.look() > 0);
 
     assertEquals(List.of(new CacheLoss("g1", CACHE_MILLIS)), announced);
-    assertEquals(1, statistics.restorationsBegun());
-    assertEquals(0, statistics.restorationsCompleted());
+    assertEquals(1, statistics.restorationsBegun.count());
+    assertEquals(0, statistics.restorationsCompleted.count());
     life.set(Warmth.WARM);
     assertEquals(0, watch.look());
     assertEquals(0, watch.look());
 
-    assertEquals(1, statistics.restorationsCompleted());
+    assertEquals(1, statistics.restorationsCompleted.count());
   }
 
   @Test
@@ -81,12 +83,12 @@ final class CacheWatchTest {
 
     assertEquals(2 * firstPause, secondPause);
     assertEquals(List.of("g1", "g2"), life.abandoned());
-    assertEquals(2, statistics.restorationsAbandoned());
+    assertEquals(2, statistics.restorationsAbandoned.count());
     kafkaAnswers = true;
     watch.look();
 
     assertEquals("g3", announced.get(0).generation());
-    assertEquals(1, statistics.restorationsBegun());
+    assertEquals(1, statistics.restorationsBegun.count());
   }
 
   @Test

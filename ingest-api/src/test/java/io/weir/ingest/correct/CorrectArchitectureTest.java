@@ -32,6 +32,7 @@ final class CorrectArchitectureTest {
             "io.weir.topics..",
             "org.apache.kafka.clients..",
             "org.apache.kafka.common..",
+            "io.micrometer.core.instrument..",
             "org.slf4j..",
             "org.jspecify.annotations..",
             "java..")

@@ -93,15 +93,15 @@ final class CorrectionLoopIT {
       awaitChanged(1_500);
       topic.publish(corrections(0, 100, 2));
       topic.publish(corrections(0, 100, 2));
-      Await.until("all read", () -> node.statistics.read() == 1_700);
-      Await.until("all answered", () -> node.ended() == node.statistics.read());
+      Await.until("all read", () -> node.statistics.read.count() == 1_700);
+      Await.until("all answered", () -> node.ended() == node.statistics.read.count());
 
       assertEquals(1_600, cache.changed().size());
       assertEquals(1_500, cache.versions().size());
       assertEquals(2, cache.versions().get(TestCorrections.bucket("c99")));
-      assertEquals(1_500, node.statistics.outcomes(Kind.CREATED));
-      assertEquals(100, node.statistics.outcomes(Kind.APPLIED));
-      assertEquals(0, node.statistics.retries());
+      assertEquals(1_500, node.statistics.outcomes(Kind.CREATED).count());
+      assertEquals(100, node.statistics.outcomes(Kind.APPLIED).count());
+      assertEquals(0, node.statistics.retries.count());
       Await.until("no lag", () -> node.statistics.lagRecords() == 0);
       awaitCommitted(1_700);
       Await.until("no trouble", node.trouble::isNone);
@@ -116,7 +116,7 @@ final class CorrectionLoopIT {
     topic.publish(corrections(50, 60, 1));
     try (LoopNode node = node("n1")) {
       awaitChanged(60);
-      assertEquals(60, node.statistics.read());
+      assertEquals(60, node.statistics.read.count());
     }
     assertTrue(cache.versions().values().stream().allMatch(version -> version == 1));
   }
@@ -133,7 +133,8 @@ final class CorrectionLoopIT {
     topic.rewind();
     try (LoopNode again = node("n1")) {
       Await.until("all read again", () -> again.ended() == 600);
-      assertEquals(600, again.statistics.outcomes(Kind.STALE) + again.statistics.superseded());
+      assertEquals(
+          600, again.statistics.outcomes(Kind.STALE).count() + again.statistics.superseded.count());
       awaitCommitted(600);
     }
     assertEquals(before, cache.changed().size());
@@ -141,7 +142,7 @@ final class CorrectionLoopIT {
     try (LoopNode last = node("n2")) {
       topic.publish(corrections(300, 301, 1));
       awaitChanged(before + 1);
-      assertEquals(1, last.statistics.read());
+      assertEquals(1, last.statistics.read.count());
     }
   }
 
@@ -156,15 +157,16 @@ final class CorrectionLoopIT {
         BucketCorrector corrector = RedisBucketCorrector.start(RedisCacheConfig.of(redis.uri()))) {
       try (LoopNode node = new LoopNode("n1", kafka.bootstrapServers(), corrector)) {
         Await.until("all answered", () -> node.ended() == 600);
-        assertEquals(600, node.statistics.outcomes(Kind.CREATED));
-        assertTrue(node.statistics.tokensTaken() >= 600);
+        assertEquals(600, node.statistics.outcomes(Kind.CREATED).count());
+        assertTrue(node.statistics.tokensTaken.count() >= 600);
         awaitCommitted(600);
       }
       topic.rewind();
       try (LoopNode again = new LoopNode("n2", kafka.bootstrapServers(), corrector)) {
         Await.until("all answered again", () -> again.ended() == 600);
-        assertEquals(600, again.statistics.outcomes(Kind.STALE));
-        assertEquals(0, again.statistics.tokensTaken() + again.statistics.tokensGiven());
+        assertEquals(600, again.statistics.outcomes(Kind.STALE).count());
+        assertEquals(
+            0, again.statistics.tokensTaken.count() + again.statistics.tokensGiven.count());
       }
     }
   }
@@ -178,7 +180,8 @@ final class CorrectionLoopIT {
       assertTrue(topic.committed().values().stream().allMatch(offset -> offset == 0));
       assertFalse(node.trouble.isNone());
       assertTrue(
-          node.statistics.read() < 2_000 && node.statistics.waiting() > 0, "it reads no further");
+          node.statistics.read.count() < 2_000 && node.statistics.waiting() > 0,
+          "it reads no further");
       Await.until("lag", () -> node.statistics.lagRecords() >= 2_000);
 
       cache.setAvailable(true);
@@ -186,7 +189,7 @@ final class CorrectionLoopIT {
 
       assertEquals(2_000, cache.changed().size());
       awaitCommitted(2_000);
-      assertEquals(0, node.statistics.handedBack(), "the group kept the member");
+      assertEquals(0, node.statistics.handedBack.count(), "the group kept the member");
       Await.until("no trouble", node.trouble::isNone);
     }
   }
@@ -203,11 +206,11 @@ final class CorrectionLoopIT {
     long meanwhile = cache.refusals() - before;
     assertTrue(meanwhile <= 5, () -> "the cache was asked " + meanwhile + " times more");
     assertEquals("stopped", first.trouble.detail());
-    assertEquals(first.statistics.read(), first.ended());
+    assertEquals(first.statistics.read.count(), first.ended());
     cache.setAvailable(true);
     try (LoopNode second = node("n2")) {
       awaitChanged(100);
-      assertEquals(0, second.statistics.retries());
+      assertEquals(0, second.statistics.retries.count());
     }
   }
 
@@ -255,8 +258,8 @@ final class CorrectionLoopIT {
       awaitChanged(10);
       Await.until("all answered", () -> node.ended() == 15);
 
-      assertEquals(5, node.statistics.malformed());
-      assertEquals(15, node.statistics.read(), "a tombstone is none");
+      assertEquals(5, node.statistics.malformed.count());
+      assertEquals(15, node.statistics.read.count(), "a tombstone is none");
       awaitCommitted(16);
     }
   }
@@ -269,7 +272,7 @@ final class CorrectionLoopIT {
     try (LoopNode node =
         new LoopNode("n1", kafka.bootstrapServers(), cache, rate, LocalClock.ofSystem())) {
       awaitChanged(5_000);
-      assertEquals(5_000, node.statistics.outcomes(Kind.CREATED));
+      assertEquals(5_000, node.statistics.outcomes(Kind.CREATED).count());
     }
     List<FakeCorrector.Call> calls = cache.calls();
     for (int from = 0; from < calls.size(); from++) {

@@ -20,7 +20,7 @@ final class LoopChild {
     try (LoopNode node = new LoopNode(args[1], args[0], corrector)) {
       long told = -1;
       while (!out.checkError()) {
-        long applied = node.statistics.outcomes(Kind.CREATED);
+        long applied = (long) node.statistics.outcomes(Kind.CREATED).count();
         if (applied != told) {
           told = applied;
           out.println("applied " + applied);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
@@ -11,7 +13,8 @@ final class LoopNode implements AutoCloseable {
   private static final int RATE = 20_000;
 
   final FakeLife life = new FakeLife();
-  final CorrectionStatistics statistics = new CorrectionStatistics(new CollectedAges());
+  private final MeterRegistry registry = new SimpleMeterRegistry();
+  final CorrectionStatistics statistics = new CorrectionStatistics(registry);
   final Trouble trouble = new Trouble();
   private final CorrectionLoop loop;
 
@@ -34,19 +37,20 @@ final class LoopNode implements AutoCloseable {
             new LimitsInForce(() -> PolicySet.EMPTY),
             statistics,
             trouble,
-            clock);
+            clock,
+            registry);
     loop.start();
   }
 
   /** All records read that something has become of. */
-  long ended() {
-    long ended =
-        statistics.superseded()
-            + statistics.malformed()
-            + statistics.restoredWords()
-            + statistics.handedBack();
+  double ended() {
+    double ended =
+        statistics.superseded.count()
+            + statistics.malformed.count()
+            + statistics.restoredWords.count()
+            + statistics.handedBack.count();
     for (Kind kind : Kind.values()) {
-      ended += statistics.outcomes(kind);
+      ended += statistics.outcomes(kind).count();
     }
     return ended;
   }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.limits.BucketKey;
 import io.weir.limits.CalendarPeriod;
@@ -52,7 +53,12 @@ final class CheckGateTest {
   private CheckGate gate(int nodes, Policy... policies) {
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of(policies)));
     return new CheckGate(
-        () -> matcher, cache, new LocalDecider(nodes, this::nowMicros), log, () -> "made");
+        () -> matcher,
+        cache,
+        new LocalDecider(nodes, this::nowMicros),
+        log,
+        () -> "made",
+        new SimpleMeterRegistry());
   }
 
   private static Policy bucket(String name, PolicyMode mode, FailureMode failure) {
@@ -158,8 +164,8 @@ final class CheckGateTest {
 
     assertEquals(List.of(), log.calls);
     assertEquals(0, log.underWay());
-    assertEquals(2, gate.statistics().shed());
-    assertEquals(0, gate.statistics().undecided());
+    assertEquals(2, gate.statistics().shed.count());
+    assertEquals(0, gate.statistics().undecided.count());
   }
 
   @Test
@@ -208,9 +214,9 @@ final class CheckGateTest {
     assertEquals(400_000, denial.retryAfterMicros());
     log.nowEpochMillis += 400;
     assertTrue(check(gate, 1).call().allowed());
-    assertEquals(3, gate.statistics().allowed(DecidedBy.LOCAL));
-    assertEquals(1, gate.statistics().denied(DecidedBy.LOCAL));
-    assertEquals(4, gate.statistics().undecided());
+    assertEquals(3, gate.statistics().allowed(DecidedBy.LOCAL).count());
+    assertEquals(1, gate.statistics().denied(DecidedBy.LOCAL).count());
+    assertEquals(4, gate.statistics().undecided.count());
   }
 
   @Test
@@ -396,7 +402,8 @@ final class CheckGateTest {
             cache,
             new LocalDecider(1, this::nowMicros),
             log,
-            () -> "made");
+            () -> "made",
+            new SimpleMeterRegistry());
 
     CheckOutcome.Decided first = check(gate, 3);
     CheckOutcome.Decided second = check(gate, 3);

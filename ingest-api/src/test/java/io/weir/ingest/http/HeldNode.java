@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CheckGate;
@@ -24,7 +25,7 @@ final class HeldNode implements AutoCloseable {
   private static final String CHECK = "{\"client\":\"a\"}";
 
   final HeldCalls calls = new HeldCalls();
-  final HttpStatistics statistics = new HttpStatistics();
+  final HttpStatistics statistics = new HttpStatistics(new SimpleMeterRegistry());
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   final AtomicInteger scrapesUnderWay = new AtomicInteger();
@@ -40,8 +41,9 @@ final class HeldNode implements AutoCloseable {
                 new MemoryDecisionCache(() -> 1),
                 new LocalDecider(1, () -> 1),
                 calls,
-                () -> "id"),
-            new Settler(new NothingFound(), calls, settlement -> null),
+                () -> "id",
+                new SimpleMeterRegistry()),
+            new Settler(new NothingFound(), calls, settlement -> null, new SimpleMeterRegistry()),
             new MemoryDecisionCache(() -> 1),
             calls,
             () -> new Corrections.Health(true, ""),

@@ -73,7 +73,7 @@ final class OverloadIT {
     assertEquals(200, node.get("/health/ready").statusCode());
     assertEquals(200, node.get("/health/live").statusCode());
     assertEquals(200, node.get("/metrics").statusCode());
-    assertEquals(300, node.statistics.shed(HttpStatistics.Shed.CALLS_UNDER_WAY));
+    assertEquals(300, node.statistics.shed(HttpStatistics.Shed.CALLS_UNDER_WAY).count());
     assertEquals(0, node.calls.recorded());
 
     node.calls.letGo();
@@ -134,7 +134,7 @@ final class OverloadIT {
     }
     assertEquals(200, node.get("/health/ready").statusCode());
     assertEquals(200, node.send("/v1/check", "{\"client\":\"a\"}").statusCode());
-    assertEquals(100, node.statistics.shed(HttpStatistics.Shed.SCRAPES));
+    assertEquals(100, node.statistics.shed(HttpStatistics.Shed.SCRAPES).count());
     assertEquals(4, node.scrapesUnderWay.get());
 
     node.letScrapesGo();

@@ -64,15 +64,15 @@ final class QueueDelayIT {
       callers.add(new Caller(i));
     }
     for (int i = 0; i < ROUNDS; i++) {
-      long decided = node.decided();
+      double decided = node.decided();
       Await.until("decisions by Redis", () -> node.decided() > decided + CROWD);
-      long before = shed();
+      double before = shed();
       node.redis().pause();
       Await.until("calls that wait too long", () -> node.statistics.shedShare() > 0.5);
       node.redis().resume();
       Await.until("shed calls", () -> shed() >= before + CROWD);
     }
-    assertEquals(0, node.statistics.shed(HttpStatistics.Shed.CALLS_UNDER_WAY));
+    assertEquals(0, node.statistics.shed(HttpStatistics.Shed.CALLS_UNDER_WAY).count());
     // some are served however many are shed
     Await.until(
         "every caller to be served",
@@ -89,8 +89,8 @@ final class QueueDelayIT {
     assertRecordedOnce();
   }
 
-  private long shed() {
-    return node.statistics.shed(HttpStatistics.Shed.QUEUE_DELAY);
+  private double shed() {
+    return node.statistics.shed(HttpStatistics.Shed.QUEUE_DELAY).count();
   }
 
   private void assertRecordedOnce() throws Exception {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
@@ -38,7 +39,12 @@ final class CallLogLoad {
         Journal.open(
             folder, false, () -> new JournalIdentity("load", System.currentTimeMillis(), 6));
     KafkaCallLog log =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, DiscardingProducer::new);
+        new KafkaCallLog(
+            config,
+            DecisionClock.ofSystem(),
+            journal,
+            DiscardingProducer::new,
+            new SimpleMeterRegistry());
     run(log, callers, Math.max(1, seconds / 2), threads); // warms up
     System.out.println(args[2] + " " + run(log, callers, seconds, threads));
     log.close();
@@ -49,7 +55,7 @@ final class CallLogLoad {
     long[][] latencyNanos = new long[callers][];
     CountDownLatch done = new CountDownLatch(callers);
     RecordStatistics statistics = log.statistics();
-    long groups = statistics.groupCommits();
+    double groups = statistics.groupCommits.count();
     long cpuNanos = cpuNanos();
     long start = System.nanoTime();
     long end = start + seconds * 1_000_000_000L;
@@ -76,7 +82,7 @@ final class CallLogLoad {
         all[(int) (all.length * 0.99)] / 1e3,
         all[(int) (all.length * 0.999)] / 1e3,
         cpuMicros / all.length,
-        (double) all.length / (statistics.groupCommits() - groups));
+        (double) all.length / (statistics.groupCommits.count() - groups));
   }
 
   @SuppressWarnings("ThreadPriorityCheck") // the yield stands for the wait for the next request

@@ -9,6 +9,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
@@ -155,6 +156,13 @@ final class CallRecorderTest {
     LocalClock clock = new LocalClock(nanos::get, epochMillis::get);
     RecorderThreads threads =
         new RecorderThreads(Runnable::run, woken::incrementAndGet, () -> {}, faults);
-    return new CallRecorder(config, new DecisionClock(clock), journal, producers, clock, threads);
+    return new CallRecorder(
+        config,
+        new DecisionClock(clock),
+        journal,
+        producers,
+        clock,
+        threads,
+        new SimpleMeterRegistry());
   }
 }

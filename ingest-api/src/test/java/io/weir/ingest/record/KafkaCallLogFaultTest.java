@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.record.journal.Journal;
@@ -58,11 +59,11 @@ final class KafkaCallLogFaultTest {
     }
     assertFalse(opened.check().ok());
     assertTrue(opened.check().detail().contains("nothing expected this"), opened::toString);
-    assertTrue(opened.statistics().faults() > 0);
+    assertTrue(opened.statistics().faults.count() > 0);
 
     journal.failsInAppend.set(0);
     assertInstanceOf(Recorded.Durable.class, record(opened, "kept"));
-    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines.count() == 1);
     long now = System.currentTimeMillis();
     Await.until("no ticket holds the low watermark", () -> newestWatermark() >= now);
   }
@@ -73,8 +74,8 @@ final class KafkaCallLogFaultTest {
     Await.until("introduced", () -> newestWatermark() > 0);
     assertInstanceOf(Recorded.Durable.class, recordAndFailToSeal(opened));
 
-    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
-    assertEquals(2, opened.statistics().faults());
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines.count() == 1);
+    assertEquals(2, opened.statistics().faults.count());
     assertFalse(opened.check().ok(), "reported for a while");
   }
 
@@ -85,8 +86,8 @@ final class KafkaCallLogFaultTest {
 
     assertInstanceOf(Recorded.Durable.class, record(opened, "a"));
 
-    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
-    assertEquals(2, opened.statistics().faults());
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines.count() == 1);
+    assertEquals(2, opened.statistics().faults.count());
     assertTrue(opened.check().detail().contains("the client throws"), opened::toString);
     assertTrue(producer(0).isClosed());
   }
@@ -98,8 +99,8 @@ final class KafkaCallLogFaultTest {
 
     assertInstanceOf(Recorded.Durable.class, record(opened, "a"));
 
-    Await.until("Kafka has it", () -> opened.statistics().ackedLines() == 1);
-    assertEquals(1, opened.statistics().faults());
+    Await.until("Kafka has it", () -> opened.statistics().ackedLines.count() == 1);
+    assertEquals(1, opened.statistics().faults.count());
   }
 
   @Test
@@ -125,7 +126,12 @@ final class KafkaCallLogFaultTest {
             .drainTimeout(Duration.ofMillis(20))
             .build();
     KafkaCallLog opened =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), journal, this::openProducer);
+        new KafkaCallLog(
+            config,
+            DecisionClock.ofSystem(),
+            journal,
+            this::openProducer,
+            new SimpleMeterRegistry());
     log = opened;
     return opened;
   }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
@@ -99,13 +100,17 @@ final class KafkaCallLogIT {
             config,
             DecisionClock.ofSystem(),
             journal,
-            () -> new ThrowingProducer(KafkaBatchProducer.open(config, PARTITIONS), throwing))) {
+            () ->
+                new ThrowingProducer(
+                    KafkaBatchProducer.open(config, PARTITIONS, new SimpleMeterRegistry()),
+                    throwing),
+            new SimpleMeterRegistry())) {
       record(log, "a", 20);
       throwing.set(3);
       journal.failsInSeal.set(2);
       record(log, "b", 20);
-      Await.until("Kafka has all", () -> log.statistics().ackedLines() == 40);
-      assertTrue(log.statistics().faults() >= 2);
+      Await.until("Kafka has all", () -> log.statistics().ackedLines.count() == 40);
+      assertTrue(log.statistics().faults.count() >= 2);
       assertFalse(log.check().ok());
     }
     Map<String, String> places = new HashMap<>();
@@ -177,7 +182,7 @@ final class KafkaCallLogIT {
       record(log, "a", 100);
     }
     try (KafkaCallLog log = open(config())) {
-      assertEquals(0, log.statistics().foundLines());
+      assertEquals(0, log.statistics().foundLines.count());
       record(log, "b", 100);
     }
 
@@ -270,7 +275,7 @@ final class KafkaCallLogIT {
     kafka.restart();
 
     try (KafkaCallLog next = open(config())) {
-      assertEquals(100, next.statistics().foundLines());
+      assertEquals(100, next.statistics().foundLines.count());
       Await.until("all is sent", () -> next.statistics().heldLines() == 0);
     }
 

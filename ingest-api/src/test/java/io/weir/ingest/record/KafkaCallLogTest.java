@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
@@ -56,7 +57,8 @@ final class KafkaCallLogTest {
             config.build(),
             new DecisionClock(new LocalClock(() -> now.get() * 1_000_000, now::get)),
             journal,
-            HeldProducer.inOrder(producers));
+            HeldProducer.inOrder(producers),
+            new SimpleMeterRegistry());
     opened.add(log);
     return log;
   }
@@ -134,7 +136,7 @@ final class KafkaCallLogTest {
     assertEquals(1, second.header().linesBefore());
     second.done().accept(null);
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
-    assertEquals(51, log.statistics().ackedLines());
+    assertEquals(51, log.statistics().ackedLines.count());
     assertEquals(0, log.statistics().journalBytes());
   }
 
@@ -153,7 +155,7 @@ final class KafkaCallLogTest {
     assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 6L, 7L), sequences());
     producer.batches().subList(2, 7).forEach(each -> each.done().accept(null));
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
-    assertEquals(7, log.statistics().ackedLines());
+    assertEquals(7, log.statistics().ackedLines.count());
   }
 
   @Test
@@ -166,8 +168,8 @@ final class KafkaCallLogTest {
     List<HeldProducer.Sent> first = producer.batches();
     first.get(0).done().accept(new BatchProducer.Failure(false, "not authorised"));
     first.subList(1, 5).forEach(each -> each.done().accept(null));
-    Await.until("all are to be sent again", () -> log.statistics().retriedBatches() == 5);
-    assertEquals(0, log.statistics().ackedLines());
+    Await.until("all are to be sent again", () -> log.statistics().retriedBatches.count() == 5);
+    assertEquals(0, log.statistics().ackedLines.count());
 
     Await.until("the first alone", () -> sequences().size() == 6);
     HeldProducer.Sent again = producer.batches().get(5);
@@ -177,7 +179,7 @@ final class KafkaCallLogTest {
     assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 6L), sequences().subList(5, 11));
     producer.batches().subList(6, 11).forEach(each -> each.done().accept(null));
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
-    assertEquals(6, log.statistics().ackedLines());
+    assertEquals(6, log.statistics().ackedLines.count());
   }
 
   /** Found by {@code KafkaCallLogIT}: what came after an unknown topic overtook what met it. */
@@ -203,7 +205,7 @@ final class KafkaCallLogTest {
     KafkaCallLog log = open(config().maxBatchLines(1));
     log.record(log.begin(), List.of(call("a"), call("b"), call("c")));
 
-    Await.until("it has failed", () -> log.statistics().retriedBatches() == 1);
+    Await.until("it has failed", () -> log.statistics().retriedBatches.count() == 1);
     Await.until("it is sent again, alone", () -> sequences().equals(List.of(1L)));
     producer.batches().get(0).done().accept(null);
     Await.until("the others follow", () -> sequences().equals(List.of(1L, 2L, 3L)));
@@ -305,7 +307,7 @@ final class KafkaCallLogTest {
     assertEquals(lost.lines(), second.batches().get(0).lines());
     assertEquals(
         List.of(1L, 2L), second.batches().stream().map(b -> b.header().batchSequence()).toList());
-    assertEquals(1, log.statistics().retriedBatches());
+    assertEquals(1, log.statistics().retriedBatches.count());
   }
 
   @Test
@@ -333,7 +335,7 @@ final class KafkaCallLogTest {
     Recorded last = fill(log);
 
     assertEquals(Recorded.Reason.FULL, assertInstanceOf(Recorded.Refused.class, last).reason());
-    assertEquals(1, log.statistics().refusedCalls(Recorded.Reason.FULL));
+    assertEquals(1, log.statistics().refusedCalls(Recorded.Reason.FULL).count());
     assertTrue(log.statistics().journalBytes() <= RecordConfig.MIN_JOURNAL_BYTES);
   }
 
@@ -347,8 +349,8 @@ final class KafkaCallLogTest {
 
     assertInstanceOf(Recorded.Dropped.class, fill(log));
 
-    assertEquals(1, log.statistics().droppedCalls());
-    assertEquals(0, log.statistics().refusedCalls(Recorded.Reason.FULL));
+    assertEquals(1, log.statistics().droppedCalls.count());
+    assertEquals(0, log.statistics().refusedCalls(Recorded.Reason.FULL).count());
   }
 
   @Test

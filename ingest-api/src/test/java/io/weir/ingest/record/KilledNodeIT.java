@@ -114,8 +114,8 @@ final class KilledNodeIT {
     log.close();
     assertEquals(0, log.statistics().heldLines());
     assertEquals(
-        log.statistics().foundLines() + log.statistics().appendedLines(),
-        log.statistics().ackedLines());
+        log.statistics().foundLines.count() + log.statistics().appendedLines.count(),
+        log.statistics().ackedLines.count());
   }
 
   /** Checks every partition, and returns the id at each position. */

@@ -31,6 +31,7 @@ final class RecordArchitectureTest {
             "io.weir.topics..",
             "org.apache.kafka.clients..",
             "org.apache.kafka.common..",
+            "io.micrometer.core.instrument..",
             "org.rocksdb..",
             "org.slf4j..",
             "org.jspecify.annotations..",

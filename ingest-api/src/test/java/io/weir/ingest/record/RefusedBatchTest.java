@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.record.journal.Journal;
@@ -60,7 +61,7 @@ final class RefusedBatchTest {
             .maxBatchLines(1)
             .build();
     DecisionClock clock = new DecisionClock(new LocalClock(() -> now.get() * 1_000_000, now::get));
-    KafkaCallLog log = new KafkaCallLog(config, clock, journal, factory);
+    KafkaCallLog log = new KafkaCallLog(config, clock, journal, factory, new SimpleMeterRegistry());
     opened.add(log);
     return log;
   }
@@ -141,13 +142,14 @@ final class RefusedBatchTest {
     Await.until("the batch is sent", () -> producer.batches().size() == 1);
     answer(producer, 0, TOO_LARGE);
     Await.until("it is reported", () -> log.check().detail().contains("too large"));
-    long heartbeats = log.statistics().heartbeats();
+    double heartbeats = log.statistics().heartbeats.count();
 
     record(log, 1, 1);
     Await.until("the other is sent", () -> producer.batches().size() == 2);
     answer(producer, 1, null);
-    Await.until("Kafka has it", () -> log.statistics().ackedLines() == 1);
-    Await.until("the other sends a heartbeat", () -> log.statistics().heartbeats() > heartbeats);
+    Await.until("Kafka has it", () -> log.statistics().ackedLines.count() == 1);
+    Await.until(
+        "the other sends a heartbeat", () -> log.statistics().heartbeats.count() > heartbeats);
 
     assertTrue(log.check().detail().contains("too large"), () -> log.check().toString());
   }
@@ -257,7 +259,7 @@ final class RefusedBatchTest {
     answer(producer, 0, new BatchProducer.Failure(true, "fenced"));
 
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
-    assertEquals(5, log.statistics().retriedBatches());
+    assertEquals(5, log.statistics().retriedBatches.count());
     assertFalse(log.check().detail().contains("fenced"), () -> log.check().toString());
   }
 
@@ -318,7 +320,7 @@ final class RefusedBatchTest {
 
     record(log, 1, 30);
 
-    Await.until("the others are in Kafka", () -> log.statistics().ackedLines() == 30);
+    Await.until("the others are in Kafka", () -> log.statistics().ackedLines.count() == 30);
     now.addAndGet(5_000);
     Await.until(
         "their low watermark advances",
@@ -337,19 +339,19 @@ final class RefusedBatchTest {
     FailingJournal journal = new FailingJournal(inMemory());
     KafkaCallLog log = open(journal);
     record(log, 0, 2);
-    Await.until("both are sealed", () -> log.statistics().sealedBatches() == 2);
+    Await.until("both are sealed", () -> log.statistics().sealedBatches.count() == 2);
     journal.failsToSeal = true;
     record(log, 0, 1);
     Await.until("no more can be", () -> journal.refusedSeals() > 0);
 
     producers.add(HeldProducer.open());
 
-    Await.until("both are in Kafka", () -> log.statistics().ackedLines() == 2);
+    Await.until("both are in Kafka", () -> log.statistics().ackedLines.count() == 2);
     assertEquals(1, log.statistics().heldLines());
-    long heartbeats = log.statistics().heartbeats();
+    double heartbeats = log.statistics().heartbeats.count();
     Await.until(
         "the other partition sends heartbeats",
-        () -> log.statistics().heartbeats() > heartbeats + 2);
+        () -> log.statistics().heartbeats.count() > heartbeats + 2);
     journal.failsToSeal = false;
     Await.until("so is the third", () -> log.statistics().heldLines() == 0);
   }
@@ -369,7 +371,7 @@ final class RefusedBatchTest {
             });
     record(log, 0, 1);
 
-    Await.until("faults", () -> log.statistics().faults() > 3);
+    Await.until("faults", () -> log.statistics().faults.count() > 3);
     Await.until("a producer", () -> openings.get() > 0);
     journal.failsInSeal.set(0);
     Await.until("nothing is held", () -> log.statistics().heldLines() == 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.record;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.record.journal.Chunk;
 import io.weir.ingest.record.journal.ForwardingJournal;
@@ -50,7 +51,12 @@ final class StalledDiskChild {
             .durability(Durability.JOURNALED)
             .build();
     KafkaCallLog log =
-        new KafkaCallLog(config, DecisionClock.ofSystem(), stalled, DiscardingProducer::new);
+        new KafkaCallLog(
+            config,
+            DecisionClock.ofSystem(),
+            stalled,
+            DiscardingProducer::new,
+            new SimpleMeterRegistry());
     Executor virtual = virtualThreads();
     virtual.execute(
         () -> {

@@ -4,6 +4,7 @@ package io.weir.ingest.settle;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.Recorded;
@@ -115,7 +116,8 @@ final class SettlerTest {
 
   @Test
   void outcomes_areCounted() {
-    Settler settler = new Settler(finder(FOUND), log, settlement -> judge);
+    Settler settler =
+        new Settler(finder(FOUND), log, settlement -> judge, new SimpleMeterRegistry());
     settler.settle(QUERY, 12);
     judge = stands(12);
     settler.settle(QUERY, 12);
@@ -123,14 +125,15 @@ final class SettlerTest {
     settler.settle(QUERY, 12);
     settler.settle(QUERY, 3);
 
-    assertEquals(1, settler.statistics().count(Result.PENDING));
-    assertEquals(1, settler.statistics().count(Result.SETTLED));
-    assertEquals(1, settler.statistics().count(Result.UNCHANGED));
-    assertEquals(1, settler.statistics().count(Result.CONFLICT));
+    assertEquals(1, settler.statistics().of(Result.PENDING).count());
+    assertEquals(1, settler.statistics().of(Result.SETTLED).count());
+    assertEquals(1, settler.statistics().of(Result.UNCHANGED).count());
+    assertEquals(1, settler.statistics().of(Result.CONFLICT).count());
   }
 
   private SettleOutcome settle(Finding finding, long actualCost) {
-    return new Settler(finder(finding), log, settlement -> judge).settle(QUERY, actualCost);
+    return new Settler(finder(finding), log, settlement -> judge, new SimpleMeterRegistry())
+        .settle(QUERY, actualCost);
   }
 
   private static SettlementVerdict stands(long actualCost) {

@@ -5,13 +5,15 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.MethodNotAllowedResponse;
+import io.micrometer.core.instrument.binder.jetty.JettyConnectionMetrics;
+import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.aggregator.audit.BucketAuditCodec;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
 import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StoppedPartitions;
-import io.weir.aggregator.topology.WrittenRows;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
@@ -25,6 +27,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -59,6 +62,7 @@ public final class ReportServer implements AutoCloseable {
   private final ProblemPages pages = ProblemPages.load();
   private final Javalin javalin;
   private final Clock clock;
+  private final PrometheusMeterRegistry registry;
   private volatile @Nullable Parts parts;
   private volatile boolean draining;
 
@@ -70,9 +74,10 @@ public final class ReportServer implements AutoCloseable {
       ReportMetrics metrics,
       Readiness readiness) {}
 
-  private ReportServer(ServerSocketChannel channel, Clock clock) {
+  private ReportServer(ServerSocketChannel channel, Clock clock, PrometheusMeterRegistry registry) {
     this.channel = channel;
     this.clock = clock;
+    this.registry = registry;
     this.javalin = Javalin.create(this::configure);
   }
 
@@ -80,14 +85,16 @@ public final class ReportServer implements AutoCloseable {
    * Binds the port; connections are accepted now and answered once {@link #serve} is called.
    *
    * @param port the port; 0 for any free one
+   * @param registry is scraped; receives the metrics of the server and of partitions
    * @throws IOException if the port is in use
    */
-  public static ReportServer bind(String host, int port, Clock clock) throws IOException {
+  public static ReportServer bind(
+      String host, int port, Clock clock, PrometheusMeterRegistry registry) throws IOException {
     ServerSocketChannel channel = ServerSocketChannel.open();
     try {
       channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       channel.bind(new InetSocketAddress(host, port), MAX_WAITING_CONNECTIONS);
-      return new ReportServer(channel, clock);
+      return new ReportServer(channel, clock, registry);
     } catch (IOException | RuntimeException refused) {
       channel.close();
       throw refused;
@@ -108,7 +115,6 @@ public final class ReportServer implements AutoCloseable {
       TableFollower follower,
       ProgressSignal signal,
       ReportSettings settings,
-      WrittenRows written,
       StoppedPartitions stopped,
       LiveCache cache) {
     UsageTable table = new FollowedUsageTable(store, follower);
@@ -131,7 +137,7 @@ public final class ReportServer implements AutoCloseable {
             new ClientReports(table, instances::peers, peers, partitions),
             new CompletenessReports(table, instances, peers, partitions),
             new AccuracyReports(table, instances, peers, partitions),
-            new ReportMetrics(table, instances, partitions, clock, written, rebalances, stopped),
+            new ReportMetrics(registry, table, instances, partitions, clock, stopped),
             new Readiness(table, instances, rebalances, stopped, partitions));
     javalin.start();
   }
@@ -140,6 +146,7 @@ public final class ReportServer implements AutoCloseable {
     ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
     try {
       connector.open(channel);
+      connector.addBean(new JettyConnectionMetrics(registry, connector));
       return connector;
     } catch (IOException closed) {
       throw new UncheckedIOException(closed);
@@ -154,7 +161,11 @@ public final class ReportServer implements AutoCloseable {
   private void configure(JavalinConfig config) {
     config.startup.showJavalinBanner = false;
     config.jetty.addConnector(this::connector);
-    config.jetty.modifyServer(server -> server.setStopTimeout(STOP_PATIENCE.toMillis()));
+    config.jetty.modifyServer(
+        server -> {
+          server.setStopTimeout(STOP_PATIENCE.toMillis());
+          new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
+        });
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.http.prefer405over404 = true;
     // an answer is valid for one moment and one client, so no cache may store it

@@ -25,9 +25,10 @@ final class StateConsumer {
 
   private StateConsumer() {}
 
-  static Consumer<byte[], byte[]> connect(String bootstrapServers) {
+  static Consumer<byte[], byte[]> connect(String bootstrapServers, String clientId) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    settings.put(ConsumerConfig.CLIENT_ID_CONFIG, clientId);
     settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
     settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -40,6 +42,9 @@ public final class TableFollower implements AutoCloseable {
    */
   private static final Duration REFRESH_PATIENCE = Duration.ofSeconds(3);
 
+  /** The name of the thread and of its clients of Kafka. */
+  private static final String CLIENT = "weir-usage-table";
+
   private static final Duration NAP = Duration.ofMillis(100);
   private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
@@ -49,11 +54,12 @@ public final class TableFollower implements AutoCloseable {
   private final String bootstrapServers;
   private final Supplier<Set<Integer>> wanted;
   private final Runnable onChange;
+  private final MeterRegistry registry;
   private final Barriers barriers = new Barriers();
   private final ReadablePartitions readable = new ReadablePartitions(barriers);
   private final AtomicBoolean polling = new AtomicBoolean();
   private final CountDownLatch closing = new CountDownLatch(1);
-  private final Thread thread = new Thread(this::run, "weir-usage-table");
+  private final Thread thread = new Thread(this::run, CLIENT);
   private volatile @Nullable Consumer<byte[], byte[]> consumer;
 
   // used by the follower's thread alone
@@ -61,11 +67,16 @@ public final class TableFollower implements AutoCloseable {
   private long placedNanos = System.nanoTime() - PLACEMENT_NANOS;
 
   private TableFollower(
-      TableStore store, String bootstrapServers, Supplier<Set<Integer>> wanted, Runnable onChange) {
+      TableStore store,
+      String bootstrapServers,
+      Supplier<Set<Integer>> wanted,
+      Runnable onChange,
+      MeterRegistry registry) {
     this.store = store;
     this.bootstrapServers = bootstrapServers;
     this.wanted = wanted;
     this.onChange = onChange;
+    this.registry = registry;
   }
 
   /**
@@ -74,10 +85,15 @@ public final class TableFollower implements AutoCloseable {
    * @param store the table; must stay open until this follower is closed
    * @param wanted returns the partitions that are placed here; called several times a second
    * @param onChange called after the table has changed; must return quickly
+   * @param registry receives the metrics of the Kafka consumer
    */
   public static TableFollower start(
-      TableStore store, String bootstrapServers, Supplier<Set<Integer>> wanted, Runnable onChange) {
-    TableFollower follower = new TableFollower(store, bootstrapServers, wanted, onChange);
+      TableStore store,
+      String bootstrapServers,
+      Supplier<Set<Integer>> wanted,
+      Runnable onChange,
+      MeterRegistry registry) {
+    TableFollower follower = new TableFollower(store, bootstrapServers, wanted, onChange, registry);
     follower.thread.setDaemon(true);
     follower.thread.setUncaughtExceptionHandler(
         (thread, error) -> LOG.error("usage table is not followed any more", error));
@@ -156,8 +172,11 @@ public final class TableFollower implements AutoCloseable {
 
   private void run() {
     while (!isClosing()) {
-      try (Consumer<byte[], byte[]> ends = StateConsumer.connect(bootstrapServers);
-          Consumer<byte[], byte[]> records = StateConsumer.connect(bootstrapServers)) {
+      try (Consumer<byte[], byte[]> ends =
+              StateConsumer.connect(bootstrapServers, CLIENT + "-ends");
+          Consumer<byte[], byte[]> records = StateConsumer.connect(bootstrapServers, CLIENT);
+          KafkaClientMetrics metrics = new KafkaClientMetrics(records)) {
+        metrics.bindTo(registry);
         consumer = records;
         follow(records, new PartitionEnds(ends));
       } catch (RuntimeException | Error failed) {

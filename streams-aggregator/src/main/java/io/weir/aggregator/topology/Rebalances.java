@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.kafka.streams.KafkaStreams;
@@ -17,8 +21,8 @@ public final class Rebalances implements KafkaStreams.StateListener {
   private static final Logger LOG = LoggerFactory.getLogger(Rebalances.class);
 
   private final Supplier<String> placement;
+  private final Counter rebalances;
   private State state = State.CREATED;
-  private long count;
   private long finishedNanos;
   private long begunNanos;
 
@@ -27,8 +31,20 @@ public final class Rebalances implements KafkaStreams.StateListener {
    *
    * @param placement returns the partitions of this process in words, for the log
    */
-  public Rebalances(Supplier<String> placement) {
+  public Rebalances(Supplier<String> placement, MeterRegistry registry) {
     this.placement = placement;
+    rebalances =
+        Counter.builder("weir.rebalances")
+            .description("rebalances of this instance, its start included")
+            .register(registry);
+    // includes the rebalance in progress, so that it grows while one lasts
+    FunctionCounter.builder("weir.rebalancing.seconds", this, Rebalances::totalSeconds)
+        .description("seconds that rebalances of this instance took")
+        .register(registry);
+    Gauge.builder("weir.streams.running", this, all -> all.isRunning() ? 1 : 0)
+        .description("1 when the application counts, 0 while it rebalances, restores or is stopped")
+        .tag("application", "meter-core")
+        .register(registry);
   }
 
   @Override
@@ -52,7 +68,7 @@ public final class Rebalances implements KafkaStreams.StateListener {
     long took = 0;
     state = next;
     if (next == State.REBALANCING) {
-      count++;
+      rebalances.increment();
       begunNanos = now;
     } else if (before == State.REBALANCING) {
       took = now - begunNanos;
@@ -71,13 +87,8 @@ public final class Rebalances implements KafkaStreams.StateListener {
     return state() == State.RUNNING;
   }
 
-  /** Returns the number of rebalances so far, including the one at the start. */
-  public synchronized long count() {
-    return count;
-  }
-
   /** Returns the time spent in rebalances, in seconds, including one in progress. */
-  public synchronized double totalSeconds() {
+  synchronized double totalSeconds() {
     long current = state == State.REBALANCING ? System.nanoTime() - begunNanos : 0;
     return (finishedNanos + current) / 1e9;
   }

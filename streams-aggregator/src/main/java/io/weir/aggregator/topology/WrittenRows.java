@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Counts the ledger rows that this process handed to Kafka since it started, including those of
  * transactions that were aborted later. Thread-safe.
  */
 public final class WrittenRows {
-  private final LongAdder finals = new LongAdder();
-  private final LongAdder adjustments = new LongAdder();
-  private final LongAdder closes = new LongAdder();
+  private final Counter finals;
+  private final Counter adjustments;
+  private final Counter closes;
+
+  /** Creates the counters. */
+  public WrittenRows(MeterRegistry registry) {
+    finals = rows(registry, "final");
+    adjustments = rows(registry, "adjustment");
+    closes = rows(registry, "close");
+  }
+
+  private static Counter rows(MeterRegistry registry, String type) {
+    return Counter.builder("weir.ledger.rows")
+        .description("rows of the ledger handed to Kafka, also of transactions aborted later")
+        .tag("type", type)
+        .register(registry);
+  }
 
   void count(LedgerRow row) {
     if (!(row instanceof UsageRow usage)) {
@@ -22,20 +37,5 @@ public final class WrittenRows {
     } else {
       adjustments.increment();
     }
-  }
-
-  /** Returns the number of FINAL rows. */
-  public long finals() {
-    return finals.sum();
-  }
-
-  /** Returns the number of ADJUSTMENT rows. */
-  public long adjustments() {
-    return adjustments.sum();
-  }
-
-  /** Returns the number of CLOSE rows. */
-  public long closes() {
-    return closes.sum();
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.aggregator.count.CountSettings;
 import java.time.Duration;
 import java.util.List;
@@ -107,7 +108,7 @@ final class CountProcessorTest {
     return new CountProcessor(
         SETTINGS,
         1,
-        new WrittenRows(),
+        new WrittenRows(new SimpleMeterRegistry()),
         new SkippedOffsets((partition, from, to) -> false),
         new StoppedPartitions(Set.of()));
   }

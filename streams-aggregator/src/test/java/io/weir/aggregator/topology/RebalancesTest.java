@@ -5,17 +5,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.apache.kafka.streams.KafkaStreams.State;
 import org.junit.jupiter.api.Test;
 
 final class RebalancesTest {
-  private final Rebalances rebalances = new Rebalances(() -> "counted=[]");
+  private final MeterRegistry registry = new SimpleMeterRegistry();
+  private final Rebalances rebalances = new Rebalances(() -> "counted=[]", registry);
 
   @Test
   void startAndRebalance_areCounted_andTimeStandsStillWhileRunning() {
-    assertEquals(0, rebalances.count());
+    assertEquals(0, count());
     rebalances.onChange(State.REBALANCING, State.CREATED);
-    assertEquals(1, rebalances.count());
+    assertEquals(1, count());
     assertFalse(rebalances.isRunning());
     assertTrue(rebalances.totalSeconds() > 0);
 
@@ -25,7 +28,11 @@ final class RebalancesTest {
 
     rebalances.onChange(State.REBALANCING, State.RUNNING);
     rebalances.onChange(State.PENDING_ERROR, State.REBALANCING);
-    assertEquals(2, rebalances.count());
+    assertEquals(2, count());
     assertEquals(State.PENDING_ERROR, rebalances.state());
+  }
+
+  private double count() {
+    return registry.get("weir.rebalances").counter().count();
   }
 }

@@ -3,6 +3,7 @@ package io.weir.aggregator.topology;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.aggregator.Calls;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.topics.catalog.SingleCopy;
@@ -66,7 +67,11 @@ final class StreamsSeenIdsTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, folder.toString());
     MeterTopology topology =
         new MeterTopology(
-            properties, SETTINGS, 1, new WrittenRows(), new StoppedPartitions(Set.of()));
+            properties,
+            SETTINGS,
+            1,
+            new WrittenRows(new SimpleMeterRegistry()),
+            new StoppedPartitions(Set.of()));
     try (TopologyTestDriver driver =
         new TopologyTestDriver(topology.get(), properties, Instant.ofEpochMilli(T))) {
       TestInputTopic<byte[], byte[]> calls =

@@ -3,6 +3,7 @@ package io.weir.aggregator.topology;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.topics.catalog.SingleCopy;
 import java.io.IOException;
@@ -39,7 +40,7 @@ final class TopologyDescriptionTest {
                 SETTINGS.meterCore("127.0.0.1:8081"),
                 count,
                 8,
-                new WrittenRows(),
+                new WrittenRows(new SimpleMeterRegistry()),
                 new StoppedPartitions(Set.of()))
             .get());
   }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.metrics;
+
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.config.MeterFilter;
+import java.util.Set;
+
+/**
+ * The metrics of the libraries in the registry of a process. Those of the JVM are registered here.
+ * Those of Kafka are registered by whoever opens a client, and a selection of them is kept: the
+ * clients and Kafka Streams offer thousands, most of them by broker, topic, task or store.
+ */
+public final class LibraryMetrics implements AutoCloseable {
+  private static final String KAFKA = "kafka.";
+
+  /** The metrics of Kafka that are kept, by their Micrometer names without the prefix. */
+  private static final Set<String> KEPT =
+      Set.of(
+          "producer.batch.size.avg",
+          "producer.buffer.available.bytes",
+          "producer.connection.count",
+          "producer.produce.throttle.time.avg",
+          "producer.record.error.total",
+          "producer.record.queue.time.avg",
+          "producer.record.retry.total",
+          "producer.record.send.rate",
+          "producer.record.send.total",
+          "producer.request.latency.avg",
+          "producer.request.latency.max",
+          "producer.requests.in.flight",
+          "consumer.connection.count",
+          "consumer.coordinator.assigned.partitions",
+          "consumer.coordinator.commit.latency.avg",
+          "consumer.coordinator.failed.rebalance.total",
+          "consumer.coordinator.rebalance.total",
+          "consumer.fetch.manager.fetch.latency.avg",
+          "consumer.fetch.manager.records.consumed.total",
+          "consumer.fetch.manager.records.lag.max",
+          "consumer.last.poll.seconds.ago",
+          "consumer.poll.idle.ratio.avg",
+          "consumer.time.between.poll.max",
+          "stream.alive.stream.threads",
+          "stream.failed.stream.threads",
+          "stream.thread.commit.latency.avg",
+          "stream.thread.commit.latency.max",
+          "stream.thread.commit.ratio",
+          "stream.thread.poll.ratio",
+          "stream.thread.process.latency.avg",
+          "stream.thread.process.ratio",
+          "stream.thread.process.total",
+          "stream.thread.punctuate.ratio",
+          "stream.state.background.errors",
+          "stream.state.estimate.pending.compaction.bytes",
+          "stream.state.total.sst.files.size");
+
+  /**
+   * Metrics of other libraries that say nothing here: Redis answers a script in one piece, and the
+   * bytes of a connection are counted by a connector of Jetty that is not used.
+   */
+  private static final Set<String> LEFT_OUT =
+      Set.of(
+          "lettuce.command.firstresponse",
+          "jetty.connections.bytes.in",
+          "jetty.connections.bytes.out");
+
+  private final JvmGcMetrics collections = new JvmGcMetrics();
+
+  /**
+   * Registers the metrics of the JVM, and the selection of the others.
+   *
+   * @param registry must not have any metrics of libraries yet
+   */
+  public LibraryMetrics(MeterRegistry registry) {
+    registry.config().meterFilter(MeterFilter.deny(LibraryMetrics::isLeftOut));
+    new JvmMemoryMetrics().bindTo(registry);
+    collections.bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ClassLoaderMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+  }
+
+  private static boolean isLeftOut(Meter.Id id) {
+    String name = id.getName();
+    return name.startsWith(KAFKA)
+        ? !KEPT.contains(name.substring(KAFKA.length())) || isRepeated(id)
+        : LEFT_OUT.contains(name);
+  }
+
+  /**
+   * Returns whether a metric repeats another one under the name of its topic with underscores
+   * instead of dots, as consumers do until Kafka 5 (KIP-1109).
+   */
+  private static boolean isRepeated(Meter.Id id) {
+    String topic = id.getTag("topic");
+    return topic != null && topic.startsWith("weir_");
+  }
+
+  /** Stops listening to the garbage collector. */
+  @Override
+  public void close() {
+    collections.close();
+  }
+}
