@@ -2,8 +2,9 @@
 package io.weir.ingest.record;
 
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.wire.BatchHeaderCodec;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -11,7 +12,6 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -46,11 +46,9 @@ final class KafkaBatchProducer implements BatchProducer {
   private static final long BUFFER_BYTES = 2 * Sender.MAX_IN_FLIGHT_BYTES;
 
   private final KafkaProducer<byte[], byte[]> producer;
-  private final String topic;
 
-  private KafkaBatchProducer(KafkaProducer<byte[], byte[]> producer, String topic) {
+  private KafkaBatchProducer(KafkaProducer<byte[], byte[]> producer) {
     this.producer = producer;
-    this.topic = topic;
   }
 
   /** Checks the number of partitions of the topic, then opens a producer for it. */
@@ -63,8 +61,8 @@ final class KafkaBatchProducer implements BatchProducer {
     try {
       KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings(config));
       try {
-        fetchMetadata(producer, config.topic());
-        return new KafkaBatchProducer(producer, config.topic());
+        fetchMetadata(producer);
+        return new KafkaBatchProducer(producer);
       } catch (KafkaException unreachable) {
         producer.close(Duration.ZERO);
         throw unreachable;
@@ -77,10 +75,10 @@ final class KafkaBatchProducer implements BatchProducer {
   /**
    * Fetches the metadata here, where blocking does no harm: with a slow network it takes seconds.
    */
-  private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer, String topic) {
+  private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer) {
     for (int attempt = 1; ; attempt++) {
       try {
-        producer.partitionsFor(topic);
+        producer.partitionsFor(Topics.CALLS.name());
         return;
       } catch (TimeoutException slow) {
         if (attempt == METADATA_ATTEMPTS) {
@@ -116,12 +114,10 @@ final class KafkaBatchProducer implements BatchProducer {
   @Override
   public void send(
       int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> callback) {
-    ProducerRecord<byte[], byte[]> batch = new ProducerRecord<>(topic, partition, null, lines);
-    BatchHeaderCodec.encode(header).forEach((name, value) -> batch.headers().add(name, value));
     try {
       Future<RecordMetadata> unused =
           producer.send(
-              batch,
+              CallsRecord.produced(partition, header, lines),
               (metadata, failure) -> callback.accept(failure == null ? null : failed(failure)));
     } catch (KafkaException | IllegalStateException failure) {
       callback.accept(failed(failure));
