@@ -4,20 +4,18 @@ package io.weir.bench;
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.catalog.ClientPartitioner;
-import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
@@ -91,11 +89,11 @@ final class Backlog {
   }
 
   private byte[] batch(int count) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(count * 280);
+    List<CallEvent> calls = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
       long n = lines + i;
       String client = "client-" + n % CLIENTS;
-      CallEvent call =
+      calls.add(
           new CallEvent(
               String.format("01a1fc38-8725-78d4-a9f7-%012d", n),
               callersIdEvery > 0 && n % callersIdEvery == 0,
@@ -118,31 +116,22 @@ final class Backlog {
                           1_763_690_000_000_000L,
                           0,
                           n / CLIENTS + 1,
-                          (windowStart + WINDOW_MILLIS) * 1_000))));
-      bytes.writeBytes(CallLineCodec.encode(call));
-      bytes.write('\n');
+                          (windowStart + WINDOW_MILLIS) * 1_000)))));
     }
     lines += count;
-    return bytes.toByteArray();
+    return BatchLines.encode(calls);
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
   private void send(KafkaProducer<byte[], byte[]> producer, byte[] value) {
-    int count = 0;
-    for (byte b : value) {
-      count += b == '\n' ? 1 : 0;
-    }
+    int count = new BatchLines().find(value);
     if (count > 0) {
       sequence++;
     }
     BatchHeader header =
         new BatchHeader("bench", 1, sequence, count, windowStart, lines - count, false);
-    ProducerRecord<byte[], byte[]> record =
-        new ProducerRecord<>(
-            Topics.CALLS.name(), ClientPartitioner.partition("any", 1), null, value);
-    BatchHeaderCodec.encode(header).forEach((name, bytes) -> record.headers().add(name, bytes));
     producer.send(
-        record,
+        CallsRecord.produced(ClientPartitioner.partition("any", 1), header, value),
         (metadata, failed) -> {
           if (failed != null) {
             failure.compareAndSet(null, failed);

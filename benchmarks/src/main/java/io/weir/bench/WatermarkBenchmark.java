@@ -13,6 +13,7 @@ import io.weir.servers.KafkaNode;
 import io.weir.servers.Ports;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -36,9 +37,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * How far the low watermark of a node is behind, while one partition takes all that the node can
@@ -151,17 +150,13 @@ final class WatermarkBenchmark {
         promised =
             Math.max(
                 promised,
-                BatchHeaderCodec.decode(name -> value(record, name)).lowWatermarkEpochMillis());
+                BatchHeaderCodec.decode(HeaderValues.of(record.headers()))
+                    .lowWatermarkEpochMillis());
       }
       if (promised > 0) {
         lagMillis.recordValue(Math.max(0, System.currentTimeMillis() - promised));
       }
     }
-  }
-
-  private static byte @Nullable [] value(ConsumerRecord<byte[], byte[]> record, String name) {
-    Header header = record.headers().lastHeader(name);
-    return header == null ? null : header.value();
   }
 
   private static void call(CallLog log, int policies, LongAdder kept, AtomicBoolean over) {

@@ -3,19 +3,15 @@ package io.weir.e2e;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.servers.testing.TopicContents;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.PartitionInfo;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the records of a topic as any consumer would: as JSON, without Weir's codecs. */
@@ -69,32 +65,10 @@ public final class Recorded {
    */
   public static void each(String bootstrapServers, String topic, Consumer<Row> reader)
       throws IOException {
-    try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
-        new KafkaConsumer<>(
-            Map.of(
-                "bootstrap.servers", bootstrapServers,
-                "isolation.level", "read_committed",
-                "auto.offset.reset", "earliest"),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer())) {
-      List<TopicPartition> partitions = new ArrayList<>();
-      for (PartitionInfo info : consumer.partitionsFor(topic)) {
-        partitions.add(new TopicPartition(topic, info.partition()));
-      }
-      consumer.assign(partitions);
-      consumer.seekToBeginning(partitions);
-      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
-      while (partitions.stream().anyMatch(p -> consumer.position(p) < ends.getOrDefault(p, 0L))) {
-        for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
-            consumer.poll(Duration.ofMillis(200))) {
-          reader.accept(row(record));
-        }
-      }
-    }
+    TopicContents.<IOException>each(bootstrapServers, topic, record -> reader.accept(row(record)));
   }
 
-  private static Row row(ConsumerRecord<byte @Nullable [], byte @Nullable []> record)
-      throws IOException {
+  private static Row row(ConsumerRecord<byte[], byte[]> record) throws IOException {
     Map<String, String> headers = new HashMap<>();
     record
         .headers()

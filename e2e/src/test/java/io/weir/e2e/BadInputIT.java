@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
+import io.weir.topics.log.HeaderValues;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -14,21 +16,17 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -160,33 +158,17 @@ final class BadInputIT {
   /** Reason by the name that the test gave each bad record. */
   private static Map<String, String> awaitQuarantine(String kafka, int count) throws Exception {
     Map<String, String> reasons = new HashMap<>();
-    try (KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer =
-        new KafkaConsumer<>(
-            Map.of("bootstrap.servers", kafka, "isolation.level", "read_committed"),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer())) {
-      List<TopicPartition> partitions = new ArrayList<>();
-      consumer
-          .partitionsFor("weir.quarantine.v1")
-          .forEach(info -> partitions.add(new TopicPartition(info.topic(), info.partition())));
-      consumer.assign(partitions);
-      consumer.seekToBeginning(partitions);
-      Await.until(
-          () -> count + " records in quarantine: " + reasons,
-          () -> {
-            for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record :
-                consumer.poll(Duration.ofMillis(200))) {
-              Map<String, String> headers = new HashMap<>();
-              record
-                  .headers()
-                  .forEach(
-                      h -> headers.put(h.key(), new String(h.value(), StandardCharsets.UTF_8)));
-              reasons.put(
-                  headers.getOrDefault("test", "?"), headers.getOrDefault("weir-reason", ""));
-            }
-            return reasons.size() >= count;
-          });
-    }
+    Await.until(
+        () -> count + " records in quarantine: " + reasons,
+        () -> {
+          for (ConsumerRecord<byte[], byte[]> record :
+              TopicContents.read(kafka, "weir.quarantine.v1")) {
+            reasons.put(
+                Objects.requireNonNullElse(HeaderValues.text(record.headers(), "test"), "?"),
+                Objects.requireNonNullElse(HeaderValues.text(record.headers(), "weir-reason"), ""));
+          }
+          return reasons.size() >= count;
+        });
     return reasons;
   }
 

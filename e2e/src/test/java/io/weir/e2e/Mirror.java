@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e;
 
-import java.time.Duration;
+import io.weir.servers.testing.TopicContents;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -10,13 +10,10 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -51,36 +48,21 @@ final class Mirror {
   /** Copies all there is now, and tells how many records. */
   int copy(String topic) throws Exception {
     List<Future<?>> sent = new ArrayList<>();
-    try (KafkaConsumer<byte[], byte[]> consumer =
-            new KafkaConsumer<>(
-                Map.of("bootstrap.servers", from, "isolation.level", "read_committed"),
-                new ByteArrayDeserializer(),
-                new ByteArrayDeserializer());
-        KafkaProducer<byte[], byte[]> producer =
-            new KafkaProducer<>(
-                Map.of("bootstrap.servers", to),
-                new ByteArraySerializer(),
-                new ByteArraySerializer())) {
-      List<TopicPartition> partitions =
-          consumer.partitionsFor(topic).stream()
-              .map(info -> new TopicPartition(topic, info.partition()))
-              .toList();
-      consumer.assign(partitions);
-      consumer.seekToBeginning(partitions);
-      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
-      while (ends.entrySet().stream()
-          .anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
-        for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofMillis(200))) {
-          sent.add(
-              producer.send(
-                  new ProducerRecord<>(
-                      topic,
-                      each.partition(),
-                      each.timestamp(),
-                      each.key(),
-                      each.value(),
-                      each.headers())));
-        }
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", to),
+            new ByteArraySerializer(),
+            new ByteArraySerializer())) {
+      for (ConsumerRecord<byte[], byte[]> each : TopicContents.read(from, topic)) {
+        sent.add(
+            producer.send(
+                new ProducerRecord<>(
+                    topic,
+                    each.partition(),
+                    each.timestamp(),
+                    each.key(),
+                    each.value(),
+                    each.headers())));
       }
     }
     for (Future<?> each : sent) {

@@ -23,7 +23,6 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
-import io.weir.topics.catalog.Topics;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.SocketException;
@@ -311,7 +310,6 @@ public final class Ingest implements AutoCloseable {
   private static RecordConfig recordConfig(IngestConfig config) {
     return RecordConfig.builder(
             config.node(), config.kafka(), config.dataFolder().resolve("journal"))
-        .topic(Topics.CALLS.name())
         .durability(config.durability())
         .fsync(config.fsync())
         .maxJournalBytes(config.maxJournalBytes())

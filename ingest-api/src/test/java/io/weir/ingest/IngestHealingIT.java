@@ -16,10 +16,12 @@ import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.CorrectionCodec;
@@ -224,8 +226,7 @@ final class IngestHealingIT {
   }
 
   private static boolean is(ConsumerRecord<byte[], byte[]> record, String type) {
-    byte[] header = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER).value();
-    return new String(header, StandardCharsets.UTF_8).equals(type);
+    return type.equals(HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER));
   }
 
   private List<ConsumerRecord<byte[], byte[]>> losses() {
@@ -254,7 +255,7 @@ final class IngestHealingIT {
           charges.clear();
           for (ConsumerRecord<byte[], byte[]> record : calls) {
             if (is(record, BatchHeaderCodec.TYPE)) {
-              for (String line : lines(record)) {
+              for (byte[] line : BatchLines.split(record.value())) {
                 addCharges(line, charges);
               }
             }
@@ -264,13 +265,8 @@ final class IngestHealingIT {
     return charges.get(charges.size() - 1);
   }
 
-  private static List<String> lines(ConsumerRecord<byte[], byte[]> batch) {
-    return new String(batch.value(), StandardCharsets.UTF_8).lines().toList();
-  }
-
-  private static void addCharges(String line, List<Charge> charges) throws Exception {
-    byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
-    CallLineCodec.decode(bytes, 0, bytes.length).charges().stream()
+  private static void addCharges(byte[] line, List<Charge> charges) throws Exception {
+    CallLineCodec.decode(line, 0, line.length).charges().stream()
         .filter(charge -> charge.cost() > 0)
         .forEach(charges::add);
   }

@@ -224,8 +224,7 @@ final class QuotaAndOutageIT {
     Await.until(
         id + " in the topic",
         () -> {
-          for (CallsTopicReader.Batch batch :
-              CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS)) {
+          for (CallsTopicReader.Batch batch : CallsTopicReader.read(kafka.bootstrapServers())) {
             for (String line : batch.lines()) {
               byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
               CallEvent call = CallLineCodec.decode(bytes, 0, bytes.length);

@@ -158,8 +158,7 @@ final class SettleVerdictIT {
   /** The places of all settlements in the log. */
   private Set<UsagePosition> settlements() throws Exception {
     Set<UsagePosition> places = new HashSet<>();
-    for (CallsTopicReader.Batch batch :
-        CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS)) {
+    for (CallsTopicReader.Batch batch : CallsTopicReader.read(kafka.bootstrapServers())) {
       List<String> lines = batch.value().lines().toList();
       for (int i = 0; i < lines.size(); i++) {
         if (lines.get(i).contains("actual_cost")) {

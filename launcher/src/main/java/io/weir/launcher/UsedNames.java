@@ -11,11 +11,11 @@ import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -23,7 +23,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.header.Header;
 
 /** The clients, endpoints and meters of counted calls, as listed by the state topic. */
 final class UsedNames {
@@ -49,10 +48,8 @@ final class UsedNames {
   }
 
   private void take(ConsumerRecord<String, byte[]> record) {
-    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
-    if (record.value() == null
-        || type == null
-        || !UsageStateCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8))) {
+    String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+    if (record.value() == null || !UsageStateCodec.TYPE.equals(type)) {
       return;
     }
     try {

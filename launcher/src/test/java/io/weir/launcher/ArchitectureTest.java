@@ -5,6 +5,10 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.CallSearch;
 import org.junit.jupiter.api.Test;
 
 /** The verifier would prove nothing if it counted with the aggregator's code. */
@@ -20,7 +24,12 @@ final class ArchitectureTest {
             "io.weir.aggregator..",
             "io.weir.ingest..",
             "io.weir.decision..",
+            "io.weir.topics.log..",
             "org.apache.kafka.streams..")
+        .orShould()
+        .dependOnClassesThat()
+        .belongToAnyOf(
+            BatchHeaderCodec.class, BatchLines.class, CallLineCodec.class, CallSearch.class)
         .check(
             new ClassFileImporter()
                 .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)

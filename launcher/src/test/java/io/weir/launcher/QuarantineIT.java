@@ -13,16 +13,15 @@ import io.weir.testing.ChildJvm;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
-import java.io.ByteArrayOutputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
@@ -58,7 +57,7 @@ final class QuarantineIT {
   @TempDir Path folder;
 
   private final TestKafka kafka = TestKafka.borrow();
-  private final KafkaProducer<byte @Nullable [], byte[]> producer =
+  private final KafkaProducer<byte[], byte[]> producer =
       new KafkaProducer<>(
           Map.of("bootstrap.servers", kafka.bootstrapServers()),
           new ByteArraySerializer(),
@@ -325,19 +324,11 @@ final class QuarantineIT {
   }
 
   private long send(int partition, BatchHeader header, byte[] value) throws Exception {
-    ProducerRecord<byte @Nullable [], byte[]> record =
-        new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
-    BatchHeaderCodec.encode(header).forEach(record.headers()::add);
-    return producer.send(record).get().offset();
+    return producer.send(CallsRecord.produced(partition, header, value)).get().offset();
   }
 
   private static byte[] value(CallEvent... lines) {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    for (CallEvent line : lines) {
-      value.writeBytes(CallLineCodec.encode(line));
-      value.write('\n');
-    }
-    return value.toByteArray();
+    return BatchLines.encode(List.of(lines));
   }
 
   private static CallEvent call(String id, String client, long cost, long decidedAtMillis) {

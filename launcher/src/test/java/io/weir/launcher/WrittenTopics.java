@@ -18,11 +18,10 @@ import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
-import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -154,14 +153,9 @@ final class WrittenTopics {
 
   private ProducerRecord<byte @Nullable [], byte @Nullable []> record(
       long before, int count, CallEvent... lines) {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    for (CallEvent line : lines) {
-      value.writeBytes(CallLineCodec.encode(line));
-      value.write('\n');
-    }
     return record(
         new BatchHeader("n", start, calls.size() + 1, count, start, before, false),
-        value.toByteArray());
+        BatchLines.encode(List.of(lines)));
   }
 
   private ProducerRecord<byte @Nullable [], byte @Nullable []> record(

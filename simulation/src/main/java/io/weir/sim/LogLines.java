@@ -12,7 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The lines of a partition of the calls topic, read in the simplest way. */
+/**
+ * The lines of a partition of the calls topic, read in the simplest way: the histories are checked
+ * by code that shares no scanner with what is checked.
+ */
 final class LogLines {
   private LogLines() {}
 

@@ -2,23 +2,20 @@
 package io.weir.aggregator;
 
 import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TopicContents;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** A real broker with the topics, written to as an ingest node does and read as a biller does. */
@@ -54,10 +51,7 @@ final class Broker implements AutoCloseable {
 
   /** Sends a batch; durable after {@link #flush}. */
   void send(int partition, BatchHeader header, byte[] value) {
-    ProducerRecord<byte[], byte[]> record =
-        new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
-    BatchHeaderCodec.encode(header).forEach(record.headers()::add);
-    var unused = producer.send(record);
+    var unused = producer.send(CallsRecord.produced(partition, header, value));
   }
 
   /** Sends a record of the state topic, as the counting writes it. */
@@ -100,31 +94,7 @@ final class Broker implements AutoCloseable {
 
   /** The same of a topic by its name. */
   List<ConsumerRecord<byte[], byte[]>> read(String topic) {
-    try (KafkaConsumer<byte[], byte[]> consumer =
-        new KafkaConsumer<>(
-            Map.of(
-                "bootstrap.servers",
-                bootstrapServers(),
-                "isolation.level",
-                "read_committed",
-                "enable.auto.commit",
-                false),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer())) {
-      List<TopicPartition> partitions =
-          consumer.partitionsFor(topic).stream()
-              .map(partition -> new TopicPartition(topic, partition.partition()))
-              .toList();
-      consumer.assign(partitions);
-      consumer.seekToBeginning(partitions);
-      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
-      List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
-      while (partitions.stream()
-          .anyMatch(partition -> consumer.position(partition) < ends.getOrDefault(partition, 0L))) {
-        consumer.poll(Duration.ofMillis(100)).forEach(records::add);
-      }
-      return records;
-    }
+    return TopicContents.read(bootstrapServers(), topic);
   }
 
   @Override

@@ -6,8 +6,7 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Settlement;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
 import java.util.List;
 
 /** Calls and batches for tests. */
@@ -62,12 +61,7 @@ public final class Calls {
 
   /** The value of a batch. */
   public static byte[] value(List<CallEvent> calls) {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    for (CallEvent call : calls) {
-      value.writeBytes(CallLineCodec.encode(call));
-      value.write('\n');
-    }
-    return value.toByteArray();
+    return BatchLines.encode(calls);
   }
 
   /** The header of a batch. */

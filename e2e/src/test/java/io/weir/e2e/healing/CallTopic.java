@@ -3,12 +3,13 @@ package io.weir.e2e.healing;
 
 import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -19,15 +20,13 @@ import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.jspecify.annotations.Nullable;
 
 /** All calls of the audit log, each batch once: the truth the oracle replays. Not thread-safe. */
 final class CallTopic implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(100);
 
-  private final KafkaConsumer<byte @Nullable [], byte @Nullable []> consumer;
+  private final KafkaConsumer<byte[], byte[]> consumer;
   private final List<CallEvent> calls = new ArrayList<>();
   private final Set<String> batches = new HashSet<>();
   private final Map<String, Long> watermarks = new HashMap<>();
@@ -64,7 +63,7 @@ final class CallTopic implements AutoCloseable {
     Await.until(
         () -> "promises of nodes by partition are " + watermarks + ", not " + epochMillis,
         () -> {
-          for (ConsumerRecord<byte @Nullable [], byte @Nullable []> record : consumer.poll(POLL)) {
+          for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
             read(record);
           }
           return watermarks.size() >= nodes * Fleet.PARTITIONS
@@ -73,19 +72,12 @@ final class CallTopic implements AutoCloseable {
     return List.copyOf(calls);
   }
 
-  private void read(ConsumerRecord<byte @Nullable [], byte @Nullable []> record)
-      throws MalformedRecordException {
-    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
-    if (type == null
-        || !BatchHeaderCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8))) {
+  private void read(ConsumerRecord<byte[], byte[]> record) throws MalformedRecordException {
+    String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+    if (!BatchHeaderCodec.TYPE.equals(type)) {
       return;
     }
-    BatchHeader header =
-        BatchHeaderCodec.decode(
-            name -> {
-              Header found = record.headers().lastHeader(name);
-              return found == null ? null : found.value();
-            });
+    BatchHeader header = BatchHeaderCodec.decode(HeaderValues.of(record.headers()));
     String node = record.partition() + "/" + header.node();
     watermarks.merge(node, header.lowWatermarkEpochMillis(), Math::max);
     String batch = node + "/" + header.nodeEpoch() + "/" + header.batchSequence();
@@ -93,14 +85,8 @@ final class CallTopic implements AutoCloseable {
     if (value == null || header.isHeartbeat() || !batches.add(batch)) {
       return;
     }
-    int start = 0;
-    for (int i = 0; i <= value.length; i++) {
-      if (i == value.length || value[i] == '\n') {
-        if (i > start) {
-          calls.add(CallLineCodec.decode(value, start, i - start));
-        }
-        start = i + 1;
-      }
+    for (byte[] line : BatchLines.split(value)) {
+      calls.add(CallLineCodec.decode(line, 0, line.length));
     }
   }
 

@@ -2,11 +2,10 @@
 package io.weir.e2e.healing;
 
 import io.weir.topics.catalog.ClientPartitioner;
-import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -76,10 +75,7 @@ final class CallsProducer implements AutoCloseable {
 
   private ProducerRecord<byte[], byte[]> batch(String client, byte[] value, BatchHeader header) {
     int partition = ClientPartitioner.partition(client, partitions);
-    ProducerRecord<byte[], byte[]> batch =
-        new ProducerRecord<>(Topics.CALLS.name(), partition, null, value);
-    BatchHeaderCodec.encode(header).forEach(batch.headers()::add);
-    return batch;
+    return CallsRecord.produced(partition, header, value);
   }
 
   @Override

@@ -11,6 +11,7 @@ import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.correction.Correction;
+import io.weir.servers.testing.CorrectionTopic;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -83,7 +84,8 @@ final class PhantomChargeIT {
       Standing.awaitRight(oracle, eye);
       assertEquals(List.of(), Standing.tooFull(oracle, watch.stop()).stream().limit(5).toList());
       Map<String, Long> drift = new HashMap<>();
-      for (Correction correction : CorrectionTopic.corrections(fleet.kafka())) {
+      for (Correction correction :
+          new CorrectionTopic(fleet.kafka(), Fleet.PARTITIONS).corrections()) {
         drift.put(correction.bucket(), correction.driftTokens());
       }
       for (Place place : places) {

@@ -12,9 +12,9 @@ import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
+import io.weir.servers.testing.CorrectionTopic;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
-import io.weir.topics.catalog.Topics;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,14 +26,10 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -44,7 +40,6 @@ import org.junit.jupiter.api.io.TempDir;
             + " corrections again",
     turn = 0)
 final class ReplayedCorrectionsIT {
-  private static final String GROUP = "weir-corrections";
   private static final int CLIENTS = 60;
   private static final int COPIES = 3;
   private static final long SEED = 20_260_721;
@@ -60,30 +55,29 @@ final class ReplayedCorrectionsIT {
   @Test
   void correctionsAppliedAgainInAnyOrderByAnyone_noBucketMovesByABit() throws Exception {
     try (Fleet fleet = Fleet.start(folder, RULES, 2);
-        RedisEye eye = new RedisEye(fleet.redis().uri());
-        Admin admin = Admin.create(Map.of("bootstrap.servers", fleet.kafka()))) {
+        RedisEye eye = new RedisEye(fleet.redis().uri())) {
+      CorrectionTopic topic = new CorrectionTopic(fleet.kafka(), Fleet.PARTITIONS);
       disturb(fleet, eye);
-      awaitApplied(admin, fleet.kafka());
+      awaitApplied(topic);
       Map<String, List<Byte>> before = eye.dump();
-      List<ConsumerRecord<byte @Nullable [], byte @Nullable []>> records =
-          CorrectionTopic.records(fleet.kafka());
-      List<Correction> corrections = CorrectionTopic.corrections(fleet.kafka());
+      List<ConsumerRecord<byte[], byte[]>> records = topic.records();
+      List<Correction> corrections = topic.corrections();
       assertTrue(before.size() >= 2 * CLIENTS, () -> "only " + before.size() + " buckets");
       assertTrue(
           corrections.stream().filter(correction -> correction.version() > 1).count() > CLIENTS,
           () -> "hardly a bucket was corrected twice: " + corrections.size());
 
       publishAgainInDisorder(fleet.kafka(), records);
-      awaitApplied(admin, fleet.kafka());
+      awaitApplied(topic);
       assertEquals(before, eye.dump(), "published again, several times and in disorder");
 
       applyByTwoAtOnce(fleet.redis().uri(), corrections);
       assertEquals(before, eye.dump(), "applied by two appliers at once");
 
       fleet.stopNodes();
-      rewind(admin);
+      topic.rewind();
       fleet.startNodes(2);
-      awaitApplied(admin, fleet.kafka());
+      awaitApplied(topic);
       assertEquals(before, eye.dump(), "replayed from the start of the topic");
     }
   }
@@ -124,18 +118,18 @@ final class ReplayedCorrectionsIT {
   }
 
   private static void publishAgainInDisorder(
-      String kafka, List<ConsumerRecord<byte @Nullable [], byte @Nullable []>> records) {
-    List<ConsumerRecord<byte @Nullable [], byte @Nullable []>> copies = new ArrayList<>();
+      String kafka, List<ConsumerRecord<byte[], byte[]>> records) {
+    List<ConsumerRecord<byte[], byte[]>> copies = new ArrayList<>();
     for (int i = 0; i < COPIES; i++) {
       copies.addAll(records);
     }
     Collections.shuffle(copies, new Random(SEED));
-    try (KafkaProducer<byte @Nullable [], byte @Nullable []> producer =
+    try (KafkaProducer<byte[], byte[]> producer =
         new KafkaProducer<>(
             Map.of("bootstrap.servers", kafka),
             new ByteArraySerializer(),
             new ByteArraySerializer())) {
-      for (ConsumerRecord<byte @Nullable [], byte @Nullable []> copy : copies) {
+      for (ConsumerRecord<byte[], byte[]> copy : copies) {
         var unused =
             producer.send(
                 new ProducerRecord<>(
@@ -174,37 +168,19 @@ final class ReplayedCorrectionsIT {
   }
 
   /** Waits until the appliers' group has committed what stands behind the last record. */
-  private static void awaitApplied(Admin admin, String kafka) throws Exception {
-    Map<TopicPartition, Long> ends = new HashMap<>();
-    CorrectionTopic.records(kafka)
-        .forEach(
-            record ->
-                ends.merge(
-                    new TopicPartition(record.topic(), record.partition()),
-                    record.offset() + 1,
-                    Math::max));
-    Map<TopicPartition, OffsetAndMetadata> committed = new HashMap<>();
+  private static void awaitApplied(CorrectionTopic topic) throws Exception {
+    Map<Integer, Long> ends = new HashMap<>();
+    topic
+        .records()
+        .forEach(record -> ends.merge(record.partition(), record.offset() + 1, Math::max));
+    Map<Integer, Long> committed = new HashMap<>();
     Await.until(
         () -> "committed are " + committed + ", the ends are " + ends,
         () -> {
           committed.clear();
-          committed.putAll(
-              admin.listConsumerGroupOffsets(GROUP).partitionsToOffsetAndMetadata().get());
+          committed.putAll(topic.committed());
           return ends.entrySet().stream()
-              .allMatch(
-                  end -> {
-                    OffsetAndMetadata offset = committed.get(end.getKey());
-                    return offset != null && offset.offset() >= end.getValue();
-                  });
+              .allMatch(end -> committed.getOrDefault(end.getKey(), -1L) >= end.getValue());
         });
-  }
-
-  /** Sets the appliers' offsets to the first record, as a new group would begin. */
-  private static void rewind(Admin admin) throws Exception {
-    Map<TopicPartition, OffsetAndMetadata> first = new HashMap<>();
-    for (int i = 0; i < Fleet.PARTITIONS; i++) {
-      first.put(new TopicPartition(Topics.CORRECTIONS.name(), i), new OffsetAndMetadata(0));
-    }
-    admin.alterConsumerGroupOffsets(GROUP, first).all().get();
   }
 }

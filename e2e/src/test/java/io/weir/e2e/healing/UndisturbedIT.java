@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.servers.testing.CorrectionTopic;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
 import io.weir.topics.model.CallEvent;
@@ -65,7 +66,7 @@ final class UndisturbedIT {
           List.of(), calls.stream().filter(c -> c.decidedBy() != DecidedBy.CACHE).toList());
       Standing.awaitRight(new Oracle(RULES, calls), eye);
       awaitJudged(fleet, calls.size());
-      assertEquals(List.of(), CorrectionTopic.corrections(fleet.kafka()));
+      assertEquals(List.of(), new CorrectionTopic(fleet.kafka(), Fleet.PARTITIONS).corrections());
     }
   }
 

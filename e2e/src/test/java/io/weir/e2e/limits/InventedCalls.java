@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.limits;
 
-import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -64,14 +63,13 @@ final class InventedCalls {
   }
 
   private ProducerRecord<byte[], byte[]> batch() {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(LINES_A_BATCH * 300);
+    List<CallEvent> calls = new ArrayList<>(LINES_A_BATCH);
     for (int i = 0; i < LINES_A_BATCH; i++) {
-      bytes.writeBytes(CallLineCodec.encode(call(lines + i, i == 0)));
-      bytes.write('\n');
+      calls.add(call(lines + i, i == 0));
     }
     sequence++;
     ProducerRecord<byte[], byte[]> record =
-        record(LINES_A_BATCH, decidedAtEpochMillis, bytes.toByteArray());
+        record(LINES_A_BATCH, decidedAtEpochMillis, BatchLines.encode(calls));
     lines += LINES_A_BATCH;
     return record;
   }
@@ -96,9 +94,6 @@ final class InventedCalls {
   private ProducerRecord<byte[], byte[]> record(int count, long lowWatermark, byte[] value) {
     BatchHeader header =
         new BatchHeader("inventing", 1, sequence, count, lowWatermark, lines, false);
-    ProducerRecord<byte[], byte[]> record =
-        new ProducerRecord<>(Topics.CALLS.name(), 0, null, value);
-    BatchHeaderCodec.encode(header).forEach((name, text) -> record.headers().add(name, text));
-    return record;
+    return CallsRecord.produced(0, header, value);
   }
 }

@@ -2,6 +2,7 @@
 package io.weir.ingest.correct;
 
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.LogConsumer;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -11,7 +12,6 @@ import org.apache.kafka.clients.consumer.CloseOptions.GroupMembershipOperation;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** Opens and closes the Kafka consumer of corrections. */
 final class CorrectionConsumer {
@@ -53,19 +53,13 @@ final class CorrectionConsumer {
    */
   static KafkaConsumer<byte[], byte[]> open(CorrectionSettings config) {
     Map<String, Object> settings = new HashMap<>();
-    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
     settings.put(ConsumerConfig.CLIENT_ID_CONFIG, GROUP + "-" + config.node());
     settings.put(ConsumerConfig.GROUP_ID_CONFIG, GROUP);
     settings.put(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG, config.node());
-    settings.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
     // partitions that stay with their member are read on while others move
     settings.put(
         ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
         CooperativeStickyAssignor.class.getName());
-    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
-    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
     settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
     settings.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, SESSION_TIMEOUT_MILLIS);
     settings.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, HEARTBEAT_INTERVAL_MILLIS);
@@ -73,7 +67,7 @@ final class CorrectionConsumer {
     settings.put(CommonClientConfigs.RETRY_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
     settings.put(ConsumerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
     settings.put(ConsumerConfig.METADATA_MAX_AGE_CONFIG, METADATA_MAX_AGE_MILLIS);
-    return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    return LogConsumer.open(config.bootstrapServers(), settings);
   }
 
   /**

@@ -3,13 +3,12 @@ package io.weir.ingest.correct;
 
 import io.weir.ingest.clock.LocalClock;
 import io.weir.limits.correction.Correction;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.header.Header;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,11 +67,11 @@ public final class CorrectionReader {
 
   private static String type(ConsumerRecord<byte[], byte[]> record)
       throws MalformedRecordException {
-    Header header = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
-    if (header == null || header.value() == null) {
+    String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+    if (type == null) {
       throw new MalformedRecordException("header " + BatchHeaderCodec.TYPE_HEADER + " is missing");
     }
-    return new String(header.value(), StandardCharsets.UTF_8);
+    return type;
   }
 
   private Backlog.Fix correction(ConsumerRecord<byte[], byte[]> record)

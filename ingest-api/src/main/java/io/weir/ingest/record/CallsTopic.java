@@ -2,6 +2,7 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import io.weir.topics.catalog.Topics;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -45,10 +46,10 @@ final class CallsTopic {
     try (Admin admin = Admin.create(settings)) {
       Map<String, TopicDescription> topics =
           admin
-              .describeTopics(List.of(config.topic()))
+              .describeTopics(List.of(Topics.CALLS.name()))
               .allTopicNames()
               .get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
-      TopicDescription topic = topics == null ? null : topics.get(config.topic());
+      TopicDescription topic = topics == null ? null : topics.get(Topics.CALLS.name());
       if (topic == null) {
         throw new IllegalStateException("Kafka answered without the topic it was asked for");
       }
@@ -85,12 +86,12 @@ final class CallsTopic {
                     ? "Kafka (WEIR_KAFKA) at "
                         + config.bootstrapServers()
                         + " has no topic "
-                        + config.topic()
+                        + Topics.CALLS.name()
                         + "; create the topics with 'weir topics create'"
                     : "Kafka (WEIR_KAFKA) at "
                         + config.bootstrapServers()
                         + " did not tell of topic "
-                        + config.topic()
+                        + Topics.CALLS.name()
                         + " within "
                         + config.startTimeout().toSeconds()
                         + " s")
@@ -120,7 +121,7 @@ final class CallsTopic {
     if (found instanceof Known known && known.partitions() != partitions) {
       throw new CallLogStartException(
           "topic "
-              + config.topic()
+              + Topics.CALLS.name()
               + " has "
               + known.partitions()
               + " partitions, but the journal in "

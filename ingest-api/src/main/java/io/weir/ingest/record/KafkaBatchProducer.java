@@ -4,8 +4,9 @@ package io.weir.ingest.record;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.wire.BatchHeaderCodec;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -13,7 +14,6 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -49,14 +49,11 @@ final class KafkaBatchProducer implements BatchProducer {
 
   private final KafkaProducer<byte[], byte[]> producer;
   private final KafkaClientMetrics metrics;
-  private final String topic;
 
-  private KafkaBatchProducer(
-      KafkaProducer<byte[], byte[]> producer, String topic, MeterRegistry registry) {
+  private KafkaBatchProducer(KafkaProducer<byte[], byte[]> producer, MeterRegistry registry) {
     this.producer = producer;
     this.metrics = new KafkaClientMetrics(producer);
     metrics.bindTo(registry);
-    this.topic = topic;
   }
 
   /** Checks the number of partitions of the topic, then opens a producer for it. */
@@ -70,8 +67,8 @@ final class KafkaBatchProducer implements BatchProducer {
     try {
       KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings(config));
       try {
-        fetchMetadata(producer, config.topic());
-        return new KafkaBatchProducer(producer, config.topic(), registry);
+        fetchMetadata(producer);
+        return new KafkaBatchProducer(producer, registry);
       } catch (KafkaException unreachable) {
         producer.close(Duration.ZERO);
         throw unreachable;
@@ -84,10 +81,10 @@ final class KafkaBatchProducer implements BatchProducer {
   /**
    * Fetches the metadata here, where blocking does no harm: with a slow network it takes seconds.
    */
-  private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer, String topic) {
+  private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer) {
     for (int attempt = 1; ; attempt++) {
       try {
-        producer.partitionsFor(topic);
+        producer.partitionsFor(Topics.CALLS.name());
         return;
       } catch (TimeoutException slow) {
         if (attempt == METADATA_ATTEMPTS) {
@@ -123,12 +120,10 @@ final class KafkaBatchProducer implements BatchProducer {
   @Override
   public void send(
       int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> callback) {
-    ProducerRecord<byte[], byte[]> batch = new ProducerRecord<>(topic, partition, null, lines);
-    BatchHeaderCodec.encode(header).forEach((name, value) -> batch.headers().add(name, value));
     try {
       Future<RecordMetadata> unused =
           producer.send(
-              batch,
+              CallsRecord.produced(partition, header, lines),
               (metadata, failure) -> callback.accept(failure == null ? null : failed(failure)));
     } catch (KafkaException | IllegalStateException failure) {
       callback.accept(failed(failure));

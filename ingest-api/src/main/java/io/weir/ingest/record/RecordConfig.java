@@ -3,7 +3,6 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Durability;
 import io.weir.topics.catalog.Topic;
-import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -12,12 +11,10 @@ import java.util.Map;
 /**
  * The configuration of a {@link KafkaCallLog}. Immutable; created with {@link #builder}.
  *
- * @param node name of this ingest node, unique among the nodes of the topic and the same after a
- *     restart
+ * @param node name of this ingest node, unique among all nodes and the same after a restart
  * @param bootstrapServers Kafka's addresses, {@code host:port} separated by commas
  * @param kafkaSettings further settings of the Kafka clients (security); those that order and
  *     durability depend on take precedence
- * @param topic name of the calls topic
  * @param journalFolder folder of the journal, used by this process only; unused with {@link
  *     Durability#ACKED}
  * @param durability what a call waits for before it is answered
@@ -37,7 +34,6 @@ public record RecordConfig(
     String node,
     String bootstrapServers,
     Map<String, String> kafkaSettings,
-    String topic,
     Path journalFolder,
     Durability durability,
     boolean fsync,
@@ -121,7 +117,6 @@ public record RecordConfig(
     private final String bootstrapServers;
     private final Path journalFolder;
     private Map<String, String> kafkaSettings = Map.of();
-    private String topic = Topics.CALLS.name();
     private Durability durability = Durability.JOURNALED;
     private boolean fsync;
     private long maxJournalBytes = 4L * 1024 * 1024 * 1024;
@@ -142,11 +137,6 @@ public record RecordConfig(
 
     public Builder kafkaSettings(Map<String, String> settings) {
       kafkaSettings = settings;
-      return this;
-    }
-
-    public Builder topic(String name) {
-      topic = name;
       return this;
     }
 
@@ -210,7 +200,6 @@ public record RecordConfig(
           node,
           bootstrapServers,
           kafkaSettings,
-          topic,
           journalFolder,
           durability,
           fsync,

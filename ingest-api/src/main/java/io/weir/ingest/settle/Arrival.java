@@ -2,6 +2,8 @@
 package io.weir.ingest.settle;
 
 import io.weir.ingest.settle.PartitionReader.Spent;
+import io.weir.topics.log.CallsReader.Slice;
+import io.weir.topics.log.CallsRecord;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -23,13 +25,13 @@ final class Arrival {
   private Arrival() {}
 
   /**
-   * Examines batches as they arrive.
+   * Examines records as they arrive.
    *
    * @param from the first offset that has not been examined
-   * @param isIt whether a batch is the awaited one
-   * @return false if the batch did not arrive in time
+   * @param isIt whether a record is the awaited one
+   * @return false if the record did not arrive in time
    */
-  static boolean await(PartitionReader reader, long from, Predicate<Slice.Batch> isIt)
+  static boolean await(PartitionReader reader, long from, Predicate<CallsRecord> isIt)
       throws Spent, InterruptedException {
     long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
     long offset = from;
@@ -39,7 +41,7 @@ final class Arrival {
       long end = reader.end();
       while (offset < end) {
         Slice slice = reader.read(offset);
-        if (slice.batches().stream().anyMatch(isIt)) {
+        if (slice.records().stream().anyMatch(isIt)) {
           return true;
         }
         offset = slice.next();

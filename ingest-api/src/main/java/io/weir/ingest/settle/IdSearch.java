@@ -2,6 +2,8 @@
 package io.weir.ingest.settle;
 
 import io.weir.ingest.settle.PartitionReader.Spent;
+import io.weir.topics.log.CallsReader.Slice;
+import io.weir.topics.log.CallsRecord;
 
 /**
  * Finds a call by its id alone, by reading the log: first around the time contained in the id, then
@@ -160,8 +162,10 @@ final class IdSearch {
     long offset = from;
     while (offset < to && bytes < maxBytes && !lines.hasAllowed()) {
       Slice slice = reader.read(offset);
-      for (Slice.Batch batch : slice.batches()) {
-        if (batch.offset() < to && batch.appendEpochMillis() <= toMillis) {
+      for (CallsRecord batch : slice.records()) {
+        if (batch.header() != null
+            && batch.offset() < to
+            && batch.appendEpochMillis() <= toMillis) {
           oldestSeenMillis = Math.min(oldestSeenMillis, batch.appendEpochMillis());
           lines.take(batch);
         }

@@ -4,13 +4,13 @@ package io.weir.ingest.settle;
 import io.weir.ingest.settle.PartitionReader.Spent;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -205,32 +205,31 @@ public final class KafkaCallFinder implements CallFinder {
   /** A partition as it is read for one client. */
   private final class Log implements PartitionReader {
     private final String client;
-    private final TopicPartition calls;
+    private final int partition;
 
     Log(String client, int partition) {
       this.client = client;
-      this.calls = new TopicPartition(Topics.CALLS.name(), partition);
+      this.partition = partition;
     }
 
     @Override
     public long begin() throws InterruptedException {
-      return consumers.begin(calls, client);
+      return consumers.begin(partition, client);
     }
 
     @Override
     public long end() throws InterruptedException {
-      return consumers.end(calls, client);
+      return consumers.end(partition, client);
     }
 
     @Override
     public long offsetAt(long epochMillis) throws InterruptedException {
-      Long offset = consumers.offsetAt(calls, epochMillis, client);
-      return offset == null ? end() : offset;
+      return consumers.offsetAt(partition, epochMillis, client);
     }
 
     @Override
     public Slice read(long offset) throws InterruptedException {
-      Slice slice = consumers.read(calls, offset, client);
+      Slice slice = consumers.read(partition, offset, client);
       bytesRead.add(slice.bytes());
       return slice;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.topics.log.CallsReader.Slice;
 import java.util.function.BooleanSupplier;
 
 /**

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.topics.log.CallsReader.Slice;
+
 /** Reads one partition of the calls topic for one search, a slice at a time. Not thread-safe. */
 interface PartitionReader {
   /** Returns the offset of the oldest record that is kept. */

@@ -2,6 +2,8 @@
 package io.weir.ingest.settle;
 
 import io.weir.ingest.settle.PartitionReader.Spent;
+import io.weir.topics.log.CallsReader.Slice;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 
@@ -114,7 +116,7 @@ final class PositionSearch {
     long bytes = 0;
     for (long offset = from; offset < to; ) {
       Slice slice = reader.read(offset);
-      for (Slice.Batch batch : slice.batches()) {
+      for (CallsRecord batch : slice.records()) {
         Side side = batch.offset() < to ? side(batch) : Side.UNKNOWN;
         if (side == Side.BEHIND && before.side() == Side.BEFORE) {
           return new Look(Side.BETWEEN, batch.offset());
@@ -145,9 +147,9 @@ final class PositionSearch {
     return seen == Side.PERHAPS_BEHIND ? HELLO_BYTES : PROBE_BYTES;
   }
 
-  private Side side(Slice.Batch batch) {
+  private Side side(CallsRecord batch) {
     BatchHeader header = batch.header();
-    if (!header.node().equals(at.node())) {
+    if (header == null || !header.node().equals(at.node())) {
       return Side.UNKNOWN;
     }
     boolean isOfJournal = header.nodeEpoch() == at.nodeEpoch();
@@ -157,7 +159,7 @@ final class PositionSearch {
       return Side.BEFORE;
     }
     if (isOfJournal && header.linesBefore() < at.line()) {
-      lines.take(batch, at.line() - header.linesBefore());
+      lines.take(header, batch.value(), at.line() - header.linesBefore());
       return Side.HERE;
     }
     if (!isOfJournal && header.linesEnd() == header.linesBeforeEpoch()) {

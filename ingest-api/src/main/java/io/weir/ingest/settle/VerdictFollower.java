@@ -4,6 +4,7 @@ package io.weir.ingest.settle;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.LogConsumer;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.MalformedRecordException;
@@ -22,7 +23,6 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -188,17 +188,17 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   }
 
   private KafkaConsumer<byte[], byte[]> open() {
-    Map<String, Object> settings = new HashMap<>();
-    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
-    settings.put(ConsumerConfig.CLIENT_ID_CONFIG, "weir-verdicts-" + node);
-    settings.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
-    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "latest");
-    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
-    settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
-    settings.put(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, API_TIMEOUT_MILLIS);
-    return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    return LogConsumer.open(
+        bootstrapServers,
+        Map.of(
+            ConsumerConfig.CLIENT_ID_CONFIG,
+            "weir-verdicts-" + node,
+            ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+            "latest",
+            ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+            API_TIMEOUT_MILLIS,
+            ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG,
+            API_TIMEOUT_MILLIS));
   }
 
   /** Stops following. Threads that still wait run into their timeouts. */

@@ -15,26 +15,21 @@ import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisCacheLife;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.ingest.record.CallsTopicReader;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.header.Header;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,7 +51,7 @@ final class CacheWatchIT {
   }
 
   private void createCallsTopic() throws Exception {
-    new CorrectionTopic(kafka.bootstrapServers(), PARTITIONS).create(Topics.CALLS);
+    CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
   }
 
   @AfterEach
@@ -237,28 +232,13 @@ final class CacheWatchIT {
 
   /** All of the topic, as "partition generation", in order. */
   private List<String> losses() throws Exception {
-    List<TopicPartition> all =
-        IntStream.range(0, PARTITIONS)
-            .mapToObj(partition -> new TopicPartition(Topics.CALLS.name(), partition))
-            .toList();
     List<String> losses = new ArrayList<>();
-    try (KafkaConsumer<byte[], byte[]> consumer =
-        new KafkaConsumer<>(
-            Map.of("bootstrap.servers", kafka.bootstrapServers()),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer())) {
-      consumer.assign(all);
-      consumer.seekToBeginning(all);
-      Map<TopicPartition, Long> ends = consumer.endOffsets(all);
-      while (ends.entrySet().stream()
-          .anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
-        for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
-          Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
-          assertEquals(CacheLossCodec.TYPE, new String(type.value(), StandardCharsets.UTF_8));
-          assertEquals(null, record.key());
-          losses.add(record.partition() + " " + CacheLossCodec.decode(record.value()).generation());
-        }
-      }
+    for (ConsumerRecord<byte[], byte[]> record :
+        TopicContents.read(kafka.bootstrapServers(), Topics.CALLS.name())) {
+      assertEquals(
+          CacheLossCodec.TYPE, HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER));
+      assertEquals(null, record.key());
+      losses.add(record.partition() + " " + CacheLossCodec.decode(record.value()).generation());
     }
     return losses.stream().sorted().toList();
   }

@@ -12,11 +12,13 @@ import io.weir.ingest.clock.LocalClock;
 import io.weir.limits.BucketKey;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
+import io.weir.servers.testing.CorrectionTopic;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
+import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.wire.CorrectionCodec;
 import java.io.BufferedReader;
@@ -235,7 +237,7 @@ final class CorrectionLoopIT {
 
   private static int partition(Correction correction) {
     String bucket = correction.bucket();
-    return TestCorrections.partition(BucketKey.parse(bucket).client().shown(), PARTITIONS);
+    return ClientPartitioner.partition(BucketKey.parse(bucket).client().shown(), PARTITIONS);
   }
 
   @Test

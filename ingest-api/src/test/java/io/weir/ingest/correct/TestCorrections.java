@@ -5,7 +5,6 @@ import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
-import io.weir.topics.catalog.ClientPartitioner;
 
 /** Corrections for tests: policy {@code burst} with capacity 100. */
 final class TestCorrections {
@@ -57,9 +56,5 @@ final class TestCorrections {
   static Backlog.Fix fix(int partition, long offset, String client, long version) {
     return new Backlog.Fix(
         partition, offset, new BoundedCorrection(correction(client, 1, version), 100));
-  }
-
-  static int partition(String client, int partitions) {
-    return ClientPartitioner.partition(client, partitions);
   }
 }

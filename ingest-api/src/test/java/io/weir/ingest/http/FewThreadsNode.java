@@ -126,8 +126,7 @@ final class FewThreadsNode implements AutoCloseable {
     api.close();
     log.close();
     List<String> lines = new ArrayList<>();
-    for (CallsTopicReader.Batch batch :
-        CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS)) {
+    for (CallsTopicReader.Batch batch : CallsTopicReader.read(kafka.bootstrapServers())) {
       lines.addAll(batch.lines());
     }
     return lines;

@@ -79,7 +79,7 @@ final class KafkaCallLogIT {
   }
 
   private List<CallsTopicReader.Batch> read() throws Exception {
-    return CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS);
+    return CallsTopicReader.read(kafka.bootstrapServers());
   }
 
   private static long lines(List<CallsTopicReader.Batch> batches) {

@@ -62,8 +62,7 @@ final class KilledNodeIT {
       answered.addAll(runAndKill(kafka, folder, "after"));
       drain(kafka, folder);
 
-      List<CallsTopicReader.Batch> batches =
-          CallsTopicReader.read(kafka.bootstrapServers(), PARTITIONS);
+      List<CallsTopicReader.Batch> batches = CallsTopicReader.read(kafka.bootstrapServers());
       Map<String, String> idsByPosition = assertInOrderAndIdentical(batches);
       assertEquals((before + during + 1) * CALLS_A_ROUND, answered.size());
       for (String each : answered) {

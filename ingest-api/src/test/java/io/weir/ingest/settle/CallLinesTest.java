@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.settle.CallFinder.Found;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
@@ -53,12 +53,12 @@ final class CallLinesTest {
 
   @Test
   void lineOfANumber_isLookedAtAlone() {
-    Slice.Batch batch = batch(4, call("a\"b", true, 1), call("x", true, 2), call("a\"b", true, 3));
-    lines.take(batch, 2);
+    byte[] value = value(call("a\"b", true, 1), call("x", true, 2), call("a\"b", true, 3));
+    lines.take(header(4), value, 2);
     assertNull(lines.found());
-    lines.take(batch, 9);
+    lines.take(header(4), value, 9);
     assertNull(lines.found());
-    lines.take(batch, 3);
+    lines.take(header(4), value, 3);
 
     assertEquals(new UsagePosition(PARTITION, "n", 1, 7), found().position());
   }
@@ -88,21 +88,20 @@ final class CallLinesTest {
     return new CallLines(new CallQuery("acme", id, null), PARTITION);
   }
 
-  private static Slice.Batch batch(long linesBefore, CallEvent... calls) {
+  private static CallsRecord batch(long linesBefore, CallEvent... calls) {
     return batch(linesBefore, value(calls));
   }
 
-  private static Slice.Batch batch(long linesBefore, byte[] value) {
-    return new Slice.Batch(9, 0, new BatchHeader("n", 1, 5, 1, 0, linesBefore, false), value);
+  private static CallsRecord batch(long linesBefore, byte[] value) {
+    return new CallsRecord(9, 0, header(linesBefore), value);
+  }
+
+  private static BatchHeader header(long linesBefore) {
+    return new BatchHeader("n", 1, 5, 1, 0, linesBefore, false);
   }
 
   private static byte[] value(CallEvent... calls) {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    for (CallEvent call : calls) {
-      value.writeBytes(CallLineCodec.encode(call));
-      value.write('\n');
-    }
-    return value.toByteArray();
+    return BatchLines.encode(List.of(calls));
   }
 
   private static CallEvent call(String id, boolean allowed, long cost) {

@@ -19,6 +19,7 @@ import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;

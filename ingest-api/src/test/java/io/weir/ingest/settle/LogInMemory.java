@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.topics.log.CallsReader.Slice;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
 import java.util.ArrayList;
 import java.util.List;
 
 /** A partition of batches that a test has written. Not safe for threads. */
 final class LogInMemory implements PartitionReader {
-  private final List<Slice.Batch> batches = new ArrayList<>();
+  private final List<CallsRecord> batches = new ArrayList<>();
   private int end = Integer.MAX_VALUE;
   private int questions;
 
   /** Writes a batch. */
   void add(BatchHeader header, byte[] value, long atMillis) {
-    batches.add(new Slice.Batch(batches.size(), atMillis, header, value));
+    batches.add(new CallsRecord(batches.size(), atMillis, header, value));
   }
 
   /** Writes heartbeats of a node, one a second. */
@@ -55,12 +56,7 @@ final class LogInMemory implements PartitionReader {
   }
 
   static byte[] lines(CallEvent... calls) {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    for (CallEvent call : calls) {
-      value.writeBytes(CallLineCodec.encode(call));
-      value.write('\n');
-    }
-    return value.toByteArray();
+    return BatchLines.encode(List.of(calls));
   }
 
   @Override
@@ -98,11 +94,11 @@ final class LogInMemory implements PartitionReader {
   @Override
   public Slice read(long offset) {
     questions++;
-    List<Slice.Batch> read = new ArrayList<>();
+    List<CallsRecord> read = new ArrayList<>();
     long bytes = 0;
     int next = (int) offset;
     while (next < size() && bytes < LogConsumers.SLICE_BYTES) {
-      Slice.Batch batch = batches.get(next++);
+      CallsRecord batch = batches.get(next++);
       read.add(batch);
       bytes += batch.value().length;
     }

@@ -8,8 +8,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -67,12 +66,10 @@ final class SearchedLog implements AutoCloseable {
 
   /** Writes a batch of one call of the journal; where the call stands. */
   UsagePosition call(String client, String id, boolean allowed, long atMillis) throws Exception {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    value.writeBytes(CallLineCodec.encode(event(client, id, allowed, atMillis)));
-    value.write('\n');
+    byte[] value = BatchLines.encode(List.of(event(client, id, allowed, atMillis)));
     int partition = ClientPartitioner.partition(client, PARTITIONS);
     BatchHeader header = new BatchHeader("n1", epoch, ++batches, 1, atMillis, lines, false);
-    send(partition, header, value.toByteArray(), atMillis).get();
+    send(partition, header, value, atMillis).get();
     return position(partition, ++lines);
   }
 

@@ -2,10 +2,12 @@
 package io.weir.launcher.quarantine;
 
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Replay;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.QuarantineHeaders;
@@ -15,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,15 +47,16 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
     BatchHeader header = null;
     Replay replay = null;
     try {
-      replay = ReplayCodec.decode(refusal::header);
-      header = BatchHeaderCodec.decode(refusal::header);
+      Function<String, byte @Nullable []> headers = HeaderValues.of(refusal.headers());
+      replay = ReplayCodec.decode(headers);
+      header = BatchHeaderCodec.decode(headers);
     } catch (MalformedRecordException damaged) {
       header = null; // its lines may be valid
     }
     if (refusal.line() > 0) {
       return List.of(line(refusal, header, replay, refusal.line(), refusal.value()));
     }
-    List<byte[]> lines = Lines.of(refusal.value());
+    List<byte[]> lines = BatchLines.split(refusal.value());
     boolean isSingleLines = replay != null && !replay.isWhole();
     if (header != null && header.count() == lines.size() && !isSingleLines) {
       Source first = replay == null ? own : new Source(replay.partition(), replay.offset(), 0);

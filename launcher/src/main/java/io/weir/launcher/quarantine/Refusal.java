@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.quarantine;
 
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.wire.QuarantineHeaders;
-import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
@@ -56,17 +56,8 @@ record Refusal(
         isWhole);
   }
 
-  /** Returns the value of a header, or null if there is none of that name. */
-  byte @Nullable [] header(String name) {
-    Header header = headers.lastHeader(name);
-    return header == null ? null : header.value();
-  }
-
   /** Returns the text of a header, or an empty string if there is none of that name. */
   static String text(Headers headers, String name) {
-    Header header = headers.lastHeader(name);
-    return header == null || header.value() == null
-        ? ""
-        : new String(header.value(), StandardCharsets.UTF_8);
+    return Objects.requireNonNullElse(HeaderValues.text(headers, name), "");
   }
 }

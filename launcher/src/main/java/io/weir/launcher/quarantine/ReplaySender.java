@@ -2,11 +2,10 @@
 package io.weir.launcher.quarantine;
 
 import io.weir.topics.catalog.Topic;
-import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
-import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.ReplayCodec;
-import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +15,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Sends candidates as batches: consecutive lines in one batch, up to the size that a node would
@@ -29,7 +27,7 @@ final class ReplaySender implements AutoCloseable {
   private static final int DELIVERY_TIMEOUT_MILLIS = 60_000;
   private static final int REQUEST_TIMEOUT_MILLIS = 20_000;
 
-  private final KafkaProducer<byte @Nullable [], byte[]> producer;
+  private final KafkaProducer<byte[], byte[]> producer;
   private final Map<Source, String> failures = new ConcurrentHashMap<>();
   private final AtomicInteger acknowledged = new AtomicInteger();
   private final List<Candidate> run = new ArrayList<>();
@@ -96,11 +94,7 @@ final class ReplaySender implements AutoCloseable {
     if (first == null) {
       return;
     }
-    ByteArrayOutputStream value = new ByteArrayOutputStream(runBytes);
-    for (Candidate line : run) {
-      value.writeBytes(line.bytes());
-      value.write('\n');
-    }
+    byte[] value = BatchLines.join(run.stream().map(Candidate::bytes).toList());
     BatchHeader header = first.header();
     BatchHeader all =
         new BatchHeader(
@@ -111,16 +105,14 @@ final class ReplaySender implements AutoCloseable {
             header.lowWatermarkEpochMillis(),
             header.linesBefore(),
             header.departing());
-    send(List.copyOf(run), first, all, value.toByteArray());
+    send(List.copyOf(run), first, all, value);
     run.clear();
     runBytes = 0;
   }
 
   private void send(
       List<Candidate> candidates, Candidate.Batch batch, BatchHeader header, byte[] value) {
-    ProducerRecord<byte @Nullable [], byte[]> record =
-        new ProducerRecord<>(Topics.CALLS.name(), batch.partition(), null, value);
-    BatchHeaderCodec.encode(header).forEach(record.headers()::add);
+    ProducerRecord<byte[], byte[]> record = CallsRecord.produced(batch.partition(), header, value);
     ReplayCodec.encode(batch.replay()).forEach(record.headers()::add);
     var unused =
         producer.send(

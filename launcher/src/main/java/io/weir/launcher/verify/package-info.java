@@ -4,6 +4,11 @@
  * It reads and judges the calls by rules of its own, written from {@code docs/reference.md}, and
  * shares nothing with the aggregator except the model and the codecs of what the aggregator writes,
  * so that a mistake is not made twice.
+ *
+ * <p>This is why the package consumes topics, decodes the headers of batches, divides them into
+ * lines and reads calls with code of its own, although {@code io.weir.topics} has all of that for
+ * everybody else: an error there, by which calls were passed over, would otherwise be in the ledger
+ * and in its proof alike.
  */
 @NullMarked
 package io.weir.launcher.verify;

@@ -16,6 +16,7 @@ import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.QuarantineHeaders;
@@ -64,7 +65,7 @@ public final class PartitionCounter {
   private final Ledger ledger;
   private final RunningFigures figures;
   private final BucketReconciler reconciler;
-  private final Lines lines = new Lines();
+  private final BatchLines lines = new BatchLines();
   private final CallReader reader = new CallReader();
   private final LateUsage late = new LateUsage();
   private final Packer packer = new Packer();
@@ -319,7 +320,7 @@ public final class PartitionCounter {
 
   private void refuseLine(byte[] value, int line, String reason) {
     state.quarantined++;
-    byte[] bytes = Arrays.copyOfRange(value, lines.start(line - 1), lines.end(line - 1));
+    byte[] bytes = Arrays.copyOfRange(value, lines.start(line), lines.end(line));
     output.quarantine(bytes, line, reason);
   }
 
@@ -333,7 +334,7 @@ public final class PartitionCounter {
     UsagePosition position = position(header, line);
     String reason;
     try {
-      CallEvent event = reader.read(value, lines.start(line - 1), lines.end(line - 1));
+      CallEvent event = reader.read(value, lines.start(line), lines.end(line));
       Settlement settlement = event.settlement();
       reason = settlement == null ? takeCall(event) : takeSettlement(event, settlement, position);
     } catch (MalformedRecordException malformed) {

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.topics.model.BatchHeader;
+import io.weir.topics.catalog.Topic;
+import io.weir.topics.log.CallsReader;
+import io.weir.topics.log.CallsRecord;
+import io.weir.topics.log.LogConsumer;
+import io.weir.topics.problem.Problem;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.common.KafkaException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Reads ranges of the calls topic. Thread-safe. */
-interface AuditLog {
-  /**
-   * One record.
-   *
-   * @param offset its offset
-   * @param atEpochMillis when the broker appended it
-   * @param header the batch header of the record; null if it is not a batch
-   * @param value its lines
-   */
-  @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
-  record Entry(long offset, long atEpochMillis, @Nullable BatchHeader header, byte[] value) {}
+/** Reads ranges of the calls topic, each with a consumer of its own. Thread-safe. */
+final class AuditLog {
+  private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
+  private static final Duration POLL = Duration.ofMillis(200);
+  private static final int API_TIMEOUT_MILLIS = 5_000;
+  private static final int MAX_FETCH_BYTES = 2 * Topic.MAX_RECORD_BYTES;
+
+  private final String bootstrapServers;
+  private final AtomicLong readings = new AtomicLong();
 
   /** Why reading ended. */
   enum End {
@@ -38,6 +44,10 @@ interface AuditLog {
    */
   record Start(long offset, long atEpochMillis) {}
 
+  AuditLog(String bootstrapServers) {
+    this.bootstrapServers = bootstrapServers;
+  }
+
   /**
    * Reads the committed records of a partition in order.
    *
@@ -45,5 +55,54 @@ interface AuditLog {
    * @param atMost longest time reading may take
    * @throws ProblemException if Kafka does not answer
    */
-  End read(int partition, Start start, Predicate<Entry> reader, Duration atMost);
+  End read(int partition, Start start, Predicate<CallsRecord> reader, Duration atMost) {
+    long deadline = System.nanoTime() + atMost.toNanos();
+    try (CallsReader log = open()) {
+      long end = log.end(partition);
+      long offset =
+          start.offset() >= 0
+              ? start.offset()
+              : log.offsetAt(partition, Math.max(0, start.atEpochMillis()));
+      while (offset < end) {
+        CallsReader.Slice slice = log.read(partition, offset, POLL);
+        for (CallsRecord record : slice.records()) {
+          if (record.offset() >= end) {
+            return End.LOG_END;
+          }
+          if (!reader.test(record)) {
+            return End.ENOUGH;
+          }
+          if (System.nanoTime() - deadline > 0) {
+            return End.TIME_UP;
+          }
+        }
+        if (System.nanoTime() - deadline > 0) {
+          return End.TIME_UP;
+        }
+        offset = slice.next();
+      }
+      return End.LOG_END;
+    } catch (KafkaException unavailable) {
+      LOG.warn("audit log not readable partition={}", partition, unavailable);
+      throw new ProblemException(
+          Problem.partitionUnavailable(partition, "the audit log cannot be read at present"));
+    }
+  }
+
+  private CallsReader open() {
+    return new CallsReader(
+        LogConsumer.open(
+            bootstrapServers,
+            Map.of(
+                ConsumerConfig.CLIENT_ID_CONFIG,
+                "weir-events-" + readings.incrementAndGet(),
+                ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG,
+                MAX_FETCH_BYTES,
+                ConsumerConfig.FETCH_MAX_BYTES_CONFIG,
+                MAX_FETCH_BYTES,
+                ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+                API_TIMEOUT_MILLIS,
+                ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG,
+                API_TIMEOUT_MILLIS)));
+  }
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.wire.CallLineCodec;
-import io.weir.topics.wire.MalformedRecordException;
-import java.nio.charset.StandardCharsets;
+import io.weir.topics.wire.CallSearch;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -64,7 +63,7 @@ final class EventScan {
   private final Set<Journal> departed;
   private final boolean everyPromiseMade;
   private final long maxBytes;
-  private final byte[] clientBytes;
+  private final CallSearch search;
   private final Map<Journal, BatchTrail> trails = new LinkedHashMap<>();
   private final Map<String, Set<String>> callerIds = new HashMap<>();
   private int fingerprints;
@@ -96,7 +95,7 @@ final class EventScan {
     this.departed = Set.copyOf(departed);
     this.everyPromiseMade = everyPromiseMade;
     this.maxBytes = maxBytes;
-    this.clientBytes = query.client().getBytes(StandardCharsets.UTF_8);
+    this.search = new CallSearch(query.client());
     EventCursor page = query.page();
     if (page != null) {
       nextOffset = page.offset();
@@ -106,29 +105,29 @@ final class EventScan {
   }
 
   /** Processes the next record; returns false if no more are wanted. */
-  boolean take(AuditLog.Entry entry) {
-    if (entry.atEpochMillis() > query.toEpochMillis() + SLACK.toMillis()) {
+  boolean take(CallsRecord record) {
+    if (record.appendEpochMillis() > query.toEpochMillis() + SLACK.toMillis()) {
       ended = true;
       return false;
     }
-    int done = entry.offset() == nextOffset ? nextLine : 0;
-    BatchHeader header = entry.header();
+    int done = record.offset() == nextOffset ? nextLine : 0;
+    BatchHeader header = record.header();
     if (header != null) {
-      boolean isNew = isNew(header, entry.atEpochMillis());
+      boolean isNew = isNew(header, record.appendEpochMillis());
       if (isNew || done > 0) {
-        int stoppedAt = takeLines(entry, done);
+        int stoppedAt = takeLines(record, done);
         if (stoppedAt > 0) {
-          nextOffset = entry.offset();
+          nextOffset = record.offset();
           nextLine = stoppedAt;
           return false;
         }
       }
     }
-    nextOffset = entry.offset() + 1;
+    nextOffset = record.offset() + 1;
     nextLine = 0;
-    scannedThroughEpochMillis = entry.atEpochMillis();
-    bytes += entry.value().length;
-    if (entry.atEpochMillis() >= query.toEpochMillis() && everyJournalHasPassed()) {
+    scannedThroughEpochMillis = record.appendEpochMillis();
+    bytes += record.value().length;
+    if (record.appendEpochMillis() >= query.toEpochMillis() && everyJournalHasPassed()) {
       ended = true;
       complete = true;
     }
@@ -153,37 +152,21 @@ final class EventScan {
    * Processes the lines after the first {@code done}. Returns the number of lines processed if the
    * page is full, else 0.
    */
-  private int takeLines(AuditLog.Entry entry, int done) {
-    byte[] value = entry.value();
-    if (!mayHoldClient(value, 0, value.length)) {
-      return 0;
-    }
-    int line = 0;
-    int start = 0;
-    while (start < value.length) {
-      int end = start;
-      while (end < value.length && value[end] != '\n') {
-        end++;
-      }
-      line++;
-      if (line > done && mayHoldClient(value, start, end)) {
-        takeLine(entry, line, start, end);
-        if (found.size() == query.limit() && end + 1 < value.length) {
+  private int takeLines(CallsRecord record, int done) {
+    int count = search.begin(record.value());
+    for (int line = done + 1; line <= count; line++) {
+      CallEvent call = search.call(line);
+      if (call != null) {
+        takeCall(record, line, call);
+        if (found.size() == query.limit() && line < count) {
           return line;
         }
       }
-      start = end + 1;
     }
     return 0;
   }
 
-  private void takeLine(AuditLog.Entry entry, int line, int start, int end) {
-    CallEvent call;
-    try {
-      call = CallLineCodec.decode(entry.value(), start, end - start);
-    } catch (MalformedRecordException inQuarantine) {
-      return;
-    }
+  private void takeCall(CallsRecord record, int line, CallEvent call) {
     boolean isSettlement = call.settlement() != null;
     boolean mayRepeat =
         (call.idFromCaller() || isSettlement) && call.client().equals(query.client());
@@ -194,7 +177,12 @@ final class EventScan {
     if (query.holds(call)) {
       found.add(
           new Found(
-              entry.offset(), line, call, entry.atEpochMillis(), repeated, isKnown && !repeated));
+              record.offset(),
+              line,
+              call,
+              record.appendEpochMillis(),
+              repeated,
+              isKnown && !repeated));
     }
   }
 
@@ -209,32 +197,6 @@ final class EventScan {
       fingerprints++;
     }
     return false;
-  }
-
-  /** Returns false if the client's name cannot be there, neither in UTF-8 nor with escapes. */
-  private boolean mayHoldClient(byte[] value, int from, int to) {
-    byte first = clientBytes[0];
-    for (int i = from; i < to; i++) {
-      if (value[i] == '\\') {
-        return true;
-      }
-      if (value[i] == first && isClientAt(value, i, to)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  private boolean isClientAt(byte[] value, int at, int to) {
-    if (to - at < clientBytes.length) {
-      return false;
-    }
-    for (int i = 1; i < clientBytes.length; i++) {
-      if (value[at + i] != clientBytes[i]) {
-        return false;
-      }
-    }
-    return true;
   }
 
   private boolean everyJournalHasPassed() {

@@ -130,7 +130,7 @@ public final class ReportServer implements AutoCloseable {
                     new StreamsBucketSnapshots(
                         meterCore, MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
                     cache),
-                new EventReports(table, new KafkaAuditLog(settings.bootstrapServers()), settings),
+                new EventReports(table, new AuditLog(settings.bootstrapServers()), settings),
                 peers,
                 settings,
                 clock),

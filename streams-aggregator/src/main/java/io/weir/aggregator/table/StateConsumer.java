@@ -2,17 +2,15 @@
 package io.weir.aggregator.table;
 
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.LogConsumer;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** Creates consumers of the state topic, which read committed records and belong to no group. */
 final class StateConsumer {
@@ -26,18 +24,19 @@ final class StateConsumer {
   private StateConsumer() {}
 
   static Consumer<byte[], byte[]> connect(String bootstrapServers, String clientId) {
-    Map<String, Object> settings = new HashMap<>();
-    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
-    settings.put(ConsumerConfig.CLIENT_ID_CONFIG, clientId);
-    settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
-    settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
-    settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, MAX_FETCH_BYTES);
-    settings.put(ConsumerConfig.ENABLE_METRICS_PUSH_CONFIG, false);
-    return new KafkaConsumer<>(settings);
+    return LogConsumer.open(
+        bootstrapServers,
+        Map.of(
+            ConsumerConfig.CLIENT_ID_CONFIG,
+            clientId,
+            ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+            "none",
+            ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+            MAX_POLL_RECORDS,
+            ConsumerConfig.FETCH_MAX_BYTES_CONFIG,
+            MAX_FETCH_BYTES,
+            ConsumerConfig.ENABLE_METRICS_PUSH_CONFIG,
+            false));
   }
 
   static TopicPartition partition(int number) {

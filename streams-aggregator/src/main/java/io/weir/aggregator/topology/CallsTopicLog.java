@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.topology;
 
-import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.CallsReader;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -33,36 +29,33 @@ final class CallsTopicLog implements SkippedOffsets.Log {
     this.consumerConfig.remove(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG);
     this.consumerConfig.put(ConsumerConfig.CLIENT_ID_CONFIG, "weir-gap-check");
     this.consumerConfig.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    this.consumerConfig.put(
+        ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, Math.toIntExact(PATIENCE.toMillis()));
   }
 
   @Override
   public boolean holdsRecord(int partition, long fromOffset, long toOffset) {
-    TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
-    try (KafkaConsumer<byte[], byte[]> consumer =
-        new KafkaConsumer<>(
-            consumerConfig, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
-      consumer.assign(List.of(calls));
-      Long beginning = consumer.beginningOffsets(Set.of(calls), PATIENCE).get(calls);
-      long first = beginning == null ? fromOffset : Math.max(fromOffset, beginning);
-      if (first >= toOffset) {
-        return false;
-      }
-      consumer.seek(calls, first);
-      long endNanos = System.nanoTime() + PATIENCE.toNanos();
-      while (consumer.position(calls, PATIENCE) < toOffset) {
-        List<ConsumerRecord<byte[], byte[]>> records = consumer.poll(POLL).records(calls);
-        if (!records.isEmpty()) {
-          return records.get(0).offset() < toOffset;
+    try (CallsReader calls =
+        new CallsReader(
+            new KafkaConsumer<>(
+                consumerConfig, new ByteArrayDeserializer(), new ByteArrayDeserializer()))) {
+      long offset = Math.max(fromOffset, calls.begin(partition));
+      long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
+      while (offset < toOffset) {
+        CallsReader.Slice slice = calls.read(partition, offset, POLL);
+        if (!slice.records().isEmpty()) {
+          return slice.records().get(0).offset() < toOffset;
         }
-        if (System.nanoTime() - endNanos > 0) {
+        if (System.nanoTime() - deadlineNanos > 0) {
           throw new TimeoutException(
               "the log does not tell what is between offsets "
-                  + first
+                  + offset
                   + " and "
                   + toOffset
-                  + " of "
-                  + calls);
+                  + " of partition "
+                  + partition);
         }
+        offset = slice.next();
       }
       return false;
     }

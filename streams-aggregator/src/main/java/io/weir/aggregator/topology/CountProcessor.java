@@ -5,12 +5,10 @@ import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.count.PartitionCounter;
 import io.weir.aggregator.count.SourceRecord;
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.log.HeaderValues;
 import java.time.Duration;
-import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.header.Header;
-import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.processor.Cancellable;
 import org.apache.kafka.streams.processor.PunctuationType;
@@ -209,7 +207,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     skipped.refuse(ready.taskId().partition(), partition.nextOffset(), offset);
     initialised(output).begin(record, offset);
     SourceRecord source =
-        new SourceRecord(offset, record.timestamp(), record.value(), values(record.headers()));
+        new SourceRecord(
+            offset, record.timestamp(), record.value(), HeaderValues.of(record.headers()));
     int number = ready.taskId().partition();
     try {
       if (stopped.isGivenUp(new RecordPlace(number, offset))) {
@@ -255,13 +254,6 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
       roundStartedNanos = System.nanoTime();
     }
     return complete;
-  }
-
-  private static Function<String, byte @Nullable []> values(Headers headers) {
-    return name -> {
-      Header header = headers.lastHeader(name);
-      return header == null ? null : header.value();
-    };
   }
 
   private static <T> T initialised(@Nullable T part) {

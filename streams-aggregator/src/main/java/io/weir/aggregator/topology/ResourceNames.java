@@ -33,14 +33,5 @@ final class ResourceNames {
   /** Ids that callers chose or settled, and refused lines, for as long as calls may be late. */
   static final String CALLER_IDS_STORE = "caller-ids";
 
-  /** Source of the state topic. */
-  static final String USAGE_SOURCE = "usage-records";
-
-  /** Processor that writes the state topic into its table. */
-  static final String USAGE_PROCESSOR = "usage-update";
-
-  /** The newest figures of every key and window, and the progress of the partitions. */
-  static final String USAGE_STORE = "usage";
-
   private ResourceNames() {}
 }

@@ -17,8 +17,7 @@ import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.CallLineCodec;
-import java.util.Arrays;
+import io.weir.topics.wire.BatchLines;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -286,11 +285,8 @@ final class BucketLimitChangeTest {
   }
 
   private void takeLine(long at, CallEvent call) {
-    byte[] line = CallLineCodec.encode(call);
-    byte[] value = Arrays.copyOf(line, line.length + 1);
-    value[line.length] = '\n';
     BatchHeader header = new BatchHeader("n", T - 1_000, sequence + 1, 1, T - 900, sequence, false);
-    memory.take(header, value, at + 20);
+    memory.take(header, BatchLines.encode(List.of(call)), at + 20);
     sequence++;
     memory.tick();
   }

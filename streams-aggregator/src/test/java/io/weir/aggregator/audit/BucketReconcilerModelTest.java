@@ -16,8 +16,7 @@ import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.Settlement;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -285,11 +284,7 @@ final class BucketReconcilerModelTest {
       if (!heartbeat && (node.calls.isEmpty() || random.nextInt(20) > 0)) {
         return;
       }
-      ByteArrayOutputStream value = new ByteArrayOutputStream();
-      for (CallEvent call : node.calls) {
-        value.writeBytes(CallLineCodec.encode(call));
-        value.write('\n');
-      }
+      byte[] value = BatchLines.encode(node.calls);
       if (!heartbeat) {
         node.sequence++;
       }
@@ -300,7 +295,7 @@ final class BucketReconcilerModelTest {
       node.calls.clear();
       Batch last = node.inFlight.peekLast();
       long arrives = Math.max(last == null ? 0 : last.arrivesAt, now + random.nextInt(60));
-      node.inFlight.add(new Batch(arrives, header, value.toByteArray()));
+      node.inFlight.add(new Batch(arrives, header, value));
     }
 
     private void deliver(Node node) {

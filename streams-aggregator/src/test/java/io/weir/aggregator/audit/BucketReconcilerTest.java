@@ -17,8 +17,7 @@ import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -906,16 +905,8 @@ final class BucketReconcilerTest {
   }
 
   private void takeCalls(long at, CallEvent... calls) {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    Stream.of(calls)
-        .map(CallLineCodec::encode)
-        .forEach(
-            line -> {
-              value.writeBytes(line);
-              value.write('\n');
-            });
     sequence++;
-    memory.take(header(calls.length, T - 900), value.toByteArray(), at + 20);
+    memory.take(header(calls.length, T - 900), BatchLines.encode(List.of(calls)), at + 20);
     lines += calls.length;
   }
 

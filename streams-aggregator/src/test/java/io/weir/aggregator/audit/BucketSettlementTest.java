@@ -17,8 +17,7 @@ import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.CallLineCodec;
-import java.io.ByteArrayOutputStream;
+import io.weir.topics.wire.BatchLines;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -203,17 +202,12 @@ final class BucketSettlementTest {
   }
 
   private void take(long at, CallEvent... calls) {
-    ByteArrayOutputStream value = new ByteArrayOutputStream();
-    for (CallEvent call : calls) {
-      value.writeBytes(CallLineCodec.encode(call));
-      value.write('\n');
-    }
     if (calls.length > 0) {
       sequence++;
     }
     memory.take(
         new BatchHeader("n", T - 1_000, sequence, calls.length, at - 10, lines, false),
-        value.toByteArray(),
+        BatchLines.encode(List.of(calls)),
         at);
     lines += calls.length;
     memory.tick();

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
+import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import java.nio.charset.StandardCharsets;
@@ -23,7 +24,7 @@ final class EventScanTest {
   private static final long TO = 2_000_000;
   private static final Journal NODE = new Journal("n", 1);
 
-  private final List<AuditLog.Entry> log = new ArrayList<>();
+  private final List<CallsRecord> log = new ArrayList<>();
 
   @Test
   void scan_filters_byClientIntervalVerdictAndEndpoint() {
@@ -105,9 +106,9 @@ final class EventScanTest {
 
   @Test
   void scan_ofForeignRecordsAndBrokenLines_goesOn() {
-    log.add(new AuditLog.Entry(0, FROM, null, Calls.value(List.of(call("no header")))));
+    log.add(new CallsRecord(0, FROM, null, Calls.value(List.of(call("no header")))));
     byte[] value = "{\"client\":\"acme\"\n".getBytes(StandardCharsets.UTF_8);
-    log.add(new AuditLog.Entry(1, FROM, batch("n", 1, 1, 0), value));
+    log.add(new CallsRecord(1, FROM, batch("n", 1, 1, 0), value));
     append(batch("n", 2, 1, 0), FROM, call("a"));
 
     assertEquals(List.of("a"), ids(scanAll(query(null, null, 10, null))));
@@ -118,8 +119,7 @@ final class EventScanTest {
     String line =
         new String(Calls.value(List.of(call("a"))), StandardCharsets.UTF_8)
             .replace("\"acme\"", "\"\\u0061cme\"");
-    log.add(
-        new AuditLog.Entry(0, FROM, batch("n", 1, 1, 0), line.getBytes(StandardCharsets.UTF_8)));
+    log.add(new CallsRecord(0, FROM, batch("n", 1, 1, 0), line.getBytes(StandardCharsets.UTF_8)));
 
     assertEquals(List.of("a"), ids(scanAll(query(null, null, 10, null))));
   }
@@ -157,7 +157,7 @@ final class EventScanTest {
     append(batch("m", 2, 1, TO), TO + EventScan.SLACK.toMillis() + 1, call("never read"));
 
     EventScan scan = scan(query(null, null, 10, null), Set.of(NODE));
-    for (AuditLog.Entry entry : log.subList(0, 2)) {
+    for (CallsRecord entry : log.subList(0, 2)) {
       assertTrue(scan.take(entry));
     }
     assertFalse(scan.take(log.get(2)));
@@ -210,7 +210,7 @@ final class EventScanTest {
       log.clear();
       Random random = new Random(seed);
       List<String> expected = new ArrayList<>();
-      List<AuditLog.Entry> sent = new ArrayList<>();
+      List<CallsRecord> sent = new ArrayList<>();
       for (int sequence = 1; sequence <= 20; sequence++) {
         List<CallEvent> calls = new ArrayList<>();
         for (int i = 0; i <= random.nextInt(4); i++) {
@@ -224,8 +224,8 @@ final class EventScanTest {
         append(batch("n", sequence, calls.size(), 0), FROM, calls.toArray(new CallEvent[0]));
         sent.add(log.get(log.size() - 1));
         if (random.nextInt(3) == 0) {
-          AuditLog.Entry again = sent.get(random.nextInt(sent.size()));
-          log.add(new AuditLog.Entry(log.size(), FROM, again.header(), again.value()));
+          CallsRecord again = sent.get(random.nextInt(sent.size()));
+          log.add(new CallsRecord(log.size(), FROM, again.header(), again.value()));
         }
       }
 
@@ -245,7 +245,7 @@ final class EventScanTest {
   private EventScan scanAll(EventQuery query) {
     EventScan scan = scan(query, Set.of());
     EventCursor page = query.page();
-    for (AuditLog.Entry entry : log) {
+    for (CallsRecord entry : log) {
       if (page != null && entry.offset() < page.offset()) {
         continue;
       }
@@ -262,7 +262,7 @@ final class EventScanTest {
   }
 
   private void append(BatchHeader header, long atEpochMillis, CallEvent... calls) {
-    log.add(new AuditLog.Entry(log.size(), atEpochMillis, header, Calls.value(List.of(calls))));
+    log.add(new CallsRecord(log.size(), atEpochMillis, header, Calls.value(List.of(calls))));
   }
 
   private static EventQuery query(

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.correct;
+package io.weir.servers.testing;
 
 import io.weir.limits.BucketKey;
 import io.weir.limits.correction.Correction;
 import io.weir.testing.Await;
-import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
+import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -21,6 +23,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.MemberToRemove;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -31,36 +34,40 @@ import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
-/** Writes the corrections topic as the aggregator does, and looks at the group that reads it. */
-final class CorrectionTopic {
+/**
+ * The corrections topic of a broker: written as the aggregator writes it, and read; and the group
+ * of appliers that reads it. Not thread-safe.
+ */
+public final class CorrectionTopic {
   private static final String NAME = Topics.CORRECTIONS.name();
+
+  /** The group of all appliers, whose name is part of what operators see. */
+  private static final String GROUP = "weir-corrections";
 
   private final String bootstrapServers;
   private final int partitions;
 
-  CorrectionTopic(String bootstrapServers, int partitions) {
+  /** Creates access to the topic, which need not exist yet. */
+  public CorrectionTopic(String bootstrapServers, int partitions) {
     this.bootstrapServers = bootstrapServers;
     this.partitions = partitions;
   }
 
-  CorrectionTopic create() throws Exception {
-    create(Topics.CORRECTIONS);
-    return this;
-  }
-
-  void create(Topic topic) throws Exception {
+  /** Creates the topic. */
+  public CorrectionTopic create() throws Exception {
     try (Admin admin = admin()) {
-      NewTopic created = new NewTopic(topic.name(), partitions, (short) 1);
-      admin.createTopics(List.of(created.configs(topic.configs()))).all().get();
+      NewTopic created = new NewTopic(NAME, partitions, (short) 1);
+      admin.createTopics(List.of(created.configs(Topics.CORRECTIONS.configs()))).all().get();
     }
+    return this;
   }
 
   private Admin admin() {
     return Admin.create(Map.of("bootstrap.servers", bootstrapServers));
   }
 
-  /** One committed transaction. */
-  void publish(List<Correction> corrections) throws Exception {
+  /** Writes corrections in one committed transaction. */
+  public void publish(List<Correction> corrections) throws Exception {
     List<ProducerRecord<byte[], byte[]>> records = new ArrayList<>();
     for (Correction correction : corrections) {
       records.add(record(correction));
@@ -68,8 +75,8 @@ final class CorrectionTopic {
     send(records, true);
   }
 
-  /** One aborted transaction, whose records stay in the topic. */
-  void abort(List<Correction> corrections) throws Exception {
+  /** Writes corrections in one aborted transaction, whose records stay in the topic. */
+  public void abort(List<Correction> corrections) throws Exception {
     List<ProducerRecord<byte[], byte[]>> records = new ArrayList<>();
     for (Correction correction : corrections) {
       records.add(record(correction));
@@ -77,7 +84,8 @@ final class CorrectionTopic {
     send(records, false);
   }
 
-  void publish(CacheRestored restored) throws Exception {
+  /** Writes that a cache is restored. */
+  public void publish(CacheRestored restored) throws Exception {
     send(
         List.of(
             record(
@@ -88,7 +96,9 @@ final class CorrectionTopic {
         true);
   }
 
-  void publishRaw(int partition, @Nullable String type, byte @Nullable [] value) throws Exception {
+  /** Writes a record of any type and value; without a type it has no header. */
+  public void publishRaw(int partition, @Nullable String type, byte @Nullable [] value)
+      throws Exception {
     send(List.of(record(partition, "key", type, value)), true);
   }
 
@@ -96,7 +106,7 @@ final class CorrectionTopic {
     String bucket = correction.bucket();
     String client = BucketKey.parse(bucket).client().shown();
     return record(
-        TestCorrections.partition(client, partitions),
+        ClientPartitioner.partition(client, partitions),
         bucket,
         CorrectionCodec.TYPE,
         CorrectionCodec.encode(correction));
@@ -135,12 +145,29 @@ final class CorrectionTopic {
     }
   }
 
-  /** Committed offsets of the group of appliers, by partition; absent where there is none. */
-  Map<Integer, Long> committed() throws Exception {
+  /** Returns every committed record, those of each partition in order. */
+  public List<ConsumerRecord<byte[], byte[]>> records() {
+    return TopicContents.read(bootstrapServers, NAME);
+  }
+
+  /** Returns every committed correction, those of each bucket in order. */
+  public List<Correction> corrections() throws MalformedRecordException {
+    List<Correction> corrections = new ArrayList<>();
+    for (ConsumerRecord<byte[], byte[]> record : records()) {
+      String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+      if (record.value() != null && CorrectionCodec.TYPE.equals(type)) {
+        corrections.add(CorrectionCodec.decode(record.value()));
+      }
+    }
+    return corrections;
+  }
+
+  /** Returns the committed offsets of the group, by partition; absent where there is none. */
+  public Map<Integer, Long> committed() throws Exception {
     try (Admin admin = admin()) {
       Map<Integer, Long> offsets = new HashMap<>();
       admin
-          .listConsumerGroupOffsets(CorrectionConsumer.GROUP)
+          .listConsumerGroupOffsets(GROUP)
           .partitionsToOffsetAndMetadata()
           .get()
           .forEach((partition, offset) -> offsets.put(partition.partition(), offset.offset()));
@@ -148,13 +175,12 @@ final class CorrectionTopic {
     }
   }
 
-  /** Has Kafka forget a member of the group, unless it has already, since its session is over. */
-  void endSession(String node) throws Exception {
+  /** Removes a member from the group, unless its session is over already. */
+  public void endSession(String node) throws Exception {
     try (Admin admin = admin()) {
       admin
           .removeMembersFromConsumerGroup(
-              CorrectionConsumer.GROUP,
-              new RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove(node))))
+              GROUP, new RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove(node))))
           .all()
           .get();
     } catch (ExecutionException failed) {
@@ -165,7 +191,7 @@ final class CorrectionTopic {
   }
 
   /** Sets the group back to the beginning, once it has no members. */
-  void rewind() throws Exception {
+  public void rewind() throws Exception {
     try (Admin admin = admin()) {
       Map<TopicPartition, OffsetAndMetadata> beginning = new HashMap<>();
       for (int partition = 0; partition < partitions; partition++) {
@@ -174,14 +200,9 @@ final class CorrectionTopic {
       Await.until(
           "the group without members",
           () ->
-              admin
-                  .describeConsumerGroups(List.of(CorrectionConsumer.GROUP))
-                  .all()
-                  .get()
-                  .values()
-                  .stream()
+              admin.describeConsumerGroups(List.of(GROUP)).all().get().values().stream()
                   .allMatch(group -> group.members().isEmpty()));
-      admin.alterConsumerGroupOffsets(CorrectionConsumer.GROUP, beginning).all().get();
+      admin.alterConsumerGroupOffsets(GROUP, beginning).all().get();
     }
   }
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.servers.testing;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * The committed records that a topic holds at the moment, read as by any consumer of Kafka: nothing
+ * of the code under test takes part. Stateless and thread-safe.
+ */
+public final class TopicContents {
+  private static final Duration POLL = Duration.ofMillis(100);
+
+  private TopicContents() {}
+
+  /**
+   * Receives records.
+   *
+   * @param <E> what it may throw, which ends the reading
+   */
+  public interface Visitor<E extends Exception> {
+    void visit(ConsumerRecord<byte[], byte[]> record) throws E;
+  }
+
+  /** Returns all records, those of each partition in order. */
+  public static List<ConsumerRecord<byte[], byte[]>> read(String bootstrapServers, String topic) {
+    List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
+    TopicContents.<RuntimeException>each(bootstrapServers, topic, records::add);
+    return records;
+  }
+
+  /** Passes on all records, those of each partition in order, without keeping any. */
+  public static <E extends Exception> void each(
+      String bootstrapServers, String topic, Visitor<E> visitor) throws E {
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(
+            Map.of(
+                "bootstrap.servers",
+                bootstrapServers,
+                "isolation.level",
+                "read_committed",
+                "auto.offset.reset",
+                "earliest",
+                "enable.auto.commit",
+                false),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer())) {
+      List<TopicPartition> partitions =
+          consumer.partitionsFor(topic).stream()
+              .map(info -> new TopicPartition(topic, info.partition()))
+              .toList();
+      consumer.assign(partitions);
+      consumer.seekToBeginning(partitions);
+      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+      while (ends.entrySet().stream()
+          .anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {
+        for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
+          visitor.visit(record);
+        }
+      }
+    }
+  }
+}

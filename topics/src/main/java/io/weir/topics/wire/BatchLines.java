@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import io.weir.topics.model.CallEvent;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The bounds of the lines of a batch. Each line ends with a line feed, which the last one may lack:
+ * {@code a\nb} and {@code a\nb\n} have two lines, {@code \n} has one, which is empty, and a value
+ * without bytes has none. Lines are counted from 1, as everywhere on the wire.
+ *
+ * <p>One instance is used for many batches and keeps no reference to them. It allocates only when a
+ * batch has more lines than every batch before. Not thread-safe.
+ */
+public final class BatchLines {
+  private static final byte LINE_FEED = '\n';
+
+  /** The index after the last byte of each line; the entry for line 0 precedes the first byte. */
+  private int[] ends = new int[1024];
+
+  private int count;
+
+  /** Creates an instance without lines. */
+  public BatchLines() {
+    ends[0] = -1;
+  }
+
+  /**
+   * Finds the lines of a value, which replace those of the previous one.
+   *
+   * @return the number of lines
+   */
+  public int find(byte[] value) {
+    count = 0;
+    for (int i = 0; i < value.length; i++) {
+      if (value[i] == LINE_FEED) {
+        addEnd(i);
+      }
+    }
+    if (value.length > 0 && value[value.length - 1] != LINE_FEED) {
+      addEnd(value.length);
+    }
+    return count;
+  }
+
+  private void addEnd(int end) {
+    count++;
+    if (count == ends.length) {
+      ends = Arrays.copyOf(ends, 2 * count);
+    }
+    ends[count] = end;
+  }
+
+  /** Returns the number of lines. */
+  public int count() {
+    return count;
+  }
+
+  /**
+   * Returns the index of the first byte of a line; of an empty line, that of its line feed.
+   *
+   * @param line the line's number, 1 to {@link #count}
+   */
+  public int start(int line) {
+    return ends[line - 1] + 1;
+  }
+
+  /**
+   * Returns the index after the last byte of a line: that of its line feed, or the end of the
+   * value.
+   *
+   * @param line the line's number, 1 to {@link #count}
+   */
+  public int end(int line) {
+    return ends[line];
+  }
+
+  /** Returns a copy of each line of a value, without its line feed. */
+  public static List<byte[]> split(byte[] value) {
+    BatchLines bounds = new BatchLines();
+    int count = bounds.find(value);
+    List<byte[]> lines = new ArrayList<>(count);
+    for (int line = 1; line <= count; line++) {
+      lines.add(Arrays.copyOfRange(value, bounds.start(line), bounds.end(line)));
+    }
+    return lines;
+  }
+
+  /** Returns a value that consists of the given lines, each of which is followed by a line feed. */
+  public static byte[] join(List<byte[]> lines) {
+    ByteArrayOutputStream value = new ByteArrayOutputStream();
+    for (byte[] line : lines) {
+      value.writeBytes(line);
+      value.write(LINE_FEED);
+    }
+    return value.toByteArray();
+  }
+
+  /** Returns a value with a line for each call. */
+  public static byte[] encode(List<CallEvent> calls) {
+    return join(calls.stream().map(CallLineCodec::encode).toList());
+  }
+}
