@@ -2,18 +2,14 @@
 package io.weir.sim;
 
 import io.weir.ingest.clock.LocalClock;
-import io.weir.ingest.correct.Applier;
-import io.weir.ingest.correct.Backlog;
-import io.weir.ingest.correct.CorrectionReader;
+import io.weir.ingest.correct.CorrectionQueue;
 import io.weir.ingest.correct.CorrectionStatistics;
-import io.weir.ingest.correct.LimitsInForce;
-import io.weir.ingest.correct.Trouble;
 import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
  * A consumer of corrections in one process. Replaces {@code CorrectionLoop} and its Kafka consumer
- * around the real reader, backlog and applier.
+ * around the real queue of corrections.
  */
 final class CorrectionFeed {
   private static final String TOPIC = "corrections";
@@ -23,9 +19,7 @@ final class CorrectionFeed {
   private final World world;
   private final Node node;
   private final CorrectionGroup group;
-  private final Applier applier;
-  private final CorrectionReader reader;
-  private final Backlog backlog = new Backlog();
+  private final CorrectionQueue queue;
   private final TreeMap<Integer, Long> readTo = new TreeMap<>();
 
   CorrectionFeed(
@@ -33,27 +27,27 @@ final class CorrectionFeed {
     this.world = world;
     this.node = node;
     this.group = world.correctionGroup();
-    this.applier =
-        new Applier(cache.corrector(), cache, MAX_PER_SECOND, statistics, new Trouble(), clock);
-    this.reader = new CorrectionReader(new LimitsInForce(world::policies), statistics, clock);
+    this.queue =
+        new CorrectionQueue(
+            cache.corrector(), cache, world::policies, MAX_PER_SECOND, statistics, clock);
     group.join(node.name());
   }
 
   /** Reads if nothing is waiting, then applies what is waiting. */
   void turn() {
-    if (backlog.isEmpty() && world.kafka().isReachedBy(node.name())) {
+    if (queue.isEmpty() && world.kafka().isReachedBy(node.name())) {
       read();
     }
     boolean slow = world.isDisturbedBy(Fault.CORRECTIONS_DISORDERED);
     if (slow && world.networkChance().percent(30)) {
       return;
     }
-    for (int step = 0; step < MAX_RECORDS && !backlog.isEmpty(); step++) {
-      applier.step(backlog);
+    for (int step = 0; step < MAX_RECORDS && !queue.isEmpty(); step++) {
+      queue.applyNext();
     }
     readTo.forEach(
         (partition, position) ->
-            group.commit(node.name(), partition, backlog.answeredTo(partition, position)));
+            group.commit(node.name(), partition, queue.answeredTo(partition, position)));
   }
 
   private void read() {
@@ -65,7 +59,7 @@ final class CorrectionFeed {
       SimulatedLog log = world.kafka().corrections(partition);
       long end = Math.min(log.end(), position + MAX_RECORDS);
       for (long offset = position; offset < end; offset++) {
-        reader.read(record(partition, log.at(offset)), backlog);
+        queue.read(record(partition, log.at(offset)));
       }
       readTo.put(partition, end);
     }

@@ -29,8 +29,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * One ingest process of a node: the real gate, call recorder, cache watch, applier and settler,
- * whose threads are events of the scheduler.
+ * One ingest process of a node: the real gate, call recorder, cache watch, queue of corrections and
+ * settler, whose threads are events of the scheduler.
  */
 final class IngestProcess {
   /** Corresponds to the wait of a real start until Kafka knows the node. */

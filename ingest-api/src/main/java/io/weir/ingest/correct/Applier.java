@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * partition is restored. Items that the cache did not answer stay in the backlog and are tried
  * again after a pause. Independent of Kafka. Not thread-safe.
  */
-public final class Applier {
+final class Applier {
   /** First pause after a failure; a reconnect takes about half a second. */
   private static final long MIN_PAUSE_MILLIS = 100;
 
@@ -31,24 +31,24 @@ public final class Applier {
   private final CacheLife life;
   private final Pace pace;
   private final CorrectionStatistics statistics;
-  private final Trouble trouble;
+  private final CorrectionStatus status;
   private final LocalClock clock;
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private long notBeforeNanos;
 
   /** Creates an applier that has not applied anything yet. */
-  public Applier(
+  Applier(
       BucketCorrector corrector,
       CacheLife life,
       int maxPerSecond,
       CorrectionStatistics statistics,
-      Trouble trouble,
+      CorrectionStatus status,
       LocalClock clock) {
     this.corrector = corrector;
     this.life = life;
     this.pace = new Pace(maxPerSecond, clock.nowNanos());
     this.statistics = statistics;
-    this.trouble = trouble;
+    this.status = status;
     this.clock = clock;
     this.notBeforeNanos = clock.nowNanos();
   }
@@ -56,7 +56,7 @@ public final class Applier {
   /**
    * Returns how long to wait before the next step, in nanoseconds; 0 or less if it may be done now.
    */
-  public long waitNanos() {
+  long waitNanos() {
     long nowNanos = clock.nowNanos();
     return Math.max(notBeforeNanos - nowNanos, pace.waitNanos(nowNanos));
   }
@@ -65,7 +65,7 @@ public final class Applier {
    * Performs the next step, if there is one and its time has come. Blocks until the cache has
    * answered.
    */
-  public void step(Backlog backlog) {
+  void step(Backlog backlog) {
     if (backlog.isEmpty() || waitNanos() > 0) {
       return;
     }
@@ -80,10 +80,10 @@ public final class Applier {
         backlog.answered(fixes.size());
       }
       backoff.reset();
-      trouble.over(Trouble.Kind.CACHE);
+      status.ends(CorrectionStatus.Kind.CACHE);
     } catch (CacheUnavailableException unavailable) {
       statistics.retries.increment();
-      trouble.is(Trouble.Kind.CACHE, String.valueOf(unavailable.getMessage()));
+      status.begins(CorrectionStatus.Kind.CACHE, String.valueOf(unavailable.getMessage()));
       notBeforeNanos = clock.nowNanos() + TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
     }
     statistics.nowWaiting(backlog.size());

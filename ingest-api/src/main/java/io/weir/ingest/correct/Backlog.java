@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * of one bucket only the newest is kept, in the place of the oldest. This never crosses a message
  * that a partition is restored, since that message covers everything before it. Not thread-safe.
  */
-public final class Backlog {
+final class Backlog {
   /** An entry of the backlog. */
   sealed interface Item {
     int partition();
@@ -75,12 +75,12 @@ public final class Backlog {
   }
 
   /** Returns whether nothing waits. */
-  public boolean isEmpty() {
+  boolean isEmpty() {
     return items.isEmpty();
   }
 
   /** Returns the number of waiting items. */
-  public int size() {
+  int size() {
     return items.size();
   }
 
@@ -127,7 +127,7 @@ public final class Backlog {
    *
    * @return how many there were
    */
-  public int giveUp(Collection<Integer> partitions) {
+  int giveUp(Collection<Integer> partitions) {
     int before = items.size();
     items.values().removeIf(item -> partitions.contains(item.partition()));
     return before - items.size();
@@ -138,7 +138,7 @@ public final class Backlog {
    *
    * @return how many there were
    */
-  public int giveUpAll() {
+  int giveUpAll() {
     int before = items.size();
     items.clear();
     return before;
@@ -149,7 +149,7 @@ public final class Backlog {
    *
    * @param readTo the offset after the last record that was read
    */
-  public long answeredTo(int partition, long readTo) {
+  long answeredTo(int partition, long readTo) {
     long answered = readTo;
     for (Item item : items.values()) {
       if (item.partition() == partition) {

@@ -3,8 +3,6 @@ package io.weir.ingest.correct;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
-import io.weir.decision.correction.BucketCorrector;
-import io.weir.decision.correction.CacheLife;
 import io.weir.ingest.clock.LocalClock;
 import java.time.Duration;
 import java.util.Map;
@@ -52,13 +50,11 @@ final class CorrectionLoop implements AutoCloseable {
   private static final long STOP_MILLIS = 5_000;
 
   private final CorrectionSettings settings;
-  private final Applier applier;
-  private final CorrectionReader reader;
+  private final CorrectionQueue queue;
   private final CorrectionStatistics statistics;
-  private final Trouble trouble;
+  private final CorrectionStatus status;
   private final LocalClock clock;
   private final MeterRegistry registry;
-  private final Backlog backlog = new Backlog();
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Thread thread;
@@ -67,19 +63,14 @@ final class CorrectionLoop implements AutoCloseable {
 
   CorrectionLoop(
       CorrectionSettings settings,
-      BucketCorrector corrector,
-      CacheLife life,
-      LimitsInForce limits,
+      CorrectionQueue queue,
       CorrectionStatistics statistics,
-      Trouble trouble,
       LocalClock clock,
       MeterRegistry registry) {
     this.settings = settings;
-    this.applier =
-        new Applier(corrector, life, settings.maxPerSecond(), statistics, trouble, clock);
-    this.reader = new CorrectionReader(limits, statistics, clock);
+    this.queue = queue;
+    this.status = queue.status();
     this.statistics = statistics;
-    this.trouble = trouble;
     this.clock = clock;
     this.registry = registry;
     this.thread = new Thread(this::run, "weir-corrections");
@@ -97,14 +88,14 @@ final class CorrectionLoop implements AutoCloseable {
       } catch (WakeupException awake) {
         // the consumer is woken up only in order to stop
       } catch (KafkaException failed) {
-        trouble.is(Trouble.Kind.KAFKA, failed.toString());
+        status.begins(CorrectionStatus.Kind.KAFKA, failed.toString());
         pause(backoff.failedMillis());
       } catch (RuntimeException | Error fault) {
-        trouble.isFault(fault);
+        status.failed(fault);
         pause(backoff.failedMillis());
       }
     }
-    trouble.stopped();
+    status.stopped();
   }
 
   private boolean stopping() {
@@ -122,7 +113,7 @@ final class CorrectionLoop implements AutoCloseable {
   /** Uses one consumer until it fails or the loop is stopped. */
   private void useOneConsumer() {
     KafkaConsumer<byte[], byte[]> opened = CorrectionConsumer.open(settings);
-    ReadPositions positions = new ReadPositions(opened, backlog, statistics, clock);
+    ReadPositions positions = new ReadPositions(opened, queue, statistics, clock);
     consumer = opened;
     try (KafkaClientMetrics metrics = new KafkaClientMetrics(opened)) {
       metrics.bindTo(registry);
@@ -142,46 +133,47 @@ final class CorrectionLoop implements AutoCloseable {
       positions.commit();
       CorrectionConsumer.close(opened, stopping());
     } catch (KafkaException failed) {
-      trouble.is(Trouble.Kind.KAFKA, failed.toString());
+      status.begins(CorrectionStatus.Kind.KAFKA, failed.toString());
     } finally {
-      statistics.handedBack.increment(backlog.giveUpAll());
-      statistics.nowWaiting(backlog.size());
+      statistics.handedBack.increment(queue.giveUpAll());
+      statistics.nowWaiting(queue.size());
     }
   }
 
   private void awaitTopic(KafkaConsumer<byte[], byte[]> opened) {
     while (!stopping() && opened.partitionsFor(CorrectionConsumer.TOPIC, PATIENCE).isEmpty()) {
-      trouble.is(Trouble.Kind.TOPIC_MISSING, CorrectionConsumer.TOPIC + " does not exist");
+      status.begins(
+          CorrectionStatus.Kind.TOPIC_MISSING, CorrectionConsumer.TOPIC + " does not exist");
       pause(TOPIC_PAUSE_MILLIS);
     }
-    trouble.over(Trouble.Kind.STARTING);
-    trouble.over(Trouble.Kind.TOPIC_MISSING);
+    status.ends(CorrectionStatus.Kind.STARTING);
+    status.ends(CorrectionStatus.Kind.TOPIC_MISSING);
     lagNanos = clock.nowNanos();
   }
 
   private void turn(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
-    if (backlog.isEmpty()) {
+    if (queue.isEmpty()) {
       opened.resume(opened.paused());
     } else {
       opened.pause(opened.assignment());
     }
     ConsumerRecords<byte[], byte[]> records = opened.poll(Duration.ofMillis(pollMillis()));
     for (ConsumerRecord<byte[], byte[]> record : records) {
-      reader.read(record, backlog);
+      queue.read(record);
     }
     positions.read(records.partitions());
-    statistics.nowWaiting(backlog.size());
-    applier.step(backlog);
+    statistics.nowWaiting(queue.size());
+    queue.applyNext();
     positions.commitNowAndThen();
     lagNowAndThen(opened, positions);
   }
 
   private long pollMillis() {
-    if (backlog.isEmpty()) {
+    if (queue.isEmpty()) {
       return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
     }
     // rounded up, so that a wait of less than a millisecond is not spent spinning
-    long waitMillis = (applier.waitNanos() + 999_999) / 1_000_000;
+    long waitMillis = (queue.waitNanos() + 999_999) / 1_000_000;
     return Math.max(0, Math.min(MAX_POLL_MILLIS, waitMillis));
   }
 
@@ -192,7 +184,7 @@ final class CorrectionLoop implements AutoCloseable {
       return;
     }
     try {
-      long behind = backlog.size();
+      long behind = queue.size();
       for (Map.Entry<TopicPartition, Long> end :
           opened.endOffsets(opened.assignment(), PATIENCE).entrySet()) {
         behind += Math.max(0, end.getValue() - opened.position(end.getKey(), PATIENCE));
@@ -202,11 +194,11 @@ final class CorrectionLoop implements AutoCloseable {
         statistics.readToTheEnd();
       }
       // a consumer that lasted this long is not one that fails at every start
-      trouble.over(Trouble.Kind.KAFKA);
-      trouble.over(Trouble.Kind.FAULT);
+      status.ends(CorrectionStatus.Kind.KAFKA);
+      status.ends(CorrectionStatus.Kind.FAULT);
       backoff.reset();
     } catch (TimeoutException silent) {
-      trouble.is(Trouble.Kind.KAFKA, silent.toString());
+      status.begins(CorrectionStatus.Kind.KAFKA, silent.toString());
     }
     lagNanos = clock.nowNanos();
   }

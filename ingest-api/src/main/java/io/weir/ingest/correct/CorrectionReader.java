@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * Reads the records of the corrections topic into a backlog. A malformed record is logged, counted
  * and skipped; a tombstone is ignored. Not thread-safe.
  */
-public final class CorrectionReader {
+final class CorrectionReader {
   /** Shortest time between two log lines about malformed records; all of them are counted. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -28,7 +28,7 @@ public final class CorrectionReader {
   private long loggedNanos;
 
   /** Creates a reader that has not read anything yet. */
-  public CorrectionReader(LimitsInForce limits, CorrectionStatistics statistics, LocalClock clock) {
+  CorrectionReader(LimitsInForce limits, CorrectionStatistics statistics, LocalClock clock) {
     this.limits = limits;
     this.statistics = statistics;
     this.clock = clock;
@@ -36,7 +36,7 @@ public final class CorrectionReader {
   }
 
   /** Adds the content of a record to the backlog. */
-  public void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
+  void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
     if (record.value() == null) {
       return;
     }

@@ -23,14 +23,17 @@ public final class Corrections implements AutoCloseable {
 
   private final CorrectionLoop loop;
   private final CacheWatch watch;
-  private final Trouble trouble;
+  private final CorrectionStatus status;
   private final CorrectionStatistics statistics;
 
   private Corrections(
-      CorrectionLoop loop, CacheWatch watch, Trouble trouble, CorrectionStatistics statistics) {
+      CorrectionLoop loop,
+      CacheWatch watch,
+      CorrectionStatus status,
+      CorrectionStatistics statistics) {
     this.loop = loop;
     this.watch = watch;
-    this.trouble = trouble;
+    this.status = status;
     this.statistics = statistics;
   }
 
@@ -60,20 +63,12 @@ public final class Corrections implements AutoCloseable {
       MeterRegistry registry) {
     CorrectionStatistics statistics = new CorrectionStatistics(registry);
     LocalClock clock = LocalClock.ofSystem();
-    Trouble trouble = new Trouble();
-    CorrectionLoop loop =
-        new CorrectionLoop(
-            settings,
-            corrector,
-            life,
-            new LimitsInForce(policies),
-            statistics,
-            trouble,
-            clock,
-            registry);
+    CorrectionQueue queue =
+        new CorrectionQueue(corrector, life, policies, settings.maxPerSecond(), statistics, clock);
+    CorrectionLoop loop = new CorrectionLoop(settings, queue, statistics, clock, registry);
     CacheWatch watch =
         new CacheWatch(life, new KafkaLossAnnouncer(settings), statistics, clock, cacheClockMillis);
-    return new Corrections(loop, watch, trouble, statistics);
+    return new Corrections(loop, watch, queue.status(), statistics);
   }
 
   /** Starts both threads. Must be called once; does not block. */
@@ -84,9 +79,9 @@ public final class Corrections implements AutoCloseable {
 
   /** Returns the current health. Cheap and repeatable. */
   public Health check() {
-    return trouble.isNone()
+    return status.isWell()
         ? new Health(true, "lag_records=" + statistics.lagRecords())
-        : new Health(false, trouble.detail());
+        : new Health(false, status.detail());
   }
 
   /**

@@ -21,7 +21,7 @@ import java.util.function.Supplier;
  * the policy's if it has been changed since the correction was computed. Corrections of quotas are
  * applied unchanged. Not thread-safe.
  */
-public final class LimitsInForce {
+final class LimitsInForce {
   private static final long MICROS_PER_MILLI = 1_000;
 
   private static final long NO_CAP = Numbers.MAX;
@@ -35,7 +35,7 @@ public final class LimitsInForce {
    *
    * @param policies returns the policies in force, the same object until they change
    */
-  public LimitsInForce(Supplier<PolicySet> policies) {
+  LimitsInForce(Supplier<PolicySet> policies) {
     this.policies = policies;
   }
 

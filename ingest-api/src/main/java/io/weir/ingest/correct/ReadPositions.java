@@ -31,7 +31,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
   private static final Logger LOG = LoggerFactory.getLogger(ReadPositions.class);
 
   private final Consumer<byte[], byte[]> consumer;
-  private final Backlog backlog;
+  private final CorrectionQueue queue;
   private final CorrectionStatistics statistics;
   private final LocalClock clock;
   private final Map<TopicPartition, Long> readTo = new HashMap<>();
@@ -41,11 +41,11 @@ final class ReadPositions implements ConsumerRebalanceListener {
 
   ReadPositions(
       Consumer<byte[], byte[]> consumer,
-      Backlog backlog,
+      CorrectionQueue queue,
       CorrectionStatistics statistics,
       LocalClock clock) {
     this.consumer = consumer;
-    this.backlog = backlog;
+    this.queue = queue;
     this.statistics = statistics;
     this.clock = clock;
     this.committedNanos = clock.nowNanos();
@@ -70,7 +70,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
     Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
     readTo.forEach(
         (partition, position) -> {
-          long answered = backlog.answeredTo(partition.partition(), position);
+          long answered = queue.answeredTo(partition.partition(), position);
           if (answered != committed.getOrDefault(partition, -1L)) {
             offsets.put(partition, new OffsetAndMetadata(answered));
           }
@@ -120,7 +120,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
     readTo.keySet().removeAll(partitions);
     committed.keySet().removeAll(partitions);
     statistics.handedBack.increment(
-        backlog.giveUp(partitions.stream().map(TopicPartition::partition).toList()));
-    statistics.nowWaiting(backlog.size());
+        queue.giveUp(partitions.stream().map(TopicPartition::partition).toList()));
+    statistics.nowWaiting(queue.size());
   }
 }

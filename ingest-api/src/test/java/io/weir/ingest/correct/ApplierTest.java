@@ -23,12 +23,12 @@ final class ApplierTest {
   private final FakeLife life = new FakeLife();
   private final CorrectionStatistics statistics =
       new CorrectionStatistics(new SimpleMeterRegistry());
-  private final Trouble trouble = new Trouble();
+  private final CorrectionStatus status = new CorrectionStatus();
   private final Backlog backlog = new Backlog();
   private final Applier applier = applier(1_000);
 
   private Applier applier(int perSecond) {
-    return new Applier(corrector, life, perSecond, statistics, trouble, clock.clock());
+    return new Applier(corrector, life, perSecond, statistics, status, clock.clock());
   }
 
   @Test
@@ -75,14 +75,14 @@ final class ApplierTest {
     assertEquals(2_000, waitedMillis);
     assertEquals(1, backlog.size());
     assertEquals(10, statistics.retries.count());
-    assertFalse(trouble.isNone());
+    assertFalse(status.isWell());
 
     corrector.setAvailable(true);
     applier.step(backlog);
 
     assertTrue(backlog.isEmpty());
     assertEquals(1, statistics.outcomes(Kind.CREATED).count());
-    assertTrue(trouble.isNone());
+    assertTrue(status.isWell());
   }
 
   @Test

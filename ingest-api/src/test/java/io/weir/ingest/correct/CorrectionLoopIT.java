@@ -106,7 +106,7 @@ final class CorrectionLoopIT {
       assertEquals(0, node.statistics.retries.count());
       Await.until("no lag", () -> node.statistics.lagRecords() == 0);
       awaitCommitted(1_700);
-      Await.until("no trouble", node.trouble::isNone);
+      Await.until("no trouble", node.status::isWell);
     }
   }
 
@@ -180,7 +180,7 @@ final class CorrectionLoopIT {
     try (LoopNode node = node("n1")) {
       Await.until("five refusals", () -> cache.refusals() >= 5);
       assertTrue(topic.committed().values().stream().allMatch(offset -> offset == 0));
-      assertFalse(node.trouble.isNone());
+      assertFalse(node.status.isWell());
       assertTrue(
           node.statistics.read.count() < 2_000 && node.statistics.waiting() > 0,
           "it reads no further");
@@ -192,7 +192,7 @@ final class CorrectionLoopIT {
       assertEquals(2_000, cache.changed().size());
       awaitCommitted(2_000);
       assertEquals(0, node.statistics.handedBack.count(), "the group kept the member");
-      Await.until("no trouble", node.trouble::isNone);
+      Await.until("no trouble", node.status::isWell);
     }
   }
 
@@ -207,7 +207,7 @@ final class CorrectionLoopIT {
 
     long meanwhile = cache.refusals() - before;
     assertTrue(meanwhile <= 5, () -> "the cache was asked " + meanwhile + " times more");
-    assertEquals("stopped", first.trouble.detail());
+    assertEquals("stopped", first.status.detail());
     assertEquals(first.statistics.read.count(), first.ended());
     cache.setAvailable(true);
     try (LoopNode second = node("n2")) {
@@ -294,15 +294,15 @@ final class CorrectionLoopIT {
   void topicMissing_thenKafkaAway_theLoopWaitsAndGoesOn() throws Exception {
     startABrokerOfItsOwn();
     try (LoopNode node = node("n1")) {
-      Await.until("it says so", () -> node.trouble.detail().contains("does not exist"));
+      Await.until("it says so", () -> node.status.detail().contains("does not exist"));
       topic.create().publish(corrections(0, 10, 1));
       awaitChanged(10);
       kafka.stop();
-      Await.until("it notices", () -> !node.trouble.isNone());
+      Await.until("it notices", () -> !node.status.isWell());
       kafka.restart();
       topic.publish(corrections(10, 20, 1));
       awaitChanged(20);
-      Await.until("it says so", node.trouble::isNone);
+      Await.until("it says so", node.status::isWell);
     }
   }
 
@@ -312,7 +312,7 @@ final class CorrectionLoopIT {
     topic.create().publish(corrections(0, 10, 1));
     kafka.stop();
     try (LoopNode node = node("n1")) {
-      Await.until("it tries", () -> node.trouble.detail().contains("Exception"));
+      Await.until("it tries", () -> node.status.detail().contains("Exception"));
       kafka.restart();
       awaitChanged(10);
     }
@@ -360,7 +360,7 @@ final class CorrectionLoopIT {
       Await.until(
           "all that came after the kill",
           () -> cache.versions().entrySet().containsAll(expected.entrySet()));
-      Await.until("no trouble", node.trouble::isNone);
+      Await.until("no trouble", node.status::isWell);
     } finally {
       child.destroyForcibly();
     }

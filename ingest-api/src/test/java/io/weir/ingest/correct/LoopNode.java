@@ -15,7 +15,7 @@ final class LoopNode implements AutoCloseable {
   final FakeLife life = new FakeLife();
   private final MeterRegistry registry = new SimpleMeterRegistry();
   final CorrectionStatistics statistics = new CorrectionStatistics(registry);
-  final Trouble trouble = new Trouble();
+  final CorrectionStatus status;
   private final CorrectionLoop loop;
 
   /** One whose clock runs fast; its rate bounds nothing. */
@@ -29,14 +29,15 @@ final class LoopNode implements AutoCloseable {
       BucketCorrector corrector,
       int maxPerSecond,
       LocalClock clock) {
+    CorrectionQueue queue =
+        new CorrectionQueue(
+            corrector, life, () -> PolicySet.EMPTY, maxPerSecond, statistics, clock);
+    status = queue.status();
     loop =
         new CorrectionLoop(
             new CorrectionSettings(node, bootstrapServers, maxPerSecond),
-            corrector,
-            life,
-            new LimitsInForce(() -> PolicySet.EMPTY),
+            queue,
             statistics,
-            trouble,
             clock,
             registry);
     loop.start();

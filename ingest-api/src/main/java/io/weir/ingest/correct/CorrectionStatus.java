@@ -5,11 +5,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The reason for which corrections are not being applied. A lasting problem is logged once when it
+ * Whether corrections are being applied, and if not, why. A lasting problem is logged once when it
  * begins and once when it ends. Written by one thread, read by any.
  */
-public final class Trouble {
-  private static final Logger LOG = LoggerFactory.getLogger(Trouble.class);
+final class CorrectionStatus {
+  private static final Logger LOG = LoggerFactory.getLogger(CorrectionStatus.class);
 
   /** The kind of problem, with its name in the log. */
   enum Kind {
@@ -34,7 +34,7 @@ public final class Trouble {
   private volatile State state = new State(Kind.STARTING, "connecting to Kafka");
 
   /** Records a problem. */
-  void is(Kind kind, String detail) {
+  void begins(Kind kind, String detail) {
     State before = state;
     state = new State(kind, detail);
     if (before.kind() != kind) {
@@ -43,7 +43,7 @@ public final class Trouble {
   }
 
   /** Records a defect of this program, with its stack trace. */
-  void isFault(Throwable fault) {
+  void failed(Throwable fault) {
     boolean known = state.kind() == Kind.FAULT;
     state = new State(Kind.FAULT, fault.toString());
     if (!known) {
@@ -52,7 +52,7 @@ public final class Trouble {
   }
 
   /** Records that a problem of this kind has ended. A problem of another kind stays. */
-  void over(Kind kind) {
+  void ends(Kind kind) {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");
       if (kind != Kind.STARTING) {
@@ -67,7 +67,7 @@ public final class Trouble {
     state = new State(Kind.STOPPED, "stopped");
   }
 
-  boolean isNone() {
+  boolean isWell() {
     return state.kind() == Kind.NONE;
   }
 
