@@ -45,7 +45,7 @@ import picocli.CommandLine.Spec;
       "  ./weir sim --seed 42 --trace           one, step by step",
       "  ./weir sim --mutants --seeds 300       what the simulation is worth"
     })
-public final class SimCommand implements Callable<Integer> {
+final class SimCommand implements Callable<Integer> {
   /** Set by the script if standard error is a terminal; otherwise no progress is shown. */
   private static final String IS_WATCHED = "weir.terminal";
 

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * One history of a world, drawn from a seed: a phase of calls and faults, then healing, calm calls,
  * a quiet phase, and the checks. The same seed produces the same history, event by event.
  */
-public final class Simulation {
+final class Simulation {
   private static final long SECOND_MICROS = 1_000_000;
   private static final long CHAOS_MICROS = 25 * SECOND_MICROS;
   private static final long LEAST_CALM_MICROS = 9 * SECOND_MICROS;

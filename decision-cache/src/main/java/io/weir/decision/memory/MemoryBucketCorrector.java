@@ -8,7 +8,7 @@ import io.weir.limits.correction.CorrectionOutcome;
 import java.util.List;
 
 /** Corrects the buckets of a {@link MemoryDecisionCache}. Thread-safe. */
-public final class MemoryBucketCorrector implements BucketCorrector {
+final class MemoryBucketCorrector implements BucketCorrector {
   private final MemoryDecisionCache cache;
 
   /** Creates the corrector of a cache. */

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param isVerified whether {@code weir verify} found no difference, and nothing unproven except
  *     for nodes that have lost a disk
  */
-public record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
+record Findings(List<OfRound> rounds, long quarantined, boolean isVerified) {
   public Findings {
     rounds = List.copyOf(rounds);
   }

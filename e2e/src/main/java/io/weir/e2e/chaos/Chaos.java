@@ -13,7 +13,7 @@ import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 
 /** Injects faults into a cluster under load, round by round, then audits. */
-public final class Chaos {
+final class Chaos {
   private final Path folder;
   private final int brokers;
   private final List<Fault> faults;
