@@ -70,14 +70,14 @@ final class Applier {
       return;
     }
     try {
-      Backlog.Word word = backlog.nextWord();
-      if (word != null) {
-        note(word);
+      Backlog.RestoredMessage message = backlog.nextRestored();
+      if (message != null) {
+        note(message);
         backlog.answered(1);
       } else {
-        List<BoundedCorrection> fixes = backlog.nextFixes(pace.maxBatch());
-        apply(fixes);
-        backlog.answered(fixes.size());
+        List<BoundedCorrection> corrections = backlog.nextCorrections(pace.maxBatch());
+        apply(corrections);
+        backlog.answered(corrections.size());
       }
       backoff.reset();
       status.ends(CorrectionStatus.Kind.CACHE);
@@ -89,25 +89,25 @@ final class Applier {
     statistics.nowWaiting(backlog.size());
   }
 
-  private void note(Backlog.Word word) throws CacheUnavailableException {
-    boolean warm = life.noteRestored(word.restored());
-    statistics.restoredWords.increment();
-    LOG.info("partition_restored {} cache_warm={}", word.restored(), warm);
+  private void note(Backlog.RestoredMessage message) throws CacheUnavailableException {
+    boolean warm = life.noteRestored(message.restored());
+    statistics.restoredMessages.increment();
+    LOG.info("partition_restored {} cache_warm={}", message.restored(), warm);
   }
 
-  private void apply(List<BoundedCorrection> fixes) throws CacheUnavailableException {
-    pace.sent(fixes.size(), clock.nowNanos());
-    List<CorrectionOutcome> outcomes = corrector.apply(fixes);
-    if (outcomes.size() != fixes.size()) {
+  private void apply(List<BoundedCorrection> corrections) throws CacheUnavailableException {
+    pace.sent(corrections.size(), clock.nowNanos());
+    List<CorrectionOutcome> outcomes = corrector.apply(corrections);
+    if (outcomes.size() != corrections.size()) {
       throw new IllegalStateException(
-          fixes.size() + " corrections have " + outcomes.size() + " outcomes");
+          corrections.size() + " corrections have " + outcomes.size() + " outcomes");
     }
     long nowEpochMillis = clock.nowEpochMillis();
     for (int i = 0; i < outcomes.size(); i++) {
       CorrectionOutcome outcome = outcomes.get(i);
-      statistics.answered(fixes.get(i).correction(), outcome, nowEpochMillis);
+      statistics.answered(corrections.get(i).correction(), outcome, nowEpochMillis);
       if (outcome.kind() == Kind.CORRUPT) {
-        LOG.debug("bucket_corrupt bucket={}", fixes.get(i).correction().bucket());
+        LOG.debug("bucket_corrupt bucket={}", corrections.get(i).correction().bucket());
       }
     }
   }

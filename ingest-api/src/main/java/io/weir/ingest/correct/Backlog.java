@@ -27,10 +27,10 @@ final class Backlog {
   }
 
   /** A correction. */
-  record Fix(int partition, long offset, BoundedCorrection bounded) implements Item {}
+  record WaitingCorrection(int partition, long offset, BoundedCorrection bounded) implements Item {}
 
   /** The message that a partition is restored. */
-  record Word(int partition, long offset, CacheRestored restored) implements Item {}
+  record RestoredMessage(int partition, long offset, CacheRestored restored) implements Item {}
 
   /**
    * The key under which corrections of one bucket meet if no restored message lies between them.
@@ -48,16 +48,16 @@ final class Backlog {
    *
    * @return true if it replaced a waiting correction or was itself superseded by one
    */
-  boolean add(Fix added) {
+  boolean add(WaitingCorrection added) {
     Key key = new Key(section, added.bounded().correction().bucket());
-    if (!(items.get(key) instanceof Fix waiting)) {
+    if (!(items.get(key) instanceof WaitingCorrection waiting)) {
       items.put(key, added);
       return false;
     }
     boolean newer = isNewer(added.bounded().correction(), waiting.bounded().correction());
     // A bucket has one partition. Should it ever have two, the older record is only read once more.
     if (newer) {
-      items.put(key, new Fix(waiting.partition(), waiting.offset(), added.bounded()));
+      items.put(key, new WaitingCorrection(waiting.partition(), waiting.offset(), added.bounded()));
     }
     return true;
   }
@@ -69,8 +69,8 @@ final class Backlog {
   }
 
   /** Appends the message that a partition is restored. */
-  void add(Word word) {
-    items.put(new Key(section, ""), word);
+  void add(RestoredMessage message) {
+    items.put(new Key(section, ""), message);
     section++;
   }
 
@@ -88,9 +88,9 @@ final class Backlog {
    * Returns the restored message at the front, or null if the front item is a correction or there
    * is none.
    */
-  @Nullable Word nextWord() {
+  @Nullable RestoredMessage nextRestored() {
     Iterator<Item> first = items.values().iterator();
-    return first.hasNext() && first.next() instanceof Word word ? word : null;
+    return first.hasNext() && first.next() instanceof RestoredMessage message ? message : null;
   }
 
   /**
@@ -98,15 +98,15 @@ final class Backlog {
    *
    * @param max most corrections to return
    */
-  List<BoundedCorrection> nextFixes(int max) {
-    List<BoundedCorrection> fixes = new ArrayList<>();
+  List<BoundedCorrection> nextCorrections(int max) {
+    List<BoundedCorrection> corrections = new ArrayList<>();
     for (Item item : items.values()) {
-      if (fixes.size() == max || !(item instanceof Fix fix)) {
+      if (corrections.size() == max || !(item instanceof WaitingCorrection correction)) {
         break;
       }
-      fixes.add(fix.bounded());
+      corrections.add(correction.bounded());
     }
-    return fixes;
+    return corrections;
   }
 
   /**

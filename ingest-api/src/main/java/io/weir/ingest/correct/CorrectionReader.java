@@ -51,7 +51,7 @@ final class CorrectionReader {
         }
         case CorrectionCodec.RESTORED_TYPE ->
             backlog.add(
-                new Backlog.Word(
+                new Backlog.RestoredMessage(
                     record.partition(),
                     record.offset(),
                     CorrectionCodec.decodeRestored(record.value())));
@@ -74,11 +74,11 @@ final class CorrectionReader {
     return type;
   }
 
-  private Backlog.Fix correction(ConsumerRecord<byte[], byte[]> record)
+  private Backlog.WaitingCorrection correction(ConsumerRecord<byte[], byte[]> record)
       throws MalformedRecordException {
     Correction correction = CorrectionCodec.decode(record.value());
     try {
-      return new Backlog.Fix(
+      return new Backlog.WaitingCorrection(
           record.partition(), record.offset(), limits.bound(correction, clock.nowEpochMillis()));
     } catch (IllegalArgumentException notOurs) {
       throw new MalformedRecordException("correction: " + notOurs.getMessage(), notOurs);

@@ -35,7 +35,7 @@ public final class CorrectionStatistics {
   final Counter malformed;
 
   /** Messages about restored partitions that the cache has stored. */
-  final Counter restoredWords;
+  final Counter restoredMessages;
 
   /** Records abandoned unanswered because their partition moved; another node reads them again. */
   final Counter handedBack;
@@ -89,7 +89,8 @@ public final class CorrectionStatistics {
         counter(registry, "superseded", "corrections left out for a newer one of their bucket");
     malformed =
         counter(registry, "malformed", "records of the corrections topic that were skipped");
-    restoredWords = counter(registry, "restored", "records that say that a partition is restored");
+    restoredMessages =
+        counter(registry, "restored", "records that say that a partition is restored");
     handedBack =
         counter(registry, "handed.back", "records given up unanswered; they are read again");
     clamped = counter(registry, "clamped", "corrections whose debit the debt cap cut");

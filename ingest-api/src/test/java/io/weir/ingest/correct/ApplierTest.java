@@ -40,9 +40,9 @@ final class ApplierTest {
 
   @Test
   void step_correctionsThenAWord_keepsTheOrder() {
-    backlog.add(TestCorrections.fix(0, 0, "a", 1));
-    backlog.add(new Backlog.Word(0, 1, RESTORED));
-    backlog.add(TestCorrections.fix(0, 2, "b", 1));
+    backlog.add(TestCorrections.correction(0, 0, "a", 1));
+    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
+    backlog.add(TestCorrections.correction(0, 2, "b", 1));
 
     applier.step(backlog);
     assertEquals(1, corrector.changed().size());
@@ -56,13 +56,13 @@ final class ApplierTest {
 
     assertEquals(2, corrector.changed().size());
     assertTrue(backlog.isEmpty());
-    assertEquals(1, statistics.restoredWords.count());
+    assertEquals(1, statistics.restoredMessages.count());
   }
 
   @Test
   void step_cacheDoesNotAnswer_keepsTheBacklog_andTriesAgainAfterGrowingPauses() {
     corrector.setAvailable(false);
-    backlog.add(TestCorrections.fix(0, 0, "a", 1));
+    backlog.add(TestCorrections.correction(0, 0, "a", 1));
     long waitedMillis = 0;
     for (int attempt = 1; attempt <= 10; attempt++) {
       applier.step(backlog);
@@ -88,11 +88,11 @@ final class ApplierTest {
   @Test
   void step_wordNotNoted_staysInFront() {
     life.setAvailable(false);
-    backlog.add(new Backlog.Word(0, 1, RESTORED));
+    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
 
     applier.step(backlog);
     assertEquals(1, backlog.size());
-    assertEquals(0, statistics.restoredWords.count());
+    assertEquals(0, statistics.restoredMessages.count());
     life.setAvailable(true);
     clock.advanceMillis(3_000);
     applier.step(backlog);
@@ -104,7 +104,7 @@ final class ApplierTest {
   @Test
   void steps_storm_keepsTheRate() {
     for (int i = 0; i < 5_000; i++) {
-      backlog.add(TestCorrections.fix(0, i, "c" + i, 1));
+      backlog.add(TestCorrections.correction(0, i, "c" + i, 1));
     }
     long startNanos = clock.nanos();
     while (!backlog.isEmpty()) {
@@ -121,10 +121,10 @@ final class ApplierTest {
   void step_outcomes_areCounted_andAgesOfChangesToldOnce() {
     long nowMillis = clock.clock().nowEpochMillis();
     Correction gap = TestCorrections.correction("a", 1, 1, nowMillis - 900, nowMillis - 50);
-    backlog.add(new Backlog.Fix(0, 0, new BoundedCorrection(gap, 100)));
+    backlog.add(new Backlog.WaitingCorrection(0, 0, new BoundedCorrection(gap, 100)));
     applier.step(backlog);
     clock.advanceMillis(1_000);
-    backlog.add(new Backlog.Fix(0, 0, new BoundedCorrection(gap, 100)));
+    backlog.add(new Backlog.WaitingCorrection(0, 0, new BoundedCorrection(gap, 100)));
     applier.step(backlog);
 
     assertEquals(1, statistics.outcomes(Kind.CREATED).count());

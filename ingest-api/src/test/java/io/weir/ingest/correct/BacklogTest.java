@@ -26,38 +26,38 @@ final class BacklogTest {
 
   @Test
   void add_severalOfOneBucket_newestStaysInThePlaceOfTheOldest() {
-    assertFalse(backlog.add(TestCorrections.fix(0, 0, "a", 1)));
-    assertFalse(backlog.add(TestCorrections.fix(0, 1, "b", 7)));
-    assertTrue(backlog.add(TestCorrections.fix(0, 2, "a", 3)));
-    assertTrue(backlog.add(TestCorrections.fix(0, 3, "a", 2)));
+    assertFalse(backlog.add(TestCorrections.correction(0, 0, "a", 1)));
+    assertFalse(backlog.add(TestCorrections.correction(0, 1, "b", 7)));
+    assertTrue(backlog.add(TestCorrections.correction(0, 2, "a", 3)));
+    assertTrue(backlog.add(TestCorrections.correction(0, 3, "a", 2)));
 
-    assertEquals(List.of("a3", "b7"), names(backlog.nextFixes(10)));
+    assertEquals(List.of("a3", "b7"), names(backlog.nextCorrections(10)));
   }
 
   @Test
   void add_greaterEpoch_winsOverGreaterVersion() {
-    backlog.add(fix(2, 1));
-    assertTrue(backlog.add(fix(1, 9)));
+    backlog.add(correction(2, 1));
+    assertTrue(backlog.add(correction(1, 9)));
 
-    assertEquals(2, backlog.nextFixes(10).get(0).correction().epoch());
-    assertTrue(backlog.add(fix(3, 1)));
-    assertEquals(3, backlog.nextFixes(10).get(0).correction().epoch());
+    assertEquals(2, backlog.nextCorrections(10).get(0).correction().epoch());
+    assertTrue(backlog.add(correction(3, 1)));
+    assertEquals(3, backlog.nextCorrections(10).get(0).correction().epoch());
   }
 
   @Test
   void word_isReachedBehindWhatCameBefore_andNotSkippedByNewerCorrections() {
-    backlog.add(TestCorrections.fix(0, 0, "a", 1));
-    backlog.add(new Backlog.Word(0, 1, RESTORED));
-    assertFalse(backlog.add(TestCorrections.fix(0, 2, "a", 2)));
+    backlog.add(TestCorrections.correction(0, 0, "a", 1));
+    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
+    assertFalse(backlog.add(TestCorrections.correction(0, 2, "a", 2)));
 
-    assertNull(backlog.nextWord());
-    assertEquals(List.of("a1"), names(backlog.nextFixes(10)));
+    assertNull(backlog.nextRestored());
+    assertEquals(List.of("a1"), names(backlog.nextCorrections(10)));
     backlog.answered(1);
-    assertEquals(List.of(), backlog.nextFixes(10));
-    assertNotNull(backlog.nextWord());
+    assertEquals(List.of(), backlog.nextCorrections(10));
+    assertNotNull(backlog.nextRestored());
     backlog.answered(1);
-    assertNull(backlog.nextWord());
-    assertEquals(List.of("a2"), names(backlog.nextFixes(10)));
+    assertNull(backlog.nextRestored());
+    assertEquals(List.of("a2"), names(backlog.nextCorrections(10)));
     backlog.answered(1);
     assertTrue(backlog.isEmpty());
   }
@@ -65,20 +65,20 @@ final class BacklogTest {
   @Test
   void nextFixes_moreThanMax_givesTheFirst() {
     for (int i = 0; i < 5; i++) {
-      backlog.add(TestCorrections.fix(0, i, "c" + i, 1));
+      backlog.add(TestCorrections.correction(0, i, "c" + i, 1));
     }
 
-    assertEquals(List.of("c01", "c11"), names(backlog.nextFixes(2)));
+    assertEquals(List.of("c01", "c11"), names(backlog.nextCorrections(2)));
     backlog.answered(2);
-    assertEquals(List.of("c21", "c31", "c41"), names(backlog.nextFixes(5)));
+    assertEquals(List.of("c21", "c31", "c41"), names(backlog.nextCorrections(5)));
   }
 
   @Test
   void answeredTo_somethingWaits_isItsOldestRecord() {
-    backlog.add(TestCorrections.fix(0, 10, "a", 1));
-    backlog.add(TestCorrections.fix(1, 70, "x", 1));
-    backlog.add(TestCorrections.fix(0, 11, "b", 1));
-    backlog.add(TestCorrections.fix(0, 12, "a", 2));
+    backlog.add(TestCorrections.correction(0, 10, "a", 1));
+    backlog.add(TestCorrections.correction(1, 70, "x", 1));
+    backlog.add(TestCorrections.correction(0, 11, "b", 1));
+    backlog.add(TestCorrections.correction(0, 12, "a", 2));
 
     assertEquals(10, backlog.answeredTo(0, 13));
     backlog.answered(1);
@@ -91,12 +91,12 @@ final class BacklogTest {
 
   @Test
   void giveUp_partition_leavesTheOthers() {
-    backlog.add(TestCorrections.fix(0, 10, "a", 1));
-    backlog.add(TestCorrections.fix(1, 70, "x", 1));
-    backlog.add(new Backlog.Word(1, 71, RESTORED));
+    backlog.add(TestCorrections.correction(0, 10, "a", 1));
+    backlog.add(TestCorrections.correction(1, 70, "x", 1));
+    backlog.add(new Backlog.RestoredMessage(1, 71, RESTORED));
 
     assertEquals(2, backlog.giveUp(List.of(1)));
-    assertEquals(List.of("a1"), names(backlog.nextFixes(10)));
+    assertEquals(List.of("a1"), names(backlog.nextCorrections(10)));
     assertEquals(1, backlog.giveUpAll());
     assertTrue(backlog.isEmpty());
   }
@@ -116,9 +116,9 @@ final class BacklogTest {
         String client = "c" + random.nextInt(8);
         long version = 1L + random.nextInt(50);
         if (random.nextInt(20) == 0) {
-          each.add(new Backlog.Word(0, i, RESTORED));
+          each.add(new Backlog.RestoredMessage(0, i, RESTORED));
         } else {
-          superseded += each.add(TestCorrections.fix(0, i, client, version)) ? 1 : 0;
+          superseded += each.add(TestCorrections.correction(0, i, client, version)) ? 1 : 0;
           newest.merge(TestCorrections.bucket(client), version, Math::max);
         }
         added++;
@@ -137,29 +137,29 @@ final class BacklogTest {
   }
 
   private static int drain(Backlog backlog, Random random, Map<String, Long> applied) {
-    if (backlog.nextWord() != null) {
+    if (backlog.nextRestored() != null) {
       backlog.answered(1);
       return 1;
     }
-    List<BoundedCorrection> fixes = backlog.nextFixes(1 + random.nextInt(6));
-    for (BoundedCorrection fix : fixes) {
-      applied.merge(fix.correction().bucket(), fix.correction().version(), Math::max);
+    List<BoundedCorrection> corrections = backlog.nextCorrections(1 + random.nextInt(6));
+    for (BoundedCorrection correction : corrections) {
+      applied.merge(correction.correction().bucket(), correction.correction().version(), Math::max);
     }
-    backlog.answered(fixes.size());
-    return fixes.size();
+    backlog.answered(corrections.size());
+    return corrections.size();
   }
 
-  private static Backlog.Fix fix(long epoch, long version) {
+  private static Backlog.WaitingCorrection correction(long epoch, long version) {
     Correction correction = TestCorrections.correction("e", epoch, version);
-    return new Backlog.Fix(0, 0, new BoundedCorrection(correction, 1));
+    return new Backlog.WaitingCorrection(0, 0, new BoundedCorrection(correction, 1));
   }
 
-  private static List<String> names(List<BoundedCorrection> fixes) {
+  private static List<String> names(List<BoundedCorrection> corrections) {
     List<String> names = new ArrayList<>();
-    for (BoundedCorrection fix : fixes) {
-      String bucket = fix.correction().bucket();
+    for (BoundedCorrection correction : corrections) {
+      String bucket = correction.correction().bucket();
       String client = BucketKey.parse(bucket).client().shown();
-      names.add(client + fix.correction().version());
+      names.add(client + correction.correction().version());
     }
     return names;
   }

@@ -48,7 +48,7 @@ final class LoopNode implements AutoCloseable {
     double ended =
         statistics.superseded.count()
             + statistics.malformed.count()
-            + statistics.restoredWords.count()
+            + statistics.restoredMessages.count()
             + statistics.handedBack.count();
     for (Kind kind : Kind.values()) {
       ended += statistics.outcomes(kind).count();

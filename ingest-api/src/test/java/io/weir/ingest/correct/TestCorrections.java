@@ -53,8 +53,9 @@ final class TestCorrections {
         early.asOfEpochMillis());
   }
 
-  static Backlog.Fix fix(int partition, long offset, String client, long version) {
-    return new Backlog.Fix(
+  static Backlog.WaitingCorrection correction(
+      int partition, long offset, String client, long version) {
+    return new Backlog.WaitingCorrection(
         partition, offset, new BoundedCorrection(correction(client, 1, version), 100));
   }
 }
