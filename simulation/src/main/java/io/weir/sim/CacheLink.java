@@ -164,7 +164,7 @@ final class CacheLink implements DecisionCache, CacheLife {
   }
 
   @Override
-  public void awaitSuspicion(Duration atMost) {
+  public void awaitColdSignal(Duration atMost) {
     throw new UnsupportedOperationException("the simulation waits in the scheduler");
   }
 

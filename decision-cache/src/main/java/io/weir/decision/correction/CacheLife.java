@@ -28,7 +28,7 @@ public interface CacheLife extends AutoCloseable {
    * Waits until a decision has found the cache cold, or the time has elapsed; {@link #look} then
    * returns which. Costs nothing while the cache is warm.
    */
-  void awaitSuspicion(Duration atMost) throws InterruptedException;
+  void awaitColdSignal(Duration atMost) throws InterruptedException;
 
   /**
    * Begins the restoration of a cold cache, unless it is warm or another node's restoration is in

@@ -40,7 +40,7 @@ final class Flusher implements AutoCloseable {
       RedisScript script,
       RedisLink link,
       CacheStatistics statistics,
-      Suspicion suspicion) {
+      ColdSignal coldSignal) {
     this.config = config;
     this.link = link;
     this.statistics = statistics;
@@ -49,7 +49,7 @@ final class Flusher implements AutoCloseable {
     this.inFlight = new Semaphore(config.maxInFlight());
     this.environment =
         new ScriptCall.Environment(
-            config, script, link, statistics, suspicion, watch, inFlight::release);
+            config, script, link, statistics, coldSignal, watch, inFlight::release);
     this.thread = FlusherThread.of(this::run);
   }
 

@@ -26,15 +26,15 @@ public final class RedisCacheLife implements CacheLife {
   private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
   private final RedisLink link;
-  private final Suspicion suspicion;
+  private final ColdSignal coldSignal;
   private final BlockingScript look;
   private final BlockingScript begin;
   private final BlockingScript abandon;
   private final BlockingScript note;
 
-  private RedisCacheLife(RedisLink link, ReplyWatch watch, Suspicion suspicion) {
+  private RedisCacheLife(RedisLink link, ReplyWatch watch, ColdSignal coldSignal) {
     this.link = link;
-    this.suspicion = suspicion;
+    this.coldSignal = coldSignal;
     this.look = new BlockingScript(RedisScript.of("look_at_marker.lua"), link, watch);
     this.begin = new BlockingScript(RedisScript.of("begin_restoration.lua"), link, watch);
     this.abandon = new BlockingScript(RedisScript.of("abandon_restoration.lua"), link, watch);
@@ -43,7 +43,7 @@ public final class RedisCacheLife implements CacheLife {
 
   /** Creates the tracker of a cache, which must not be used after the cache is closed. */
   public static RedisCacheLife of(RedisDecisionCache cache) {
-    return new RedisCacheLife(cache.link(), cache.watch(), cache.suspicion());
+    return new RedisCacheLife(cache.link(), cache.watch(), cache.coldSignal());
   }
 
   @Override
@@ -51,7 +51,7 @@ public final class RedisCacheLife implements CacheLife {
     String life = link.life();
     try {
       boolean warm = isYes(look.call(keys(LifeKeys.marker()), bytes(life), bytes(MARKER_TTL)));
-      suspicion.looked(warm);
+      coldSignal.looked(warm);
       return warm ? Warmth.WARM : Warmth.COLD;
     } catch (CacheUnavailableException away) {
       return Warmth.UNKNOWN;
@@ -59,8 +59,8 @@ public final class RedisCacheLife implements CacheLife {
   }
 
   @Override
-  public void awaitSuspicion(Duration atMost) throws InterruptedException {
-    suspicion.await(atMost);
+  public void awaitColdSignal(Duration atMost) throws InterruptedException {
+    coldSignal.await(atMost);
   }
 
   @Override
@@ -98,7 +98,7 @@ public final class RedisCacheLife implements CacheLife {
                 bytes(Integer.toString(restored.partitions())),
                 bytes(MARKER_TTL),
                 bytes(RESTORATION_TTL)));
-    suspicion.looked(warm);
+    coldSignal.looked(warm);
     return warm;
   }
 

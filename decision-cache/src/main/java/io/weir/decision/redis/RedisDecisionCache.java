@@ -30,7 +30,7 @@ public final class RedisDecisionCache implements DecisionCache {
   private final RedisCacheConfig config;
   private final CacheStatistics statistics;
   private final CheckEncoder encoder = new CheckEncoder();
-  private final Suspicion suspicion = new Suspicion();
+  private final ColdSignal coldSignal = new ColdSignal();
   private final RedisLink link;
   private final Flusher flusher;
   private final HealthProbe probe;
@@ -46,7 +46,7 @@ public final class RedisDecisionCache implements DecisionCache {
             statistics.connections::increment,
             statistics.faultsOf(),
             new MicrometerCommandLatencyRecorder(registry, MicrometerOptions.create()));
-    this.flusher = new Flusher(config, script, link, statistics, suspicion);
+    this.flusher = new Flusher(config, script, link, statistics, coldSignal);
     this.probe = new HealthProbe(link, flusher.watch());
     Gauge.builder("weir.cache.up", this, cache -> cache.check().ok() ? 1 : 0)
         .description("1 when the cache answers, else 0")
@@ -103,8 +103,8 @@ public final class RedisDecisionCache implements DecisionCache {
     return flusher.watch();
   }
 
-  Suspicion suspicion() {
-    return suspicion;
+  ColdSignal coldSignal() {
+    return coldSignal;
   }
 
   @Override

@@ -32,7 +32,7 @@ final class ScriptCall {
       RedisScript script,
       RedisLink link,
       CacheStatistics statistics,
-      Suspicion suspicion,
+      ColdSignal coldSignal,
       ReplyWatch watch,
       Runnable onEnd) {}
 
@@ -146,7 +146,7 @@ final class ScriptCall {
       return;
     }
     ScriptReply read = new ScriptReply(bytes);
-    environment.suspicion.seen(read.warm());
+    environment.coldSignal.seen(read.warm());
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
       if (!check.tryAnswer(read, offset)) {

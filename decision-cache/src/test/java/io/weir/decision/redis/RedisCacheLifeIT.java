@@ -254,7 +254,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void awaitSuspicion_decisionSeesTheCacheTurnCold_wakesOnce() throws Exception {
+  void awaitColdSignal_decisionSeesTheCacheTurnCold_wakesOnce() throws Exception {
     restore(life);
     assertDecides(cache, plain());
     assertTrue(millisOfWait(Duration.ofMillis(200)) >= 190, "nothing happened");
@@ -274,7 +274,7 @@ class RedisCacheLifeIT {
 
   private long millisOfWait(Duration atMost) throws InterruptedException {
     long beganNanos = System.nanoTime();
-    life.awaitSuspicion(atMost);
+    life.awaitColdSignal(atMost);
     return (System.nanoTime() - beganNanos) / 1_000_000;
   }
 

@@ -97,7 +97,7 @@ public final class CacheWatch implements AutoCloseable {
         if (pauseMillis > 0) {
           boolean unused = stop.await(pauseMillis, TimeUnit.MILLISECONDS);
         } else {
-          life.awaitSuspicion(LOOK_INTERVAL);
+          life.awaitColdSignal(LOOK_INTERVAL);
         }
       }
     } catch (InterruptedException interrupted) {

@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides whether a call is admitted, before any work is done for it. A call is refused if too many
  * calls are in progress or, while calls wait long for a thread, if it belongs to the {@link
- * ShedShare share} that is shed. An admitted call {@link #begin begins} when a thread takes it up,
- * and ends with {@link #end}. Thread-safe.
+ * QueueDelayShedder share} that is shed. An admitted call {@link #begin begins} when a thread takes
+ * it up, and ends with {@link #end}. Thread-safe.
  */
 final class Admission {
   private final int maxCallsUnderWay;
-  private final @Nullable ShedShare share;
+  private final @Nullable QueueDelayShedder share;
   private final LongSupplier nanos;
   private final DoubleSupplier random;
   private final AtomicInteger underWay = new AtomicInteger();
@@ -29,7 +29,10 @@ final class Admission {
    * @param random returns numbers from 0 (inclusive) to 1 (exclusive)
    */
   Admission(
-      int maxCallsUnderWay, @Nullable ShedShare share, LongSupplier nanos, DoubleSupplier random) {
+      int maxCallsUnderWay,
+      @Nullable QueueDelayShedder share,
+      LongSupplier nanos,
+      DoubleSupplier random) {
     if (maxCallsUnderWay < 1) {
       throw new IllegalArgumentException(
           "maxCallsUnderWay must be at least 1, is " + maxCallsUnderWay);
@@ -47,7 +50,7 @@ final class Admission {
   static Admission of(int maxCallsUnderWay, long targetNanos) {
     return new Admission(
         maxCallsUnderWay,
-        targetNanos == 0 ? null : new ShedShare(targetNanos, System.nanoTime()),
+        targetNanos == 0 ? null : new QueueDelayShedder(targetNanos, System.nanoTime()),
         System::nanoTime,
         () -> ThreadLocalRandom.current().nextDouble());
   }

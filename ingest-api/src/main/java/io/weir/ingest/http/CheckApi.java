@@ -225,7 +225,7 @@ public final class CheckApi implements AutoCloseable {
     }
     answer(context, Objects.requireNonNull(CheckResponse.problem(outcome)));
     if (outcome instanceof CheckOutcome.Shed) {
-      context.header("Retry-After", FrontDoor.retryAfterSeconds());
+      context.header("Retry-After", AdmissionHandler.retryAfterSeconds());
     }
   }
 

@@ -14,7 +14,8 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Configures the server beneath the routes: its connector, its bounds and its {@link FrontDoor}.
+ * Configures the server beneath the routes: its connector, its bounds and its {@link
+ * AdmissionHandler}.
  */
 final class HttpServerSetup {
   /** Idle timeout of connections while the bound on connections is reached. */
@@ -61,7 +62,7 @@ final class HttpServerSetup {
     config.jetty.modifyHttpConfiguration(HttpServerSetup::bound);
     config.jetty.modifyServer(
         server -> {
-          server.insertHandler(new FrontDoor(threads, admission, bodies, statistics));
+          server.insertHandler(new AdmissionHandler(threads, admission, bodies, statistics));
           server.setErrorHandler(new ProblemWriter());
           statistics.watch(server);
         });

@@ -5,7 +5,7 @@ import io.javalin.http.Context;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 
-/** The body of a request, which the {@link FrontDoor} has read. */
+/** The body of a request, which the {@link AdmissionHandler} has read. */
 final class RequestBody {
   /** Largest body; a check with names of the greatest length is below 2 KiB. */
   static final int MAX_BYTES = 64 * 1024;
@@ -17,10 +17,10 @@ final class RequestBody {
 
   /** Returns the whole body, empty if there was none. */
   static byte[] of(Context context) {
-    if (context.req().getAttribute(FrontDoor.BODY) instanceof byte[] body) {
+    if (context.req().getAttribute(AdmissionHandler.BODY) instanceof byte[] body) {
       return body;
     }
-    throw new IllegalStateException("the front door has not read the body");
+    throw new IllegalStateException("the admission handler has not read the body");
   }
 
   static Problem tooLarge(int maxBytes) {

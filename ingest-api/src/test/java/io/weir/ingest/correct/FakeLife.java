@@ -35,7 +35,7 @@ final class FakeLife implements CacheLife {
   }
 
   @Override
-  public synchronized void awaitSuspicion(Duration atMost) throws InterruptedException {
+  public synchronized void awaitColdSignal(Duration atMost) throws InterruptedException {
     long endNanos = System.nanoTime() + atMost.toNanos();
     for (long left = atMost.toMillis(); warmth == Warmth.WARM && left > 0; ) {
       wait(left);

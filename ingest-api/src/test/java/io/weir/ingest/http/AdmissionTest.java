@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import org.junit.jupiter.api.Test;
 
 final class AdmissionTest {
-  private static final long INTERVAL = ShedShare.INTERVAL_NANOS;
+  private static final long INTERVAL = QueueDelayShedder.INTERVAL_NANOS;
 
   private long now;
   private double random = 0.5;
@@ -28,14 +28,15 @@ final class AdmissionTest {
 
   @Test
   void ask_callsWaitLong_isRefusedForTheShare() {
-    Admission admission = new Admission(1_000, new ShedShare(1, 0), () -> now, () -> random);
+    Admission admission =
+        new Admission(1_000, new QueueDelayShedder(1, 0), () -> now, () -> random);
     assertNull(admission.ask());
     for (int i = 0; i < 50; i++) {
       now += INTERVAL;
       assertEquals(i > 0, admission.share() > 0);
     }
 
-    assertEquals(ShedShare.MAX_SHARE, admission.share());
+    assertEquals(QueueDelayShedder.MAX_SHARE, admission.share());
     assertEquals(HttpStatistics.Shed.QUEUE_DELAY, admission.ask());
     random = 0.99;
     assertNull(admission.ask());

@@ -28,7 +28,7 @@ final class SimulatedNode {
   private final Random random;
   private final long readNanos;
   private final long serveNanos;
-  private final ShedShare share;
+  private final QueueDelayShedder share;
   private final Admission admission;
   private final ArrayDeque<Long> unread = new ArrayDeque<>();
   private final ArrayDeque<long[]> admitted = new ArrayDeque<>();
@@ -49,7 +49,7 @@ final class SimulatedNode {
     this.random = new Random(seed);
     this.readNanos = readNanos;
     this.serveNanos = callNanos - readNanos;
-    this.share = new ShedShare(targetNanos, 0);
+    this.share = new QueueDelayShedder(targetNanos, 0);
     this.admission = new Admission(MAX_CALLS_UNDER_WAY, share, () -> now, random::nextDouble);
   }
 

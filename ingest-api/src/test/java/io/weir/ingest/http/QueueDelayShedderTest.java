@@ -12,11 +12,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-final class ShedShareTest {
+final class QueueDelayShedderTest {
   private static final int SEEDS = SuiteForm.current().includes(2) ? 5 : 2;
   private static final long MILLI = 1_000_000;
   private static final long TARGET = 10 * MILLI;
-  private static final long INTERVAL = ShedShare.INTERVAL_NANOS;
+  private static final long INTERVAL = QueueDelayShedder.INTERVAL_NANOS;
   private static final long CALL_NANOS = 90_000;
 
   /** A shed call is answered by the thread that reads it; 15 µs, of 90 for one that is served. */
@@ -24,7 +24,7 @@ final class ShedShareTest {
 
   @Test
   void share_noCalls_isNone() {
-    ShedShare share = new ShedShare(TARGET, 0);
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
 
     assertEquals(0, share.share(100 * INTERVAL));
     assertEquals(0, share.delayNanos(100 * INTERVAL));
@@ -32,7 +32,7 @@ final class ShedShareTest {
 
   @Test
   void share_oneIntervalAboveTheTarget_isABurst_andShedsNothing() {
-    ShedShare share = new ShedShare(TARGET, 0);
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
     call(share, 0, 60 * MILLI);
 
     assertEquals(0, share.share(INTERVAL));
@@ -41,7 +41,7 @@ final class ShedShareTest {
 
   @Test
   void share_twoIntervalsAboveTheTarget_growsWithGrowthAndExcess() {
-    ShedShare share = new ShedShare(TARGET, 0);
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
     call(share, 0, 60 * MILLI);
     call(share, INTERVAL, 160 * MILLI);
 
@@ -50,7 +50,7 @@ final class ShedShareTest {
 
   @Test
   void share_oneCallOfAnIntervalWaitedLittle_isABurst_andShedsNothing() {
-    ShedShare share = new ShedShare(TARGET, 0);
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
     for (int i = 0; i < 20; i++) {
       call(share, i * INTERVAL, 500 * MILLI);
       call(share, i * INTERVAL, MILLI);
@@ -61,19 +61,19 @@ final class ShedShareTest {
 
   @Test
   void share_noThreadTakesUpACall_growsToItsBound() {
-    ShedShare share = new ShedShare(TARGET, 0);
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
     share.queued(0);
     for (int i = 1; i <= 100; i++) {
       share.share(i * INTERVAL);
     }
 
-    assertEquals(ShedShare.MAX_SHARE, share.share(100 * INTERVAL));
+    assertEquals(QueueDelayShedder.MAX_SHARE, share.share(100 * INTERVAL));
     assertEquals(100 * INTERVAL, share.delayNanos(100 * INTERVAL));
   }
 
   @Test
   void share_afterAnOutage_isNoneWhenNoCallCameForSeconds() {
-    ShedShare share = new ShedShare(TARGET, 0);
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
     share.queued(0);
     for (int i = 1; i <= 100; i++) {
       share.share(i * INTERVAL);
@@ -85,7 +85,7 @@ final class ShedShareTest {
 
   @Test
   void target_notAboveZero_isRefused() {
-    assertThrows(IllegalArgumentException.class, () -> new ShedShare(0, 0));
+    assertThrows(IllegalArgumentException.class, () -> new QueueDelayShedder(0, 0));
   }
 
   @ParameterizedTest
@@ -153,7 +153,7 @@ final class ShedShareTest {
     return new SimulatedNode(seed, readNanos, CALL_NANOS, TARGET);
   }
 
-  private static void call(ShedShare share, long queuedNanos, long waitNanos) {
+  private static void call(QueueDelayShedder share, long queuedNanos, long waitNanos) {
     share.queued(queuedNanos);
     share.begun(waitNanos, queuedNanos + 1);
   }

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
  * every script call, so it must cost nothing while nothing changes; a cache that remains cold wakes
  * the thread once. Thread-safe.
  */
-final class Suspicion {
+final class ColdSignal {
   private final Semaphore turnedCold = new Semaphore(0);
   private volatile boolean warm = true;
 

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * NON_BLOCKING}). So a call is shed before it has waited for anything, at a fraction of the cost of
  * serving one, and the wait for a thread can be measured, since it begins here.
  */
-final class FrontDoor extends Handler.Wrapper {
+final class AdmissionHandler extends Handler.Wrapper {
   /** The request attribute that holds the body. */
   static final String BODY = "io.weir.body";
 
@@ -68,7 +68,7 @@ final class FrontDoor extends Handler.Wrapper {
    *
    * @param threads runs each call; not the threads that read the connections
    */
-  FrontDoor(
+  AdmissionHandler(
       Executor threads,
       Admission admission,
       IncompleteBodies incomplete,

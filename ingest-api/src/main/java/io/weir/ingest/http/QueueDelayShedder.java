@@ -28,7 +28,7 @@ package io.weir.ingest.http;
  * al., Proportional Integral Controller Enhanced, RFC 8033, with other gains: there the senders
  * slow down by themselves, here they do not.
  */
-final class ShedShare {
+final class QueueDelayShedder {
   /**
    * How often the share is recomputed: several round trips of a call, and a tenth of a wait that a
    * caller notices.
@@ -71,7 +71,7 @@ final class ShedShare {
    * @param targetNanos the wait above which calls are shed, above 0
    * @param nowNanos the current time
    */
-  ShedShare(long targetNanos, long nowNanos) {
+  QueueDelayShedder(long targetNanos, long nowNanos) {
     if (targetNanos <= 0) {
       throw new IllegalArgumentException("targetNanos must be above 0, is " + targetNanos);
     }
