@@ -59,7 +59,7 @@ final class IngestMetrics implements AutoCloseable {
     bound(
         "weir.log.journal.max.bytes",
         "bytes of calls that the journal may hold (WEIR_JOURNAL_MAX_BYTES)",
-        maxJournalBytes);
+        (double) maxJournalBytes);
     bound(
         "weir.decision.deadline.seconds",
         "seconds that the cache may take to answer a check (WEIR_DECISION_DEADLINE)",
