@@ -67,7 +67,7 @@ class ScriptLengthIT {
   void checksOfSixteenBuckets_shareAScriptCallFourAtATime() throws Exception {
     double calls = scriptCalls(Check.MAX_BUCKETS);
 
-    assertTrue(calls >= (CALLERS - 1) / 4, () -> calls + " script calls");
+    assertTrue(calls >= Math.floorDiv(CALLERS - 1, 4), () -> calls + " script calls");
   }
 
   @Test

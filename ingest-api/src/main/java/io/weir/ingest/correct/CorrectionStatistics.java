@@ -189,8 +189,8 @@ public final class CorrectionStatistics {
     if (outcome.clamped()) {
       clamped.increment();
     }
-    tokensGiven.increment(Math.max(0, outcome.changeTokens()));
-    tokensTaken.increment(Math.max(0, -outcome.changeTokens()));
+    tokensGiven.increment((double) Math.max(0, outcome.changeTokens()));
+    tokensTaken.increment((double) Math.max(0, -outcome.changeTokens()));
     boolean changed = outcome.kind() == Kind.APPLIED || outcome.kind() == Kind.CREATED;
     if (changed) {
       record(sinceComputed, nowEpochMillis - correction.asOfEpochMillis());

@@ -170,13 +170,13 @@ public final class RecordStatistics {
   }
 
   void found(long lines, long bytes) {
-    foundLines.increment(lines);
+    foundLines.increment((double) lines);
     heldLines.addAndGet(lines);
     heldBytes.addAndGet(bytes);
   }
 
   void appended(long lines, long bytes) {
-    appendedLines.increment(lines);
+    appendedLines.increment((double) lines);
     groupCommits.increment();
     heldLines.addAndGet(lines);
     heldBytes.addAndGet(bytes);

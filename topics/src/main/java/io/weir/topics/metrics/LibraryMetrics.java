@@ -60,14 +60,16 @@ public final class LibraryMetrics implements AutoCloseable {
           "stream.state.total.sst.files.size");
 
   /**
-   * Metrics of other libraries that say nothing here: Redis answers a script in one piece, and the
-   * bytes of a connection are counted by a connector of Jetty that is not used.
+   * Metrics of other libraries that say nothing here: Redis answers a script in one piece, the
+   * bytes of a connection are counted by a connector of Jetty that is not used, and what is said to
+   * be the time of a request is that of a connection.
    */
   private static final Set<String> LEFT_OUT =
       Set.of(
           "lettuce.command.firstresponse",
           "jetty.connections.bytes.in",
-          "jetty.connections.bytes.out");
+          "jetty.connections.bytes.out",
+          "jetty.connections.request");
 
   private final JvmGcMetrics collections = new JvmGcMetrics();
 
