@@ -8,6 +8,7 @@ import io.weir.ingest.clock.LocalClock;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
+import io.weir.topics.process.Backoff;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;

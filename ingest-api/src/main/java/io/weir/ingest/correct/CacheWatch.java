@@ -6,8 +6,9 @@ import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.topics.model.CacheLoss;
+import io.weir.topics.process.Backoff;
+import io.weir.topics.process.SupervisedThread;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +34,7 @@ public final class CacheWatch implements AutoCloseable {
   /** Longest pause after the loss could not be published. */
   private static final long MAX_PAUSE_MILLIS = 5_000;
 
-  private static final long STOP_MILLIS = 3_000;
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(3);
 
   private static final Logger LOG = LoggerFactory.getLogger(CacheWatch.class);
 
@@ -43,8 +44,7 @@ public final class CacheWatch implements AutoCloseable {
   private final LocalClock clock;
   private final LongSupplier cacheClockMillis;
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
-  private final CountDownLatch stop = new CountDownLatch(1);
-  private final Thread thread;
+  private final SupervisedThread thread;
 
   /**
    * When the cache was found cold, in monotonic nanoseconds; null while it is not known to be cold.
@@ -82,27 +82,34 @@ public final class CacheWatch implements AutoCloseable {
     this.statistics = statistics;
     this.clock = clock;
     this.cacheClockMillis = cacheClockMillis;
-    this.thread = new Thread(this::run, "weir-cache-watch");
-    this.thread.setDaemon(true);
+    this.thread = new SupervisedThread("weir-cache-watch", new Looking());
   }
 
   void start() {
     thread.start();
   }
 
-  private void run() {
-    try {
-      while (stop.getCount() > 0) {
-        long pauseMillis = look();
-        if (pauseMillis > 0) {
-          boolean unused = stop.await(pauseMillis, TimeUnit.MILLISECONDS);
-        } else {
-          life.awaitColdSignal(LOOK_INTERVAL);
-        }
+  /** Looks again and again. */
+  private final class Looking implements SupervisedThread.Work {
+    @Override
+    public void run() throws InterruptedException {
+      long pauseMillis = look();
+      if (pauseMillis > 0) {
+        thread.pause(pauseMillis);
+      } else {
+        life.awaitColdSignal(LOOK_INTERVAL);
       }
-    } catch (InterruptedException interrupted) {
-      LOG.debug("cache_watch_stopped");
     }
+
+    @Override
+    public long failed(Throwable failure) {
+      LOG.error("cache_watch_failed", failure);
+      return MAX_PAUSE_MILLIS;
+    }
+
+    /** Waits for the signal are short. */
+    @Override
+    public void wakeUp() {}
   }
 
   /**
@@ -186,13 +193,6 @@ public final class CacheWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    stop.countDown();
-    try {
-      thread.join(STOP_MILLIS);
-      thread.interrupt();
-      thread.join(STOP_MILLIS);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    thread.close(STOP_PATIENCE);
   }
 }

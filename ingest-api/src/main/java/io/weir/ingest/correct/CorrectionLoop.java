@@ -4,10 +4,11 @@ package io.weir.ingest.correct;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.topics.process.Backoff;
+import io.weir.topics.process.SupervisedThread;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
@@ -15,7 +16,6 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
-import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * group does not remove the member. Any failure of Kafka closes the consumer, and a new one is
  * opened after a pause. The thread ends only with {@link #close}.
  */
-final class CorrectionLoop implements AutoCloseable {
+final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   /** Longest time in one poll. */
   private static final long MAX_POLL_MILLIS = 500;
 
@@ -47,7 +47,7 @@ final class CorrectionLoop implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   /** How long a stop waits for the batch in progress, and again after interrupting it. */
-  private static final long STOP_MILLIS = 5_000;
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
   private final CorrectionSettings settings;
   private final CorrectionQueue queue;
@@ -56,8 +56,7 @@ final class CorrectionLoop implements AutoCloseable {
   private final LocalClock clock;
   private final MeterRegistry registry;
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
-  private final CountDownLatch stop = new CountDownLatch(1);
-  private final Thread thread;
+  private final SupervisedThread thread;
   private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
   private long lagNanos;
 
@@ -73,40 +72,34 @@ final class CorrectionLoop implements AutoCloseable {
     this.statistics = statistics;
     this.clock = clock;
     this.registry = registry;
-    this.thread = new Thread(this::run, "weir-corrections");
-    this.thread.setDaemon(true);
+    this.thread = new SupervisedThread("weir-corrections", this);
   }
 
   void start() {
     thread.start();
   }
 
-  private void run() {
-    while (!stopping()) {
-      try {
-        useOneConsumer();
-      } catch (WakeupException awake) {
-        // the consumer is woken up only in order to stop
-      } catch (KafkaException failed) {
-        status.begins(CorrectionStatus.Kind.KAFKA, failed.toString());
-        pause(backoff.failedMillis());
-      } catch (RuntimeException | Error fault) {
-        status.failed(fault);
-        pause(backoff.failedMillis());
-      }
+  @Override
+  public void run() {
+    useOneConsumer();
+  }
+
+  @Override
+  public long failed(Throwable failure) {
+    if (failure instanceof KafkaException) {
+      status.begins(CorrectionStatus.Kind.KAFKA, failure.toString());
+    } else {
+      status.failed(failure);
     }
-    status.stopped();
+    return backoff.failedMillis();
   }
 
-  private boolean stopping() {
-    return stop.getCount() == 0;
-  }
-
-  private void pause(long millis) {
-    try {
-      boolean unused = stop.await(millis, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException interrupted) {
-      stop.countDown();
+  /** The consumer is woken up only in order to stop. */
+  @Override
+  public void wakeUp() {
+    KafkaConsumer<byte[], byte[]> inUse = consumer;
+    if (inUse != null) {
+      inUse.wakeup();
     }
   }
 
@@ -119,7 +112,7 @@ final class CorrectionLoop implements AutoCloseable {
       metrics.bindTo(registry);
       awaitTopic(opened);
       opened.subscribe(Set.of(CorrectionConsumer.TOPIC), positions);
-      while (!stopping()) {
+      while (!thread.isClosing()) {
         turn(opened, positions);
       }
     } finally {
@@ -131,7 +124,7 @@ final class CorrectionLoop implements AutoCloseable {
   private void close(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
     try {
       positions.commit();
-      CorrectionConsumer.close(opened, stopping());
+      CorrectionConsumer.close(opened, thread.isClosing());
     } catch (KafkaException failed) {
       status.begins(CorrectionStatus.Kind.KAFKA, failed.toString());
     } finally {
@@ -141,10 +134,11 @@ final class CorrectionLoop implements AutoCloseable {
   }
 
   private void awaitTopic(KafkaConsumer<byte[], byte[]> opened) {
-    while (!stopping() && opened.partitionsFor(CorrectionConsumer.TOPIC, PATIENCE).isEmpty()) {
+    while (!thread.isClosing()
+        && opened.partitionsFor(CorrectionConsumer.TOPIC, PATIENCE).isEmpty()) {
       status.begins(
           CorrectionStatus.Kind.TOPIC_MISSING, CorrectionConsumer.TOPIC + " does not exist");
-      pause(TOPIC_PAUSE_MILLIS);
+      thread.pause(TOPIC_PAUSE_MILLIS);
     }
     status.ends(CorrectionStatus.Kind.STARTING);
     status.ends(CorrectionStatus.Kind.TOPIC_MISSING);
@@ -209,17 +203,7 @@ final class CorrectionLoop implements AutoCloseable {
    */
   @Override
   public void close() {
-    stop.countDown();
-    KafkaConsumer<byte[], byte[]> inUse = consumer;
-    if (inUse != null) {
-      inUse.wakeup();
-    }
-    try {
-      thread.join(STOP_MILLIS);
-      thread.interrupt();
-      thread.join(STOP_MILLIS);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    thread.close(STOP_PATIENCE);
+    status.stopped();
   }
 }

@@ -7,14 +7,13 @@ import io.weir.topics.catalog.Topics;
 import io.weir.topics.log.LogConsumer;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.process.SupervisedThread;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.SettlementVerdictCodec;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -22,7 +21,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.WakeupException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,7 +39,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
   private static final long PAUSE_MILLIS = 1_000;
   private static final int API_TIMEOUT_MILLIS = 5_000;
-  private static final long STOP_MILLIS = 5_000;
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
   /** Shortest time between two log lines about a lasting failure. */
   private static final long COMPLAINT_NANOS = 30_000_000_000L;
@@ -53,9 +51,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private final List<TopicPartition> partitions;
   private final VerdictBoard board;
   private final Map<TopicPartition, Long> next = new HashMap<>();
-  private final CountDownLatch stop = new CountDownLatch(1);
   private final MeterRegistry registry;
-  private final Thread thread;
+  private final SupervisedThread thread;
   private long nextComplaintNanos = System.nanoTime();
   private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
 
@@ -73,8 +70,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
             .toList();
     this.board = new VerdictBoard(maxWaiting);
     this.registry = registry;
-    this.thread = new Thread(this::run, "weir-verdicts");
-    this.thread.setDaemon(true);
+    this.thread = new SupervisedThread("weir-verdicts", new Following());
   }
 
   /**
@@ -101,19 +97,29 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
     return board.await(settlement, PATIENCE);
   }
 
-  private void run() {
-    while (!isStopping()) {
-      try {
-        follow();
-      } catch (WakeupException awake) {
-        // the consumer is woken up only in order to stop
-      } catch (KafkaException failed) {
-        complain(failed);
-        pause();
-      } catch (RuntimeException | Error fault) {
-        // this thread must not die: without it every settlement would be answered as pending
-        LOG.error("verdicts on settlements not read, tried again", fault);
-        pause();
+  /** Follows the topic with one consumer after another. */
+  private final class Following implements SupervisedThread.Work {
+    @Override
+    public void run() {
+      follow();
+    }
+
+    @Override
+    public long failed(Throwable failure) {
+      if (failure instanceof KafkaException unreachable) {
+        complain(unreachable);
+      } else {
+        LOG.error("verdicts on settlements not read, tried again", failure);
+      }
+      return PAUSE_MILLIS;
+    }
+
+    /** The consumer is woken up only in order to stop. */
+    @Override
+    public void wakeUp() {
+      KafkaConsumer<byte[], byte[]> current = consumer;
+      if (current != null) {
+        current.wakeup();
       }
     }
   }
@@ -125,18 +131,6 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       LOG.warn(
           "verdicts_not_readable detail=\"{}\"; settlements are answered as pending",
           failed.toString());
-    }
-  }
-
-  private boolean isStopping() {
-    return stop.getCount() == 0;
-  }
-
-  private void pause() {
-    try {
-      boolean unused = stop.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException interrupted) {
-      stop.countDown();
     }
   }
 
@@ -155,7 +149,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
           opened.seek(partition, known);
         }
       }
-      while (!isStopping()) {
+      while (!thread.isClosing()) {
         for (ConsumerRecord<byte[], byte[]> each : opened.poll(POLL)) {
           next.put(new TopicPartition(each.topic(), each.partition()), each.offset() + 1);
           tell(each);
@@ -204,15 +198,6 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   /** Stops following. Threads that still wait run into their timeouts. */
   @Override
   public void close() {
-    stop.countDown();
-    KafkaConsumer<byte[], byte[]> current = consumer;
-    if (current != null) {
-      current.wakeup();
-    }
-    try {
-      thread.join(STOP_MILLIS);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    thread.close(STOP_PATIENCE);
   }
 }

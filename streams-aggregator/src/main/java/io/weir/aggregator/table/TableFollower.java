@@ -3,6 +3,7 @@ package io.weir.aggregator.table;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
+import io.weir.topics.process.SupervisedThread;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -11,7 +12,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -58,8 +58,7 @@ public final class TableFollower implements AutoCloseable {
   private final Barriers barriers = new Barriers();
   private final ReadablePartitions readable = new ReadablePartitions(barriers);
   private final AtomicBoolean polling = new AtomicBoolean();
-  private final CountDownLatch closing = new CountDownLatch(1);
-  private final Thread thread = new Thread(this::run, CLIENT);
+  private final SupervisedThread thread = new SupervisedThread(CLIENT, new Following());
   private volatile @Nullable Consumer<byte[], byte[]> consumer;
 
   // used by the follower's thread alone
@@ -94,9 +93,6 @@ public final class TableFollower implements AutoCloseable {
       Runnable onChange,
       MeterRegistry registry) {
     TableFollower follower = new TableFollower(store, bootstrapServers, wanted, onChange, registry);
-    follower.thread.setDaemon(true);
-    follower.thread.setUncaughtExceptionHandler(
-        (thread, error) -> LOG.error("usage table is not followed any more", error));
     follower.thread.start();
     return follower;
   }
@@ -127,7 +123,7 @@ public final class TableFollower implements AutoCloseable {
    * JVM causes.
    */
   public boolean hasFailed() {
-    return !thread.isAlive() && !isClosing();
+    return thread.hasFailed();
   }
 
   /**
@@ -170,8 +166,10 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  private void run() {
-    while (!isClosing()) {
+  /** Follows the topic with one pair of consumers after another. */
+  private final class Following implements SupervisedThread.Work {
+    @Override
+    public void run() {
       try (Consumer<byte[], byte[]> ends =
               StateConsumer.connect(bootstrapServers, CLIENT + "-ends");
           Consumer<byte[], byte[]> records = StateConsumer.connect(bootstrapServers, CLIENT);
@@ -179,34 +177,27 @@ public final class TableFollower implements AutoCloseable {
         metrics.bindTo(registry);
         consumer = records;
         follow(records, new PartitionEnds(ends));
-      } catch (RuntimeException | Error failed) {
-        if (!isClosing()) {
-          LOG.warn("usage table is not followed, tried again in a second", failed);
-        }
       } finally {
         consumer = null;
         readable.clear();
         barriers.abandon();
       }
-      awaitClosing(PAUSE_AFTER_FAILURE);
     }
-  }
 
-  private boolean isClosing() {
-    return closing.getCount() == 0;
-  }
+    @Override
+    public long failed(Throwable failure) {
+      LOG.warn("usage table is not followed, tried again in a second", failure);
+      return PAUSE_AFTER_FAILURE.toMillis();
+    }
 
-  private void awaitClosing(Duration atMost) {
-    try {
-      boolean isClosing = closing.await(atMost.toMillis(), TimeUnit.MILLISECONDS);
-      LOG.trace("closing={}", isClosing);
-    } catch (InterruptedException interrupted) {
-      closing.countDown(); // this thread is interrupted only to end it
+    @Override
+    public void wakeUp() {
+      wake();
     }
   }
 
   private void follow(Consumer<byte[], byte[]> records, PartitionEnds ends) {
-    while (!isClosing()) {
+    while (!thread.isClosing()) {
       try {
         place(records);
         barriers.findEnds(StateConsumer.assigned(records), ends);
@@ -283,7 +274,7 @@ public final class TableFollower implements AutoCloseable {
 
   private ConsumerRecords<byte[], byte[]> poll(Consumer<byte[], byte[]> records) {
     if (records.assignment().isEmpty()) {
-      awaitClosing(NAP);
+      thread.pause(NAP.toMillis());
       return ConsumerRecords.empty();
     }
     polling.set(true);
@@ -318,12 +309,6 @@ public final class TableFollower implements AutoCloseable {
 
   @Override
   public void close() {
-    closing.countDown();
-    wake();
-    try {
-      thread.join(STOP_PATIENCE.toMillis());
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    thread.close(STOP_PATIENCE);
   }
 }
