@@ -62,7 +62,7 @@ final class Comparison {
     long refused = 0;
     proveClosed();
     for (int partition : new TreeSet<>(begins.keySet())) {
-      Recount.Part part = recount.part(partition);
+      RecountedPartition part = recount.part(partition);
       duplicates += part.duplicate;
       refused += part.refused;
       compareCounters(partition, part);
@@ -120,7 +120,7 @@ final class Comparison {
   }
 
   /** Compares the terms of the documented equation, for a log that still holds its first record. */
-  private void compareCounters(int partition, Recount.Part part) {
+  private void compareCounters(int partition, RecountedPartition part) {
     PartitionProgress progress = state.progress(partition);
     if (progress == null || begins.getOrDefault(partition, 0L) > 0) {
       return;
@@ -199,7 +199,7 @@ final class Comparison {
         : Math.min(ledger.closedThroughEpochMillis(partition), progress.closedThroughEpochMillis());
   }
 
-  private void proveComplete(int partition, Recount.Part part) {
+  private void proveComplete(int partition, RecountedPartition part) {
     long heldFrom = part.heldFromEpochMillis();
     if (range.fromEpochMillis() < heldFrom) {
       unproven.add(

@@ -6,12 +6,9 @@ import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
@@ -33,59 +30,8 @@ final class Recount implements AutoCloseable {
   private final Replays replays;
   private final Differences differences;
   private final LineReader reader = new LineReader();
-  private final Map<Integer, Part> parts = new HashMap<>();
+  private final Map<Integer, RecountedPartition> parts = new HashMap<>();
   private int[] checksums = new int[0];
-
-  /** The result for one partition. */
-  static final class Part {
-    long received;
-    long counted;
-    long duplicate;
-    long refused;
-
-    private final BrokerTime broker;
-    private final Map<String, TreeMap<Long, Journal>> journals = new HashMap<>();
-    private boolean beginsMidway;
-    private long firstOffset;
-
-    /** The broker's time of the first record that the log holds. */
-    private long firstAtEpochMillis = Long.MIN_VALUE;
-
-    private Part(long latenessMillis) {
-      broker = new BrokerTime(latenessMillis);
-    }
-
-    /**
-     * Returns the time from which on the log holds every recorded call.
-     *
-     * @return {@link Long#MIN_VALUE} if the log holds its first record
-     */
-    long heldFromEpochMillis() {
-      return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
-    }
-
-    /** Returns the reasons for which calls that were decided in an interval may be missing. */
-    List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
-      List<String> whys = new ArrayList<>();
-      journals.forEach(
-          (node, epochs) ->
-              epochs.forEach(
-                  (epoch, journal) -> {
-                    Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
-                    long until = next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
-                    for (Journal.Doubt doubt : journal.doubts(until)) {
-                      boolean isAlive =
-                          doubt.isOpen() && doubt.fromEpochMillis() >= aliveFromEpochMillis;
-                      if (!isAlive
-                          && doubt.fromEpochMillis() < untilEpochMillis
-                          && doubt.untilEpochMillis() > fromEpochMillis) {
-                        whys.add("node " + node + ", epoch " + epoch + ": " + doubt.why());
-                      }
-                    }
-                  }));
-      return whys;
-    }
-  }
 
   /**
    * Creates an empty recount.
@@ -117,18 +63,14 @@ final class Recount implements AutoCloseable {
   }
 
   /** Returns the result for a partition. */
-  Part part(int partition) {
-    return parts.computeIfAbsent(partition, first -> new Part(latenessMillis));
+  RecountedPartition part(int partition) {
+    return parts.computeIfAbsent(partition, first -> new RecountedPartition(latenessMillis));
   }
 
   /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    Part part = part(record.partition());
-    if (part.firstAtEpochMillis == Long.MIN_VALUE) {
-      part.firstAtEpochMillis = record.timestamp();
-      part.beginsMidway = record.offset() > 0;
-      part.firstOffset = record.offset();
-    }
+    RecountedPartition part = part(record.partition());
+    part.beginsWith(record.offset(), record.timestamp());
     if (givenUp.contains(record.partition() + "@" + record.offset())) {
       refuse(part, record, "given up by WEIR_QUARANTINE_RECORDS");
       return;
@@ -145,22 +87,25 @@ final class Recount implements AutoCloseable {
   }
 
   private static void hearCacheLoss(
-      Part part, ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      RecountedPartition part, ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws UnreadableException {
     byte[] value = record.value();
     try {
-      part.broker.hear(
-          record.timestamp(),
-          CacheLossCodec.decode(value == null ? new byte[0] : value).foundAtEpochMillis());
+      part.broker()
+          .hear(
+              record.timestamp(),
+              CacheLossCodec.decode(value == null ? new byte[0] : value).foundAtEpochMillis());
     } catch (MalformedRecordException malformed) {
       throw new UnreadableException("a cache-loss record is malformed", malformed);
     }
   }
 
   private void addBatch(
-      Part part, ConsumerRecord<@Nullable String, byte @Nullable []> record, Batch batch)
+      RecountedPartition part,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      Batch batch)
       throws UnreadableException {
-    part.broker.hear(record.timestamp(), batch.promiseEpochMillis());
+    part.broker().hear(record.timestamp(), batch.promiseEpochMillis());
     byte[] value = record.value() == null ? new byte[0] : record.value();
     int found = lines(value);
     if (found != batch.count()) {
@@ -171,21 +116,9 @@ final class Recount implements AutoCloseable {
       addReplayedLines(part, record, batch, replayed, value);
       return;
     }
-    long at = part.broker.believedEpochMillis();
+    long at = part.broker().believedEpochMillis();
     long promise = Math.min(batch.promiseEpochMillis(), at);
-    Journal journal =
-        part.journals
-            .computeIfAbsent(batch.node(), first -> new TreeMap<>())
-            .computeIfAbsent(
-                batch.epoch(),
-                first ->
-                    new Journal(
-                        batch.epoch() <= part.heldFromEpochMillis()
-                            ? batch.linesBefore()
-                            : batch.linesBeforeEpoch(),
-                        batch.epoch(),
-                        promise,
-                        at));
+    Journal journal = part.journal(batch, promise, at);
     if (found > 0) {
       int lacking = addLines(part, record, batch, journal, value);
       if (replayed != null && lacking > 0) {
@@ -203,7 +136,7 @@ final class Recount implements AutoCloseable {
    * partition had refused is counted once; any other is a repetition.
    */
   private void addReplayedLines(
-      Part part,
+      RecountedPartition part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch,
       Replayed replayed,
@@ -228,12 +161,12 @@ final class Recount implements AutoCloseable {
   }
 
   private boolean mayBeTaken(
-      Part part,
+      RecountedPartition part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Replayed replayed,
       int sourceLine) {
     boolean isJudgedHere =
-        replayed.partition() == record.partition() && replayed.offset() >= part.firstOffset;
+        replayed.partition() == record.partition() && replayed.offset() >= part.firstOffset();
     return !replays.isTaken(replayed.partition(), replayed.offset(), sourceLine)
         && (!isJudgedHere
             || replays.isRefused(replayed.partition(), replayed.offset(), sourceLine));
@@ -261,7 +194,7 @@ final class Recount implements AutoCloseable {
    * @return whether the line is such a settlement
    */
   private boolean isSettlementOfLaterCall(
-      Part part,
+      RecountedPartition part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Replayed replayed,
       int sourceLine,
@@ -302,7 +235,7 @@ final class Recount implements AutoCloseable {
    * @return how many of them were at positions not read before
    */
   private int addLines(
-      Part part,
+      RecountedPartition part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch,
       Journal journal,
@@ -380,7 +313,7 @@ final class Recount implements AutoCloseable {
    * @return false if it is refused
    */
   private boolean addLine(
-      Part part,
+      RecountedPartition part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch,
       byte[] value,
@@ -393,8 +326,8 @@ final class Recount implements AutoCloseable {
       require(
           ClientPartitioner.partition(line.client(), partitions) == record.partition(),
           "its client belongs to another partition");
-      require(!part.broker.isFuture(at), "decided in the future");
-      require(!part.broker.isTooOld(at), "decided too long ago");
+      require(!part.broker().isFuture(at), "decided in the future");
+      require(!part.broker().isTooOld(at), "decided too long ago");
       Slot slot =
           new Slot(
               line.client(),
@@ -407,7 +340,7 @@ final class Recount implements AutoCloseable {
           settledCall == null || isCounted(part, record.partition(), settledCall),
           "the call that it settles was not counted");
       Account account = accounts.of(slot);
-      long believed = part.broker.believedEpochMillis();
+      long believed = part.broker().believedEpochMillis();
       boolean hasId = line.idFromCaller() || line.isSettlement();
       boolean repeated = hasId && ids.isKnown(line, believed);
       if (repeated && line.isSettlement()) {
@@ -443,13 +376,9 @@ final class Recount implements AutoCloseable {
    * Returns whether a line was read in an earlier record of the partition, and was either not
    * refused or has been replayed since.
    */
-  private boolean isCounted(Part part, int partition, UsagePosition line) {
-    Journal journal =
-        part.journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
-    boolean mayHaveExpired = journal == null && line.nodeEpoch() <= part.heldFromEpochMillis();
-    boolean hasArrived = mayHaveExpired || (journal != null && journal.has(line.line()));
+  private boolean isCounted(RecountedPartition part, int partition, UsagePosition line) {
     return line.partition() == partition
-        && (seen.isReplayed(line) || (hasArrived && !seen.isRefused(line)));
+        && (seen.isReplayed(line) || (part.mayHaveRead(line) && !seen.isRefused(line)));
   }
 
   private static UsagePosition position(int partition, Batch batch, int line) {
@@ -495,7 +424,7 @@ final class Recount implements AutoCloseable {
     settlements.forEachWithoutCall(
         settlement -> {
           Slot slot = settlement.slot();
-          Part part = part(slot.partition());
+          RecountedPartition part = part(slot.partition());
           if (settlement.decidedAtEpochMillis() < part.heldFromEpochMillis()) {
             return; // its call may have expired
           }
@@ -528,7 +457,9 @@ final class Recount implements AutoCloseable {
   }
 
   private void refuse(
-      Part part, ConsumerRecord<@Nullable String, byte @Nullable []> record, String reason) {
+      RecountedPartition part,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      String reason) {
     byte[] value = record.value() == null ? new byte[0] : record.value();
     long refused = Math.max(1, lines(value));
     part.received += refused;

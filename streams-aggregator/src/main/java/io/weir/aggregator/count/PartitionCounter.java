@@ -61,13 +61,13 @@ public final class PartitionCounter {
   private final PartitionState state;
   private final NodeWatermarks nodes;
   private final SettledCalls settled;
-  private final OpenRows open;
+  private final CallerIds callerIds;
+  private final WindowRows rows;
   private final Ledger ledger;
   private final RunningFigures figures;
   private final BucketReconciler reconciler;
   private final BatchLines lines = new BatchLines();
   private final CallReader reader = new CallReader();
-  private final LateUsage late = new LateUsage();
   private final Packer packer = new Packer();
   private @Nullable String lastClient;
   private boolean lastClientIsOurs;
@@ -111,9 +111,11 @@ public final class PartitionCounter {
     this.state = PartitionState.load(stores.progress(), settings);
     this.nodes = new NodeWatermarks(settings, stores.progress());
     this.settled = new SettledCalls(stores.ids(), nodes);
-    this.open = new OpenRows(stores.open());
+    this.callerIds = new CallerIds(stores.ids(), state);
+    OpenRows open = new OpenRows(stores.open());
     this.ledger =
         new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
+    this.rows = new WindowRows(settings, open, ledger, nodes, state);
     this.reconciler =
         new BucketReconciler(
             partition, partitions, stores.buckets(), stores.progress(), state, output);
@@ -253,7 +255,7 @@ public final class PartitionCounter {
     state.newestLowWatermarkEpochMillis =
         Math.max(state.newestLowWatermarkEpochMillis, lowWatermark);
     writeReplayed(replay);
-    writeUsage();
+    rows.write();
     advance();
   }
 
@@ -292,7 +294,7 @@ public final class PartitionCounter {
     if (!counted.isEmpty()) {
       output.replayed(replay, counted);
     }
-    writeUsage();
+    rows.write();
   }
 
   /**
@@ -352,15 +354,15 @@ public final class PartitionCounter {
     if (misplaced != null) {
       return misplaced;
     }
-    RowKey row = rowOf(call);
-    if (!hasRoomFor(row, call)) {
+    RowKey row = rows.of(call);
+    if (!rows.hasRoomFor(row, call)) {
       return NO_ROOM;
     }
     reconciler.take(call); // a repeated call is charged each time
-    if (call.idFromCaller() && isRepeated(call)) {
-      drop(row);
+    if (call.idFromCaller() && callerIds.isRepeated(call)) {
+      rows.drop(row);
     } else {
-      count(row, call);
+      rows.count(row, call);
     }
     return null;
   }
@@ -377,9 +379,9 @@ public final class PartitionCounter {
     if (reason == null && call != null && !isCounted(call)) {
       reason = NOT_COUNTED;
     }
-    RowKey row = rowOf(event);
+    RowKey row = rows.of(event);
     boolean isFirst = reason != null || !settled.isSettled(event, at);
-    if (reason == null && isFirst && !hasRoomFor(row, event)) {
+    if (reason == null && isFirst && !rows.hasRoomFor(row, event)) {
       reason = NO_ROOM;
     }
     Standing standing = null;
@@ -387,10 +389,10 @@ public final class PartitionCounter {
       standing = new Standing(settlement.actualCost(), position);
       settled.settle(event, standing, at);
       reconciler.settle(event);
-      count(row, event);
+      rows.count(row, event);
     } else if (reason == null) {
       standing = settled.standing(event, at);
-      drop(row);
+      rows.drop(row);
     }
     Outcome outcome =
         reason != null ? Outcome.REFUSED : isFirst ? Outcome.STANDS : Outcome.SETTLED_BEFORE;
@@ -418,71 +420,6 @@ public final class PartitionCounter {
         : null;
   }
 
-  private RowKey rowOf(CallEvent event) {
-    long start = settings.boundaryAtOrBefore(event.decidedAtEpochMillis());
-    return new RowKey(start, event.client(), event.meter(), event.endpoint());
-  }
-
-  private boolean isLate(RowKey key) {
-    return key.windowStartEpochMillis() + settings.windowMillis() <= state.boundaryEpochMillis();
-  }
-
-  private boolean hasRoomFor(RowKey key, CallEvent event) {
-    return isLate(key)
-        ? late.hasRoomFor(key, event, ledger::quantityOf)
-        : open.hasRoomFor(key, event);
-  }
-
-  private void count(RowKey key, CallEvent event) {
-    if (isLate(key)) {
-      state.lateAdjusted++;
-      late.add(key, event, state.offset);
-    } else {
-      state.counted++;
-      open.add(key, event, state.offset);
-    }
-  }
-
-  /** Drops an event that was counted before. */
-  private void drop(RowKey key) {
-    state.duplicate++;
-    if (!isLate(key)) {
-      countDuplicate(key);
-    }
-  }
-
-  /**
-   * Returns whether the call was counted before under its id. An id names one call: a different one
-   * under the same id is a call of its own, and is remembered as well.
-   */
-  private boolean isRepeated(CallEvent call) {
-    SeenIds ids = stores.ids();
-    String fingerprint = call.fingerprint();
-    long at = state.appendEpochMillis;
-    byte[] key = idKey(call).toBytes();
-    String known = ids.find(key, at);
-    if (known != null && !known.equals(fingerprint)) {
-      key = idKey(call).text(fingerprint).toBytes();
-      known = ids.find(key, at);
-      state.idConflicts += known == null ? 1 : 0;
-    } else if (known == null && state.idConflicts > 0) {
-      // the call that had the id first may have been forgotten since this one was counted
-      known = ids.find(idKey(call).text(fingerprint).toBytes(), at);
-    }
-    if (known == null) {
-      ids.remember(key, fingerprint, at);
-    }
-    return known != null;
-  }
-
-  /** Records on the row of a repeated call, if it is still open, that a duplicate was dropped. */
-  private void countDuplicate(RowKey key) {
-    OpenRow row = open.find(key);
-    if (row != null) {
-      open.addDuplicate(row);
-    }
-  }
-
   private boolean isOurs(String client) {
     if (!client.equals(lastClient)) {
       lastClient = client;
@@ -491,28 +428,11 @@ public final class PartitionCounter {
     return lastClientIsOurs;
   }
 
-  private Packer idKey(CallEvent call) {
-    return packer.reset().integer(call.allowed() ? 1 : 0).text(call.client()).text(call.id());
-  }
-
   private void refuse(byte[] value, String reason) {
     long refused = Math.max(1, lines.count());
     state.received += refused;
     state.quarantined += refused;
     output.quarantine(value, 0, reason);
-  }
-
-  private void writeUsage() {
-    open.saveTouched();
-    if (!late.isEmpty()) {
-      List<Interval> gaps = nodes.possibleGaps(state.newestLowWatermarkEpochMillis);
-      late.forEach(
-          (part, tally) -> {
-            tally.markLate();
-            ledger.adjust(part.key(), tally, part.reason(), gaps);
-          });
-    }
-    late.clear();
   }
 
   /** Advances the watermark, and closes by definition the windows it has passed. */

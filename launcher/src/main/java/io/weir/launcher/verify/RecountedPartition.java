@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.verify;
+
+import io.weir.topics.model.UsagePosition;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What the recount has read of one partition of the calls: the sums of its lines, the journals in
+ * it, and from when on the log holds it. Not thread-safe.
+ */
+final class RecountedPartition {
+  long received;
+  long counted;
+  long duplicate;
+  long refused;
+
+  private final BrokerTime broker;
+  private final Map<String, TreeMap<Long, Journal>> journals = new HashMap<>();
+  private boolean beginsMidway;
+  private long firstOffset;
+
+  /** The broker's time of the first record that the log holds. */
+  private long firstAtEpochMillis = Long.MIN_VALUE;
+
+  RecountedPartition(long latenessMillis) {
+    broker = new BrokerTime(latenessMillis);
+  }
+
+  /** Records the first record of the partition that is read; any later call changes nothing. */
+  void beginsWith(long offset, long atEpochMillis) {
+    if (firstAtEpochMillis == Long.MIN_VALUE) {
+      firstAtEpochMillis = atEpochMillis;
+      beginsMidway = offset > 0;
+      firstOffset = offset;
+    }
+  }
+
+  /** Returns the offset of the first record that was read. */
+  long firstOffset() {
+    return firstOffset;
+  }
+
+  /** Returns the broker's time of the records read. */
+  BrokerTime broker() {
+    return broker;
+  }
+
+  /** Returns the journal of a batch, which is new if the batch is the first one read of it. */
+  Journal journal(Batch batch, long promiseEpochMillis, long atEpochMillis) {
+    return journals
+        .computeIfAbsent(batch.node(), first -> new TreeMap<>())
+        .computeIfAbsent(
+            batch.epoch(),
+            first ->
+                new Journal(
+                    batch.epoch() <= heldFromEpochMillis()
+                        ? batch.linesBefore()
+                        : batch.linesBeforeEpoch(),
+                    batch.epoch(),
+                    promiseEpochMillis,
+                    atEpochMillis));
+  }
+
+  /** Returns whether a line was read, or is of a journal that the log may no longer hold. */
+  boolean mayHaveRead(UsagePosition line) {
+    Journal journal = journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
+    return journal == null ? line.nodeEpoch() <= heldFromEpochMillis() : journal.has(line.line());
+  }
+
+  /**
+   * Returns the time from which on the log holds every recorded call.
+   *
+   * @return {@link Long#MIN_VALUE} if the log holds its first record
+   */
+  long heldFromEpochMillis() {
+    return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
+  }
+
+  /** Returns the reasons for which calls that were decided in an interval may be missing. */
+  List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
+    List<String> whys = new ArrayList<>();
+    journals.forEach(
+        (node, epochs) ->
+            epochs.forEach(
+                (epoch, journal) -> {
+                  Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
+                  long until = next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
+                  for (Journal.Doubt doubt : journal.doubts(until)) {
+                    boolean isAlive =
+                        doubt.isOpen() && doubt.fromEpochMillis() >= aliveFromEpochMillis;
+                    if (!isAlive
+                        && doubt.fromEpochMillis() < untilEpochMillis
+                        && doubt.untilEpochMillis() > fromEpochMillis) {
+                      whys.add("node " + node + ", epoch " + epoch + ": " + doubt.why());
+                    }
+                  }
+                }));
+    return whys;
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.aggregator.state.Packer;
+import io.weir.topics.model.CallEvent;
+
+/**
+ * The ids that callers chose, by which a repeated call is recognized: one id is one fact for each
+ * verdict. Not thread-safe.
+ */
+final class CallerIds {
+  private final SeenIds ids;
+  private final PartitionState state;
+  private final Packer packer = new Packer();
+
+  CallerIds(SeenIds ids, PartitionState state) {
+    this.ids = ids;
+    this.state = state;
+  }
+
+  /**
+   * Returns whether the call was counted before under its id. An id names one call: a different one
+   * under the same id is a call of its own, and is remembered as well.
+   */
+  boolean isRepeated(CallEvent call) {
+    String fingerprint = call.fingerprint();
+    long at = state.appendEpochMillis;
+    byte[] key = key(call).toBytes();
+    String known = ids.find(key, at);
+    if (known != null && !known.equals(fingerprint)) {
+      key = key(call).text(fingerprint).toBytes();
+      known = ids.find(key, at);
+      state.idConflicts += known == null ? 1 : 0;
+    } else if (known == null && state.idConflicts > 0) {
+      // the call that had the id first may have been forgotten since this one was counted
+      known = ids.find(key(call).text(fingerprint).toBytes(), at);
+    }
+    if (known == null) {
+      ids.remember(key, fingerprint, at);
+    }
+    return known != null;
+  }
+
+  private Packer key(CallEvent call) {
+    return packer.reset().integer(call.allowed() ? 1 : 0).text(call.client()).text(call.id());
+  }
+}
