@@ -17,6 +17,7 @@ final class SupervisedThreadTest {
 
   private final List<Throwable> failures = new CopyOnWriteArrayList<>();
   private final CountDownLatch reached = new CountDownLatch(3);
+  private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch woken = new CountDownLatch(1);
 
   private interface Attempt {
@@ -43,6 +44,10 @@ final class SupervisedThreadTest {
             woken.countDown();
           }
         });
+  }
+
+  private void awaitBegun() throws InterruptedException {
+    assertTrue(begun.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
   }
 
   private void awaitReached() throws InterruptedException {
@@ -77,10 +82,12 @@ final class SupervisedThreadTest {
     SupervisedThread thread =
         thread(
             () -> {
+              begun.countDown();
               woken.await();
               ended.countDown();
             });
     thread.start();
+    awaitBegun();
     thread.close(Duration.ofSeconds(PATIENCE_SECONDS));
 
     assertEquals(0, ended.getCount());
@@ -92,7 +99,6 @@ final class SupervisedThreadTest {
   @Test
   void close_workDoesNotWake_isInterrupted() throws Exception {
     CountDownLatch interrupted = new CountDownLatch(1);
-    CountDownLatch begun = new CountDownLatch(1);
     SupervisedThread thread =
         thread(
             () -> {
@@ -104,7 +110,7 @@ final class SupervisedThreadTest {
               }
             });
     thread.start();
-    assertTrue(begun.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
+    awaitBegun();
     thread.close(Duration.ofMillis(10));
 
     assertTrue(interrupted.await(PATIENCE_SECONDS, TimeUnit.SECONDS));
@@ -116,10 +122,12 @@ final class SupervisedThreadTest {
     SupervisedThread thread =
         thread(
             () -> {
+              begun.countDown();
               woken.await();
               throw new IllegalStateException("expected");
             });
     thread.start();
+    awaitBegun();
     thread.close(Duration.ofSeconds(PATIENCE_SECONDS));
 
     assertEquals(List.of(), failures);
