@@ -206,14 +206,15 @@ final class Callers implements AutoCloseable {
   }
 
   private Try refused(String url, HttpResponse<String> answer, Truth truth) throws IOException {
-    String detail = JSON.readTree(answer.body()).path("detail").asText();
+    JsonNode problem = JSON.readTree(answer.body());
+    String detail = problem.path("detail").asText();
     if (answer.statusCode() == 503
         && (detail.contains("stopping") || detail.contains("(CLOSING)"))) {
       avoid(url);
       truth.withoutVerdict("503 stopping", false);
       return Try.SURELY_NOT_RECORDED;
     }
-    if (detail.contains("neither decided nor recorded")) {
+    if (problem.path("reason").asText().equals("overloaded")) {
       avoid(url);
       truth.withoutVerdict("503 shed", false);
       return Try.SURELY_NOT_RECORDED;
