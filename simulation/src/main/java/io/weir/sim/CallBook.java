@@ -27,7 +27,7 @@ final class CallBook {
   /** When the call was appended to the log, by the broker's clock; by place. */
   private final Map<String, Long> arrivedAtMillis = new HashMap<>();
 
-  private final Map<String, Long> promiseMicros = new HashMap<>();
+  private final Map<String, Long> lowWatermarkMicros = new HashMap<>();
 
   /** Places of calls that the counting no longer waits for, although their journal came back. */
   private final Set<String> givenUp = new HashSet<>();
@@ -123,15 +123,15 @@ final class CallBook {
           appendedAtMillis);
     }
     if (batch.departing()) {
-      promiseMicros.remove(journal);
+      lowWatermarkMicros.remove(journal);
     } else {
       long promised = Math.min(nowMicros, batch.lowWatermarkEpochMillis() * 1_000);
-      promiseMicros.merge(journal, promised, Math::max);
+      lowWatermarkMicros.merge(journal, promised, Math::max);
     }
   }
 
   private boolean isSilent(String journal, long sinceMicros) {
-    return promiseMicros.getOrDefault(journal, 0L) < sinceMicros;
+    return lowWatermarkMicros.getOrDefault(journal, 0L) < sinceMicros;
   }
 
   /**

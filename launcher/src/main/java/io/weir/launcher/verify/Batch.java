@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param node the ingest node
  * @param epoch epoch of the node's journal, which identifies one opening of it
  * @param count number of lines; 0 for a heartbeat
- * @param promiseEpochMillis its low watermark
+ * @param lowWatermarkEpochMillis its low watermark
  * @param linesBefore position of the line before the first
  * @param linesBeforeEpoch number of lines of earlier epochs among those
  * @param departing whether the node states that the epoch is complete
@@ -22,7 +22,7 @@ record Batch(
     String node,
     long epoch,
     int count,
-    long promiseEpochMillis,
+    long lowWatermarkEpochMillis,
     long linesBefore,
     long linesBeforeEpoch,
     boolean departing) {

@@ -13,7 +13,7 @@ import java.util.TreeMap;
 final class Journal {
   private final TreeMap<Long, Run> runs = new TreeMap<>();
   private long headPosition;
-  private long headPromiseEpochMillis;
+  private long headLowWatermarkEpochMillis;
   private long headAtEpochMillis;
   private boolean departed;
 
@@ -21,11 +21,11 @@ final class Journal {
   final long firstAtEpochMillis;
 
   /** Consecutive positions; the run's key in the map is the first one. */
-  private record Run(long last, long promiseEpochMillis, long firstAtEpochMillis) {
+  private record Run(long last, long lowWatermarkEpochMillis, long firstAtEpochMillis) {
     Run joinedWith(Run other) {
       return new Run(
           Math.max(last, other.last),
-          Math.max(promiseEpochMillis, other.promiseEpochMillis),
+          Math.max(lowWatermarkEpochMillis, other.lowWatermarkEpochMillis),
           Math.min(firstAtEpochMillis, other.firstAtEpochMillis));
     }
   }
@@ -45,12 +45,12 @@ final class Journal {
    * Creates a journal of which nothing has been read yet.
    *
    * @param base the position before its first one
-   * @param promiseEpochMillis the low watermark of its first record
+   * @param lowWatermarkEpochMillis the low watermark of its first record
    */
-  Journal(long base, long epoch, long promiseEpochMillis, long atEpochMillis) {
+  Journal(long base, long epoch, long lowWatermarkEpochMillis, long atEpochMillis) {
     firstAtEpochMillis = atEpochMillis;
     // all calls of an epoch were decided after it was opened
-    runs.put(0L, new Run(base, Math.min(epoch, promiseEpochMillis), atEpochMillis));
+    runs.put(0L, new Run(base, Math.min(epoch, lowWatermarkEpochMillis), atEpochMillis));
   }
 
   /** Returns whether a line was read at a position. */
@@ -62,37 +62,38 @@ final class Journal {
   /**
    * Records a batch or a heartbeat.
    *
-   * @param promiseEpochMillis its low watermark, already bounded by the broker's clock
+   * @param lowWatermarkEpochMillis its low watermark, already bounded by the broker's clock
    */
-  void note(Batch batch, long promiseEpochMillis, long atEpochMillis) {
+  void note(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     long last = runs.lastEntry().getValue().last();
     if (batch.count() > 0) {
       // a batch from before the goodbye (a retry, a replay) does not revoke the goodbye
       departed &= batch.lastPosition() <= Math.max(last, headPosition);
       join(
           batch.linesBefore() + 1,
-          new Run(batch.lastPosition(), promiseEpochMillis, atEpochMillis));
+          new Run(batch.lastPosition(), lowWatermarkEpochMillis, atEpochMillis));
     } else {
       boolean knowsLess = batch.departing() && batch.linesBefore() < Math.max(last, headPosition);
       departed = knowsLess ? departed : batch.departing();
       if (batch.linesBefore() > last) {
         headAtEpochMillis = headPosition == 0 ? atEpochMillis : headAtEpochMillis;
         headPosition = Math.max(headPosition, batch.linesBefore());
-        headPromiseEpochMillis = Math.max(headPromiseEpochMillis, promiseEpochMillis);
+        headLowWatermarkEpochMillis =
+            Math.max(headLowWatermarkEpochMillis, lowWatermarkEpochMillis);
       } else if (!knowsLess) {
-        raise(batch.linesBefore(), promiseEpochMillis);
+        raise(batch.linesBefore(), lowWatermarkEpochMillis);
       }
     }
     if (headPosition > 0 && headPosition <= runs.lastEntry().getValue().last()) {
-      raise(headPosition, headPromiseEpochMillis);
+      raise(headPosition, headLowWatermarkEpochMillis);
       headPosition = 0;
     }
   }
 
-  private void raise(long position, long promiseEpochMillis) {
+  private void raise(long position, long lowWatermarkEpochMillis) {
     Map.Entry<Long, Run> run = runs.floorEntry(position);
     if (run != null && position <= run.getValue().last()) {
-      Run raised = new Run(run.getValue().last(), promiseEpochMillis, Long.MAX_VALUE);
+      Run raised = new Run(run.getValue().last(), lowWatermarkEpochMillis, Long.MAX_VALUE);
       runs.put(run.getKey(), run.getValue().joinedWith(raised));
     }
   }
@@ -130,7 +131,7 @@ final class Journal {
                 "lines " + (lastBefore + 1) + " to " + (run.getKey() - 1) + " are missing"));
       }
       lastBefore = run.getValue().last();
-      promise = Math.max(promise, run.getValue().promiseEpochMillis());
+      promise = Math.max(promise, run.getValue().lowWatermarkEpochMillis());
     }
     if (headPosition > 0) {
       doubts.add(
@@ -138,7 +139,7 @@ final class Journal {
               promise,
               headAtEpochMillis,
               "lines " + (lastBefore + 1) + " to " + headPosition + " are missing"));
-      promise = Math.max(promise, headPromiseEpochMillis);
+      promise = Math.max(promise, headLowWatermarkEpochMillis);
     }
     if (!departed) {
       doubts.add(

@@ -105,7 +105,7 @@ final class Recount implements AutoCloseable {
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch)
       throws UnreadableException {
-    part.broker().hear(record.timestamp(), batch.promiseEpochMillis());
+    part.broker().hear(record.timestamp(), batch.lowWatermarkEpochMillis());
     byte[] value = record.value() == null ? new byte[0] : record.value();
     int found = lines(value);
     if (found != batch.count()) {
@@ -117,7 +117,7 @@ final class Recount implements AutoCloseable {
       return;
     }
     long at = part.broker().believedEpochMillis();
-    long promise = Math.min(batch.promiseEpochMillis(), at);
+    long promise = Math.min(batch.lowWatermarkEpochMillis(), at);
     Journal journal = part.journal(batch, promise, at);
     if (found > 0) {
       int lacking = addLines(part, record, batch, journal, value);

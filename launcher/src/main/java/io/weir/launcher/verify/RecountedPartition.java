@@ -50,7 +50,7 @@ final class RecountedPartition {
   }
 
   /** Returns the journal of a batch, which is new if the batch is the first one read of it. */
-  Journal journal(Batch batch, long promiseEpochMillis, long atEpochMillis) {
+  Journal journal(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     return journals
         .computeIfAbsent(batch.node(), first -> new TreeMap<>())
         .computeIfAbsent(
@@ -61,7 +61,7 @@ final class RecountedPartition {
                         ? batch.linesBefore()
                         : batch.linesBeforeEpoch(),
                     batch.epoch(),
-                    promiseEpochMillis,
+                    lowWatermarkEpochMillis,
                     atEpochMillis));
   }
 

@@ -21,14 +21,14 @@ final class BatchTrail {
   private long base;
 
   private long through;
-  private long promiseEpochMillis;
+  private long lowWatermarkEpochMillis;
   private boolean departed;
   private final SortedSet<Long> apart = new TreeSet<>();
 
-  private BatchTrail(long base, long through, long promiseEpochMillis, boolean departed) {
+  private BatchTrail(long base, long through, long lowWatermarkEpochMillis, boolean departed) {
     this.base = base;
     this.through = through;
-    this.promiseEpochMillis = promiseEpochMillis;
+    this.lowWatermarkEpochMillis = lowWatermarkEpochMillis;
     this.departed = departed;
   }
 
@@ -60,8 +60,9 @@ final class BatchTrail {
       }
     }
     if (sequence <= through) {
-      promiseEpochMillis =
-          Math.max(promiseEpochMillis, Math.min(header.lowWatermarkEpochMillis(), atEpochMillis));
+      lowWatermarkEpochMillis =
+          Math.max(
+              lowWatermarkEpochMillis, Math.min(header.lowWatermarkEpochMillis(), atEpochMillis));
       departed = header.departing();
     }
     return isNew;
@@ -69,7 +70,7 @@ final class BatchTrail {
 
   /** Returns whether every call that the node decided before a time has been read. */
   boolean hasPassed(long epochMillis) {
-    return departed || promiseEpochMillis >= epochMillis;
+    return departed || lowWatermarkEpochMillis >= epochMillis;
   }
 
   /** Returns the written form, which consists of digits, {@code .}, {@code +} and {@code -}. */
@@ -79,7 +80,7 @@ final class BatchTrail {
         ".",
         Long.toString(base),
         Long.toString(through),
-        Long.toString(promiseEpochMillis),
+        Long.toString(lowWatermarkEpochMillis),
         departed ? "1" : "0",
         apart.stream().map(String::valueOf).collect(Collectors.joining("+")));
   }

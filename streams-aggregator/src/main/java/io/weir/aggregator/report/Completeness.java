@@ -83,7 +83,7 @@ final class Completeness {
     block.put("state", node.state().name().toLowerCase(Locale.ROOT));
     block.put("lines", node.lines());
     block.put("missing_lines", node.missingLines());
-    block.put("low_watermark", timeOrNull(node.promiseEpochMillis()));
+    block.put("low_watermark", timeOrNull(node.lowWatermarkEpochMillis()));
     return block;
   }
 

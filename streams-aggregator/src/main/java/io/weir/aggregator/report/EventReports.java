@@ -80,21 +80,21 @@ final class EventReports {
   private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
     Set<Journal> awaited = new HashSet<>();
     Set<Journal> departed = new HashSet<>();
-    boolean everyPromiseMade = progress != null;
+    boolean everyLowWatermarkPassed = progress != null;
     for (Node node : progress == null ? List.<Node>of() : progress.nodes()) {
       Journal journal = new Journal(node.node(), node.epoch());
       if (node.epoch() >= query.toEpochMillis()) {
         continue; // younger than every call of the interval
       }
-      if (node.promiseEpochMillis() >= query.toEpochMillis()) {
+      if (node.lowWatermarkEpochMillis() >= query.toEpochMillis()) {
         awaited.add(journal);
       } else if (node.state() == State.DEPARTED) {
         departed.add(journal);
       } else {
-        everyPromiseMade = false;
+        everyLowWatermarkPassed = false;
       }
     }
-    return new EventScan(query, awaited, departed, everyPromiseMade, EventScan.MAX_BYTES);
+    return new EventScan(query, awaited, departed, everyLowWatermarkPassed, EventScan.MAX_BYTES);
   }
 
   private Map<String, Object> document(

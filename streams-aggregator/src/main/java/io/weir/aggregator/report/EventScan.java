@@ -61,7 +61,7 @@ final class EventScan {
   private final EventQuery query;
   private final Set<Journal> awaited;
   private final Set<Journal> departed;
-  private final boolean everyPromiseMade;
+  private final boolean everyLowWatermarkPassed;
   private final long maxBytes;
   private final CallSearch search;
   private final Map<Journal, BatchTrail> trails = new LinkedHashMap<>();
@@ -81,19 +81,19 @@ final class EventScan {
    *
    * @param awaited journals whose low watermark is known to be past the interval by now
    * @param departed journals that are known to have ended before the interval did
-   * @param everyPromiseMade false if the low watermark of a node that may hold calls of the
+   * @param everyLowWatermarkPassed false if the low watermark of a node that may hold calls of the
    *     interval is not past it yet, so that the list cannot be complete
    */
   EventScan(
       EventQuery query,
       Set<Journal> awaited,
       Set<Journal> departed,
-      boolean everyPromiseMade,
+      boolean everyLowWatermarkPassed,
       long maxBytes) {
     this.query = query;
     this.awaited = Set.copyOf(awaited);
     this.departed = Set.copyOf(departed);
-    this.everyPromiseMade = everyPromiseMade;
+    this.everyLowWatermarkPassed = everyLowWatermarkPassed;
     this.maxBytes = maxBytes;
     this.search = new CallSearch(query.client());
     EventCursor page = query.page();
@@ -200,7 +200,7 @@ final class EventScan {
   }
 
   private boolean everyJournalHasPassed() {
-    if (!everyPromiseMade || tooManyJournals || trails.isEmpty()) {
+    if (!everyLowWatermarkPassed || tooManyJournals || trails.isEmpty()) {
       return false;
     }
     for (Journal journal : awaited) {

@@ -67,7 +67,7 @@ final class BrokerClockTest {
     take(T + 3 * DAY, T + 3 * DAY, call("after", T + 3 * DAY));
 
     assertEquals(new Counters(2, 2, 0, 0, 0), memory.counter.progress().counters());
-    assertEquals(T + 3 * DAY, memory.publish().newestPromiseEpochMillis());
+    assertEquals(T + 3 * DAY, memory.publish().newestLowWatermarkEpochMillis());
   }
 
   private void take(long lowWatermark, long broker, CallEvent call) {

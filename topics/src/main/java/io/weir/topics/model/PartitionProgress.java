@@ -12,7 +12,7 @@ import java.util.List;
  * @param watermarkEpochMillis every call that any live node decided before this time is counted; 0
  *     before the first low watermark
  * @param closedThroughEpochMillis boundary of the last CLOSE row; 0 before the first
- * @param newestPromiseEpochMillis the greatest low watermark of any node; 0 before the first
+ * @param newestLowWatermarkEpochMillis the greatest low watermark of any node; 0 before the first
  * @param counters the terms of the written equation
  * @param idConflicts calls under an id that identifies another call; they are counted as separate
  *     calls
@@ -23,7 +23,7 @@ public record PartitionProgress(
     long offset,
     long watermarkEpochMillis,
     long closedThroughEpochMillis,
-    long newestPromiseEpochMillis,
+    long newestLowWatermarkEpochMillis,
     Counters counters,
     long idConflicts,
     List<Node> nodes) {
@@ -71,7 +71,7 @@ public record PartitionProgress(
    * @param lines counted lines of the node, without a gap before them
    * @param missingLines lines missing below the greatest known position: evidence of loss if the
    *     number stays above 0
-   * @param promiseEpochMillis the node's low watermark
+   * @param lowWatermarkEpochMillis the node's low watermark
    * @param state whether the node's low watermark is awaited
    */
   public record Node(
@@ -79,7 +79,7 @@ public record PartitionProgress(
       long epoch,
       long lines,
       long missingLines,
-      long promiseEpochMillis,
+      long lowWatermarkEpochMillis,
       State state) {}
 
   /** Whether a node's low watermark is awaited. */

@@ -40,7 +40,7 @@ public final class PartitionProgressCodec {
           json.writeNumberField("offset", progress.offset());
           json.writeNumberField("watermark_ms", progress.watermarkEpochMillis());
           json.writeNumberField("closed_through_ms", progress.closedThroughEpochMillis());
-          json.writeNumberField("newest_promise_ms", progress.newestPromiseEpochMillis());
+          json.writeNumberField("newest_promise_ms", progress.newestLowWatermarkEpochMillis());
           json.writeNumberField("received", progress.counters().received());
           json.writeNumberField("counted", progress.counters().counted());
           json.writeNumberField("duplicate", progress.counters().duplicate());
@@ -54,7 +54,7 @@ public final class PartitionProgressCodec {
             json.writeNumberField("node_epoch", node.epoch());
             json.writeNumberField("lines", node.lines());
             json.writeNumberField("missing_lines", node.missingLines());
-            json.writeNumberField("low_watermark_ms", node.promiseEpochMillis());
+            json.writeNumberField("low_watermark_ms", node.lowWatermarkEpochMillis());
             json.writeStringField("state", node.state().name().toLowerCase(Locale.ROOT));
             json.writeEndObject();
           }
