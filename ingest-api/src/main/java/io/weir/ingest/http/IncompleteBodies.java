@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-import java.util.Collections;
-import java.util.IdentityHashMap;
+import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -48,9 +47,9 @@ final class IncompleteBodies {
     }
   }
 
-  /** Returns the connections on which a body is arriving, as a set by identity. */
+  /** Returns the connections on which a body is arriving. */
   Set<Connection> connections() {
-    Set<Connection> found = Collections.newSetFromMap(new IdentityHashMap<>());
+    Set<Connection> found = new HashSet<>();
     for (BodyReader reader : readers) {
       found.add(reader.connection());
     }

@@ -5,7 +5,7 @@ import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.IdentityHashMap;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
@@ -70,7 +70,7 @@ final class SlowSenders implements AutoCloseable {
       long before = now - READ_LIMIT.toNanos();
       bodies.endThoseBefore(before);
       Set<Connection> withBody = bodies.connections();
-      Map<EndPoint, ArrivingHead> seen = new IdentityHashMap<>();
+      Map<EndPoint, ArrivingHead> seen = new HashMap<>();
       for (Connector connector : server.getConnectors()) {
         for (EndPoint endPoint : connector.getConnectedEndPoints()) {
           ArrivingHead head = heads.getOrDefault(endPoint, new ArrivingHead());
