@@ -10,7 +10,8 @@ package io.weir.ingest.http;
  * request began, nor a response, nor a body was arriving belong to a request whose header fields
  * are incomplete. Where that cannot be told, since such bytes came together with the end of the
  * request before them, nothing is arriving until more bytes come: a sender that stops there is idle
- * and is closed as one.
+ * and is closed as one. While a request waits for its answer, bytes are those of its body, which
+ * may have come as a whole between two looks.
  */
 final class ArrivingHead {
   private long bytesIn;
@@ -31,7 +32,8 @@ final class ArrivingHead {
    */
   void look(long bytesIn, long requests, long responses, boolean bodyArriving, long nowNanos) {
     boolean another = requests != this.requests || responses != this.responses;
-    if (another || bodyArriving || bodyArrived) {
+    boolean awaitsAnswer = requests > responses;
+    if (another || awaitsAnswer || bodyArriving || bodyArrived) {
       arriving = false;
     } else if (bytesIn != this.bytesIn && !arriving) {
       arriving = true;

@@ -8,6 +8,7 @@ import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.problem.Routes;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -36,6 +37,10 @@ final class BatchRoute {
    * @return the problem if the request is refused as a whole, otherwise null
    */
   @Nullable Problem handle(Context context) throws IOException {
+    if (!PATH.equals(context.req().getRequestURI())) {
+      // written in another way, which the bounds on batches have not been applied to
+      return Routes.CHECK_API.missing(context.path());
+    }
     if (context.queryString() != null && !context.queryParamMap().isEmpty()) {
       String parameter = context.queryParamMap().keySet().iterator().next();
       return Problem.ofField(

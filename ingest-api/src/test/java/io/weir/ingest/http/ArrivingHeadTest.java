@@ -74,6 +74,26 @@ final class ArrivingHeadTest {
     assertFalse(head.since(1_000));
   }
 
+  /** Once, a request that was answered after more than the limit could be cut by a 408. */
+  @Test
+  void request_whoseBodyCameBetweenTwoLooks_isNotCutWhileItWaitsForItsAnswer() {
+    head.look(200, 1, 0, false, 100);
+    head.look(300, 1, 0, false, 200);
+    head.look(300, 1, 0, false, 300);
+
+    assertFalse(head.since(1_000));
+  }
+
+  @Test
+  void head_behindARequestThatWaited_isFound() {
+    head.look(200, 1, 0, false, 100);
+    head.look(300, 1, 0, false, 200);
+    head.look(300, 1, 1, false, 300);
+    head.look(301, 1, 1, false, 400);
+
+    assertTrue(head.since(401));
+  }
+
   @Test
   void times_beforeAndAfterTheClockOverflows_areCompared() {
     head.look(20, 0, 0, false, Long.MAX_VALUE);

@@ -174,6 +174,18 @@ final class CheckBatchIT {
     assertTrue(refused.body().contains("1048576 bytes"), refused::body);
   }
 
+  /** Once, this was routed to the batches, past the bound on how many may be under way. */
+  @Test
+  void path_withASlashAtItsEnd_isNoRoute() throws Exception {
+    double before = node.metric(APPENDED);
+
+    HttpResponse<String> answer = node.send(node.post(BATCH + "/", "[{\"client\":\"a\"}]"));
+
+    assertEquals(404, answer.statusCode(), answer::body);
+    assertEquals("no-such-route", JSON.readTree(answer.body()).path("reason").asText());
+    assertEquals(before, node.metric(APPENDED));
+  }
+
   @Test
   void parameter_isRefused_sinceABatchCannotPeek() throws Exception {
     HttpResponse<String> answer =

@@ -46,7 +46,7 @@ final class FullTimes {
     size = 1;
   }
 
-  /** Appends an interval that was stored, possibly the empty one of {@link #restart}. */
+  /** Appends an interval that was stored, possibly a mark of {@link #restart} or of a refund. */
   void restore(long fromMicros, long toMicros) {
     begins[size] = fromMicros;
     ends[size] = toMicros;
@@ -61,7 +61,8 @@ final class FullTimes {
     if (size > 0 && ends[size - 1] >= atMicros) {
       return;
     }
-    append(atMicros, atMicros);
+    // begins after it ends: it refills nothing, and is told from the mark of a restart
+    append(atMicros + 1, atMicros);
   }
 
   /**
@@ -73,8 +74,8 @@ final class FullTimes {
    */
   void notBeyond(long atMicros, long clocksDifferMicros) {
     int newest = size - 1;
-    while (newest >= 0 && begins[newest] == ends[newest]) {
-      newest--; // the empty interval of a refund may lie ahead, and tells of no clock
+    while (newest >= 0 && isRefund(newest)) {
+      newest--; // the mark of a refund may lie ahead, and tells of no clock
     }
     if (newest < 0 || ends[newest] <= atMicros) {
       return;
@@ -83,12 +84,18 @@ final class FullTimes {
       restart(atMicros);
       return;
     }
+    long known = newest < size - 1 ? ends[size - 1] : atMicros;
     while (size > 0 && begins[size - 1] > atMicros) {
       size--;
     }
     if (size > 0) {
       ends[size - 1] = Math.min(ends[size - 1], atMicros);
     }
+    notBefore(known);
+  }
+
+  private boolean isRefund(int index) {
+    return begins[index] > ends[index];
   }
 
   /**
@@ -113,10 +120,13 @@ final class FullTimes {
     }
   }
 
-  /** Merges two into one as long as both, from the first beginning: it is worth at most as much. */
+  /**
+   * Merges two into one as long as both, from the first beginning: it is worth at most as much. The
+   * newest is not merged, since nothing that is added may begin before its end.
+   */
   private void mergeNearest() {
     int nearest = 0;
-    for (int i = 1; i + 1 < size; i++) {
+    for (int i = 1; i + 2 < size; i++) {
       if (begins[i + 1] - ends[i] < begins[nearest + 1] - ends[nearest]) {
         nearest = i;
       }

@@ -111,6 +111,48 @@ final class FullTimesTest {
     assertEquals(4 + 10, times.take(0, 1_000));
   }
 
+  /** Once, the mark was forgotten together with what was cut, and the refund counted twice. */
+  @Test
+  void notBeyond_byLittle_behindTheMarkOfARefund_keepsTheMark() {
+    times.add(40, 52);
+    times.notBefore(100);
+    times.notBeyond(50, 5);
+    times.add(60, 110);
+
+    assertEquals(10 + 10, times.take(0, 1_000));
+  }
+
+  /** Once, a limit that changed while the clock was ahead kept all from counting until then. */
+  @Test
+  void notBeyond_behindARestartByAClockThatWasAhead_startsAnew() {
+    times.restart(1_000);
+    times.notBeyond(50, 5);
+    times.add(40, 80);
+
+    assertEquals(30, times.take(0, 1_000));
+  }
+
+  @Test
+  void notBeyond_behindARestartByALittle_countsNothingBefore() {
+    times.restart(54);
+    times.notBeyond(50, 5);
+    times.add(40, 80);
+
+    assertEquals(30, times.take(0, 1_000));
+  }
+
+  /** Once, a mark that was near the newest of many times was merged into it. */
+  @Test
+  void notBefore_whenAsManyAreKeptAsMayBe_cutsWhatIsAddedNext() {
+    for (int i = 0; i < FullTimes.MAX; i++) {
+      times.add(100L * i, 100L * i + 50);
+    }
+    times.notBefore(760);
+    times.add(751, 770);
+
+    assertEquals(FullTimes.MAX * 50 + 10, times.take(0, 1_000), 2, "two marks cost 1 µs each");
+  }
+
   @Test
   void notBeyond_byMuch_forgetsAll_andCountsNothingBefore() {
     times.add(10, 14);
