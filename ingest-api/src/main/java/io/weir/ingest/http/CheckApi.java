@@ -74,7 +74,7 @@ public final class CheckApi implements AutoCloseable {
       HttpStatistics statistics) {
     this.gate = gate;
     this.unknownMembers = settings.unknownMembers();
-    this.batch = new BatchRoute(gate, settings.unknownMembers());
+    this.batch = new BatchRoute(gate, settings.unknownMembers(), statistics);
     this.settle = new SettleRoute(settler, settings.unknownMembers());
     this.cache = cache;
     this.log = log;

@@ -12,9 +12,12 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -159,6 +162,36 @@ final class CheckBatchIT {
     HttpResponse<String> refused = post(batch.toString());
     assertEquals(400, refused.statusCode());
     assertTrue(refused.body().contains("it holds more than 1000 elements"), refused::body);
+  }
+
+  /** Once, half of the elements of such batches were shed one by one, under a status of 200. */
+  @Test
+  void batches_moreAtOnceThanTheCacheTakes_areTakenWholeOrShedWhole() throws Exception {
+    ArrayNode batch = JSON.createArrayNode();
+    for (int i = 0; i < 1_000; i++) {
+      batch.add(check("crowd-" + i, "GET /a").put("cost", 11));
+    }
+    String body = batch.toString();
+    List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+    for (int i = 0; i < 12; i++) {
+      answers.add(
+          node.http().sendAsync(node.post(BATCH, body), HttpResponse.BodyHandlers.ofString()));
+    }
+    int taken = 0;
+    for (CompletableFuture<HttpResponse<String>> each : answers) {
+      HttpResponse<String> answer = each.get();
+      if (answer.statusCode() == 503) {
+        assertEquals("overloaded", JSON.readTree(answer.body()).path("reason").asText());
+        assertEquals("1", answer.headers().firstValue("retry-after").orElse(""));
+      } else {
+        assertEquals(200, answer.statusCode(), answer::body);
+        taken++;
+        for (JsonNode result : JSON.readTree(answer.body())) {
+          assertEquals(429, result.path("status").asInt(), result::toString);
+        }
+      }
+    }
+    assertTrue(taken >= 3, "taken: " + taken);
   }
 
   @Test
