@@ -150,7 +150,8 @@ final class FullTimesTest {
     times.notBefore(760);
     times.add(751, 770);
 
-    assertEquals(FullTimes.MAX * 50 + 10, times.take(0, 1_000), 2, "two marks cost 1 µs each");
+    assertEquals(
+        FullTimes.MAX * 50 + 10, (double) times.take(0, 1_000), 2.0, "two marks cost 1 µs each");
   }
 
   @Test
