@@ -14,6 +14,7 @@ import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -97,7 +98,7 @@ final class SimCommand implements Callable<Integer> {
    */
   static void silence() {
     if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
-      context.getLogger("io.weir").setLevel(Level.OFF);
+      context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.OFF);
     }
   }
 
