@@ -52,10 +52,9 @@ final class BatchRoute {
       // written in another way, which the bounds on batches have not been applied to
       return Routes.CHECK_API.missing(context.path());
     }
-    if (context.queryString() != null && !context.queryParamMap().isEmpty()) {
-      String parameter = context.queryParamMap().keySet().iterator().next();
-      return Problem.ofField(
-          ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
+    Problem unknown = CheckApi.unknownParameter(context);
+    if (unknown != null) {
+      return unknown;
     }
     List<JsonBody.Element<Call>> elements;
     try {

@@ -252,6 +252,16 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
+  /** Returns the problem of a request to a route without parameters; null if it has none. */
+  static @Nullable Problem unknownParameter(Context context) {
+    if (context.queryString() == null || context.queryParamMap().isEmpty()) {
+      return null;
+    }
+    String parameter = context.queryParamMap().keySet().iterator().next();
+    return Problem.ofField(
+        ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
+  }
+
   private static @Nullable Problem parameterProblem(Context context) {
     String query = context.queryString();
     if (query == null) {

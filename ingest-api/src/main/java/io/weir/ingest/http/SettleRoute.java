@@ -39,10 +39,9 @@ final class SettleRoute {
    * @return the problem if the request is refused, otherwise null
    */
   @Nullable Problem handle(Context context) {
-    if (context.queryString() != null && !context.queryParamMap().isEmpty()) {
-      String parameter = context.queryParamMap().keySet().iterator().next();
-      return Problem.ofField(
-          ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
+    Problem unknown = CheckApi.unknownParameter(context);
+    if (unknown != null) {
+      return unknown;
     }
     SettleRequest request;
     try {

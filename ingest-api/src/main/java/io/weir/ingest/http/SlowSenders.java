@@ -73,7 +73,8 @@ final class SlowSenders implements AutoCloseable {
       Map<EndPoint, ArrivingHead> seen = new HashMap<>();
       for (Connector connector : server.getConnectors()) {
         for (EndPoint endPoint : connector.getConnectedEndPoints()) {
-          ArrivingHead head = heads.getOrDefault(endPoint, new ArrivingHead());
+          ArrivingHead known = heads.get(endPoint);
+          ArrivingHead head = known == null ? new ArrivingHead() : known;
           Connection connection = endPoint.getConnection();
           head.look(
               connection.getBytesIn(),
