@@ -23,12 +23,17 @@ final class RestartIT {
   @TempDir private Path folder;
 
   @Test
+  @FullSuite(
+      reason =
+          "two starts of everything under load; KilledNodeIT, KilledOwnerIT, KilledBrokerIT and"
+              + " ChaosIT, which always run, kill each of its parts",
+      turn = 1)
   void up_killedInTheMiddleOfARun_countsEveryAnsweredCallExactlyOnce() throws Exception {
     assertCountsExactlyOnceAfter(1);
   }
 
   @Test
-  @FullSuite(reason = "three starts of everything; one kill always runs", turn = 0)
+  @FullSuite(reason = "four starts of everything; as with one kill", turn = 0)
   void up_killedThreeTimes_countsEveryAnsweredCallExactlyOnce() throws Exception {
     assertCountsExactlyOnceAfter(3);
   }

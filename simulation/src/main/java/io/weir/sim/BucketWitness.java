@@ -33,6 +33,7 @@ final class BucketWitness implements CacheWitness {
   private final TreeMap<String, Admissions> buckets = new TreeMap<>();
   private final TreeMap<String, Long> charged = new TreeMap<>();
   private boolean wentBack;
+  private int losses;
 
   private static final class Admissions {
     final boolean held;
@@ -40,6 +41,9 @@ final class BucketWitness implements CacheWitness {
     double level;
     double allowance;
     int lossesSinceAdmitted;
+
+    /** Whether the cache has gone back since a correction last gave tokens. */
+    boolean wentBack;
 
     /** Whether a debt cap has cut off a debit since the last credit. */
     boolean clamped;
@@ -100,6 +104,17 @@ final class BucketWitness implements CacheWitness {
    */
   long hiddenTokens(String bucket, long recordedTokens) {
     return wentBack ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
+  }
+
+  /**
+   * Returns the tokens by which a bucket may stay too low until it has been full once: those
+   * charged without a record, if the cache lost its state more than once, so that what is known of
+   * one life bounds what is given back for another.
+   *
+   * @param recordedTokens tokens that the cache has charged and that are recorded
+   */
+  long keptBackTokens(String bucket, long recordedTokens) {
+    return losses > 1 ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
   }
 
   /** Notes what a decision admits. */
@@ -166,7 +181,9 @@ final class BucketWitness implements CacheWitness {
   @Override
   public void cacheLost(boolean toOlder, boolean seen) {
     wentBack |= toOlder;
+    losses++;
     for (Admissions bucket : buckets.values()) {
+      bucket.wentBack |= toOlder;
       if (!bucket.held || !seen) {
         bucket.refill(world.redis().clock().passedMicros());
         bucket.allowance =
@@ -242,6 +259,7 @@ final class BucketWitness implements CacheWitness {
     }
     if (bucket != null) {
       bucket.allowance += silentTokens(correction, result.outcome().changeTokens());
+      bucket.allowance += givenTokens(bucket, correction, result.outcome().changeTokens());
     }
   }
 
@@ -258,6 +276,27 @@ final class BucketWitness implements CacheWitness {
     }
     long tokens = world.tokensOfSilentNodes(correction.bucket(), correction.asOfEpochMillis());
     return mayMiss ? tokens : Math.min(tokens, changeTokens);
+  }
+
+  /**
+   * Term: a correction that was published before the records show that the cache has gone back
+   * takes the first charges since for those that the cache has lost, and gives these to the bucket
+   * once more, at most a capacity (seeds 1014207 and 1040078). And a quota of which the records
+   * first show a call without a stamp is taken for unused until the records of before come (seed
+   * 1059598).
+   */
+  private double givenTokens(Admissions bucket, Correction correction, long changeTokens) {
+    if (changeTokens <= 0) {
+      return 0;
+    }
+    if (!correction.limit().refills()) {
+      long unknown =
+          world.tokensBeforeFirstStamp(correction.bucket(), correction.asOfEpochMillis());
+      return Math.min(changeTokens, unknown);
+    }
+    boolean gives = bucket.wentBack;
+    bucket.wentBack = false;
+    return gives ? Math.min(changeTokens, correction.limit().capacityTokens()) : 0;
   }
 
   /** Returns a bucket's level in tokens before and after a correction, for the trace. */

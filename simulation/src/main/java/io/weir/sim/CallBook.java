@@ -40,6 +40,18 @@ final class CallBook {
       return position.partition() + ":" + position.node() + ":" + position.nodeEpoch();
     }
 
+    @Nullable Charge chargeOf(String bucket) {
+      return call.charges().stream()
+          .filter(charge -> charge.bucket().equals(bucket))
+          .findFirst()
+          .orElse(null);
+    }
+
+    long tokensOf(String bucket) {
+      Charge charge = chargeOf(bucket);
+      return charge == null ? 0 : charge.cost();
+    }
+
     boolean isAt(@Nullable CallEvent line) {
       if (line == null) {
         return false;
@@ -148,13 +160,48 @@ final class CallBook {
       AnsweredCall one = entry.getValue();
       boolean silent = givenUp.contains(entry.getKey()) || isSilent(one.journal(), sinceMicros);
       boolean unknown = arrivedAtMillis.getOrDefault(entry.getKey(), Long.MAX_VALUE) >= asOfMillis;
-      if (silent && unknown) {
-        for (Charge charge : one.call.charges()) {
-          tokens += charge.bucket().equals(bucket) ? charge.cost() : 0;
-        }
-      }
+      tokens += silent && unknown ? one.tokensOf(bucket) : 0;
     }
     return tokens;
+  }
+
+  /** Returns the tokens of calls on a bucket that were recorded after they had been given up. */
+  long tokensGivenUp(String bucket) {
+    return givenUp.stream().mapToLong(place -> at(place).tokensOf(bucket)).sum();
+  }
+
+  /**
+   * Returns the tokens of answered calls on a bucket that were not in the log at a time, if the
+   * first of its calls in the log was decided without the cache; otherwise 0.
+   *
+   * @param asOfMillis the time, by the broker's clock
+   */
+  long tokensBeforeFirstStamp(String bucket, long asOfMillis) {
+    AnsweredCall first = null;
+    long firstAtMillis = Long.MAX_VALUE;
+    long tokens = 0;
+    for (Map.Entry<String, AnsweredCall> entry : answered.entrySet()) {
+      AnsweredCall one = entry.getValue();
+      if (one.chargeOf(bucket) == null) {
+        continue;
+      }
+      long arrivedAt = arrivedAtMillis.getOrDefault(entry.getKey(), Long.MAX_VALUE);
+      if (arrivedAt < firstAtMillis) {
+        first = one;
+        firstAtMillis = arrivedAt;
+      }
+      tokens += arrivedAt >= asOfMillis ? one.tokensOf(bucket) : 0;
+    }
+    Charge charge = first == null ? null : first.chargeOf(bucket);
+    return charge != null && charge.stamp() == null ? tokens : 0;
+  }
+
+  private AnsweredCall at(String place) {
+    AnsweredCall call = answered.get(place);
+    if (call == null) {
+      throw new IllegalArgumentException("nobody was answered at " + place);
+    }
+    return call;
   }
 
   /** Returns whether a caller was answered that the call at this place is recorded. */

@@ -207,6 +207,19 @@ final class World {
     return calls.tokensOfSilentJournals(bucket, asOfMillis, sinceMicros);
   }
 
+  /**
+   * Returns the tokens of answered calls on a bucket that were recorded after the counting had
+   * stopped waiting for them.
+   */
+  long tokensGivenUp(String bucket) {
+    return calls.tokensGivenUp(bucket);
+  }
+
+  /** As {@link CallBook#tokensBeforeFirstStamp}. */
+  long tokensBeforeFirstStamp(String bucket, long asOfMillis) {
+    return calls.tokensBeforeFirstStamp(bucket, asOfMillis);
+  }
+
   private long holdMicros() {
     return (plan.settings().maxHoldMillis() - Plan.GRACE_MILLIS) * 1_000;
   }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -48,6 +49,9 @@ final class AwayOwnerIT {
   }
 
   @Test
+  @FullSuite(
+      reason = "waits for sessions to end; KilledOwnerIT, which always runs, kills an owner",
+      turn = 0)
   void reports_whenTheOwnerIsKilled_areAnsweredByTheOther_andGoOnWhenItIsBack() throws Exception {
     try (Traffic traffic = new Traffic(broker, PARTITIONS, "killed");
         Watch watch = new Watch(traffic, fleet.ports())) {

@@ -13,6 +13,7 @@ import io.weir.ingest.settle.CallFinder.NotFound;
 import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -135,6 +136,9 @@ final class SearchBoundsIT {
 
   /** Once, such a search told of a call that it had not looked for that it was not recorded. */
   @Test
+  @FullSuite(
+      reason = "reads hundreds of MiB; that others of a client are told to wait always runs",
+      turn = 2)
   void searchThatIsCutShort_sinceOthersOfItsClientHaveReadTooMuch_saysSo() throws Exception {
     log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
     NotFound whole = assertInstanceOf(NotFound.class, find("acme", "bogus", null));

@@ -120,7 +120,8 @@ final class BucketAccount {
   /**
    * Takes what is recorded of an epoch beyond what the cache has charged. What a gap had given up
    * was charged, and is taken back as far as it was credited: where the bucket had refilled there
-   * was nothing to credit (simulation, seeds 500 and 3573).
+   * was nothing to credit (simulation, seeds 500 and 3573). While the bucket stood full by the
+   * credit, it would have refilled what is taken back (simulation, seed 1017828).
    */
   void oweOverlap(EpochAccount epoch, long atMillis) {
     long tokens = epoch.acceptOverlap();
@@ -131,7 +132,8 @@ final class BucketAccount {
     long atMicros = atMillis * MICROS_PER_MILLI;
     Refill refill = limit.refill();
     if (refill != null) {
-      timeToFull.takeBack(epoch.takeBackGap(ofGaps, refill.boundedMicrosFor(ofGaps)));
+      timeToFull.takeBack(
+          epoch.takeBackGap(ofGaps, refill.boundedMicrosFor(ofGaps)), epoch.creditedFromMicros());
     }
     if (tokens > ofGaps) {
       chargeLate(tokens - ofGaps, atMicros);
@@ -166,9 +168,10 @@ final class BucketAccount {
   /**
    * Gives up tokens of an epoch that will never be recorded.
    *
+   * @param watermarkMicros every call decided before this time is known
    * @return the refusals that the missing charges may have caused
    */
-  long creditGap(EpochAccount epoch, long missingTokens) {
+  long creditGap(EpochAccount epoch, long missingTokens, long watermarkMicros) {
     if (missingTokens <= 0) {
       return 0;
     }
@@ -176,11 +179,12 @@ final class BucketAccount {
     Refill refill = limit.refill();
     if (refill != null) {
       earlierMicros =
-          Math.min(refill.boundedMicrosFor(missingTokens), epochs.leastHeadroomMicros());
+          Math.min(
+              refill.boundedMicrosFor(missingTokens), epochs.leastHeadroomMicros(watermarkMicros));
       timeToFull.credit(earlierMicros);
       epochs.spendHeadroom(earlierMicros);
     }
-    epoch.acceptGap(missingTokens, earlierMicros);
+    epoch.acceptGap(missingTokens, earlierMicros, timeToFull.trueMicros());
     corrections.disturb(Cause.GAP, missingTokens, epoch.stampedAtMicros() / MICROS_PER_MILLI);
     return Math.min(missingTokens, epochs.possibleRefusals());
   }

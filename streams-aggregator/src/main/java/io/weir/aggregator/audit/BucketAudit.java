@@ -234,10 +234,10 @@ final class BucketAudit {
     long driftBefore = corrections.openDriftTokens();
     long wrongRefusals = 0;
     for (EpochAccount ended : epochs.duePrevious(watermark)) {
-      wrongRefusals += account.creditGap(ended, ended.pendingTokens());
+      wrongRefusals += account.creditGap(ended, ended.pendingTokens(), watermark);
     }
     if (epochs.isCheckDue(watermark)) {
-      wrongRefusals += account.creditGap(epochs.current(), epochs.missingTokens());
+      wrongRefusals += account.creditGap(epochs.current(), epochs.missingTokens(), watermark);
       epochs.beginNextCheck();
     }
     return AuditEffect.ofGaps(corrections.openDriftTokens() - driftBefore, wrongRefusals);

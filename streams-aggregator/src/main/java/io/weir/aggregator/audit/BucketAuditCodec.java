@@ -12,11 +12,16 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The stored form of a bucket's audit, version 5; versions 3 and 4 are read. Stateless. */
+/** The stored form of a bucket's audit, version 6; versions 3 to 5 are read. Stateless. */
 public final class BucketAuditCodec {
-  private static final int VERSION = 5;
+  private static final int VERSION = 6;
 
-  /** Lacks the algorithm of the limit, the full times, and what is owed since the correction. */
+  /** Lacks how near to full charges in flight may have found a bucket, and when it was credited. */
+  private static final int VERSION_WITHOUT_FLIGHT = 5;
+
+  /**
+   * Also lacks the algorithm of the limit, the full times, and what is owed since the correction.
+   */
   private static final int VERSION_WITHOUT_FULL_TIMES = 4;
 
   /** The oldest version that is read: also lacks what gaps were credited with. */
@@ -55,6 +60,8 @@ public final class BucketAuditCodec {
         .integer(check.driftTokens())
         .integer(check.headroomMicros())
         .integer(check.nextHeadroomMicros())
+        .integer(check.inFlightHeadroomMicros())
+        .integer(check.nextInFlightHeadroomMicros())
         .integer(check.refusals())
         .integer(check.nextRefusals())
         .integer(time.owedSinceMicros());
@@ -87,16 +94,7 @@ public final class BucketAuditCodec {
             value.integer());
     long forgoneTokens = value.integer();
     long timerAtMillis = value.integer();
-    GapCheck.State check =
-        new GapCheck.State(
-            value.integer(),
-            value.integer(),
-            value.integer(),
-            value.integer(),
-            value.integer(),
-            value.integer(),
-            value.integer(),
-            value.integer());
+    GapCheck.State check = gapCheck(value);
     return new BucketAuditState(
         bucket,
         limit,
@@ -141,6 +139,21 @@ public final class BucketAuditCodec {
         : new TokenBucketLimit(capacity, refillTokens, micros);
   }
 
+  private static GapCheck.State gapCheck(Unpacker value) {
+    boolean hasFlight = value.version() > VERSION_WITHOUT_FLIGHT;
+    return new GapCheck.State(
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        hasFlight ? value.integer() : GapCheck.UNBOUNDED,
+        hasFlight ? value.integer() : GapCheck.UNBOUNDED,
+        value.integer(),
+        value.integer());
+  }
+
   private static void pack(Packer value, FullTimes times) {
     value.integer(times.size());
     for (int i = 0; i < times.size(); i++) {
@@ -171,7 +184,8 @@ public final class BucketAuditCodec {
         .integer(epoch.driftTokens())
         .integer(epoch.wentBackAtMicros())
         .integer(epoch.gapTokens())
-        .integer(epoch.creditedMicros());
+        .integer(epoch.creditedMicros())
+        .integer(epoch.creditedFromMicros());
   }
 
   private static EpochAccount.State epoch(Unpacker value) {
@@ -184,6 +198,7 @@ public final class BucketAuditCodec {
         value.integer(),
         value.integer(),
         hasCredits ? value.integer() : 0,
-        hasCredits ? value.integer() : 0);
+        hasCredits ? value.integer() : 0,
+        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : 0);
   }
 }

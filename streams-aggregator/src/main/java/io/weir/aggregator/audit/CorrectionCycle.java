@@ -149,11 +149,9 @@ final class CorrectionCycle {
     confirmedVersion = stampVersion;
   }
 
-  /** Confirms the newest correction if a stamp shows its version, or a greater one. */
+  /** Confirms the corrections up to the version that the newest stamp shows. */
   void confirm(long stampVersion) {
-    if (stampVersion >= version) {
-      confirmedVersion = version;
-    }
+    confirmedVersion = Math.max(confirmedVersion, Math.min(stampVersion, version));
   }
 
   /** Lowers the confirmed version to that of a stamp of a cache that has gone back. */

@@ -22,6 +22,7 @@ final class EpochAccount {
   private long wentBackAtMicros;
   private long gapTokens;
   private long creditedMicros;
+  private long creditedFromMicros;
 
   /**
    * The account as a value.
@@ -37,6 +38,7 @@ final class EpochAccount {
    * @param gapTokens tokens that gaps gave up as never recorded, less those recorded after all
    * @param creditedMicros by how much the bucket was made full earlier for these: less than their
    *     refill time where the bucket had refilled since
+   * @param creditedFromMicros from when the bucket could be full by the newest of these credits
    */
   record State(
       long epoch,
@@ -46,7 +48,8 @@ final class EpochAccount {
       long driftTokens,
       long wentBackAtMicros,
       long gapTokens,
-      long creditedMicros) {}
+      long creditedMicros,
+      long creditedFromMicros) {}
 
   /** Opens the account of an epoch; the parameters are those of {@link State}. */
   EpochAccount(
@@ -70,6 +73,7 @@ final class EpochAccount {
     account.wentBackAtMicros = state.wentBackAtMicros;
     account.gapTokens = state.gapTokens;
     account.creditedMicros = state.creditedMicros;
+    account.creditedFromMicros = state.creditedFromMicros;
     return account;
   }
 
@@ -83,7 +87,8 @@ final class EpochAccount {
         driftTokens,
         wentBackAtMicros,
         gapTokens,
-        creditedMicros);
+        creditedMicros,
+        creditedFromMicros);
   }
 
   /** Returns the epoch's name: when it began, in microseconds since 1970. */
@@ -109,6 +114,11 @@ final class EpochAccount {
   /** Returns the difference between records and counter that is accepted. */
   long driftTokens() {
     return driftTokens;
+  }
+
+  /** Returns from when the bucket could be full by the newest credit of a gap. */
+  long creditedFromMicros() {
+    return creditedFromMicros;
   }
 
   /** Returns the tokens that gaps have given up and that no record has claimed since. */
@@ -175,11 +185,13 @@ final class EpochAccount {
    * Accepts that tokens will never be recorded.
    *
    * @param creditMicros by how much the bucket is full earlier for them
+   * @param fullAtMicros when it is full with that credit
    */
-  void acceptGap(long tokens, long creditMicros) {
+  void acceptGap(long tokens, long creditMicros, long fullAtMicros) {
     driftTokens = Saturating.subtract(driftTokens, tokens);
     gapTokens = Saturating.add(gapTokens, tokens);
     creditedMicros = Saturating.add(creditedMicros, creditMicros);
+    creditedFromMicros = fullAtMicros;
   }
 
   /**

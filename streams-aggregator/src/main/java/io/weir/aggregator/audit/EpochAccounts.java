@@ -101,6 +101,11 @@ final class EpochAccounts {
     gapCheck.noteHeadroom(fromFullMicros);
   }
 
+  /** Notes how far from full the bucket was, at the least, before charges that are in flight. */
+  void noteHeadroomInFlight(long fromFullMicros) {
+    gapCheck.noteHeadroomInFlight(fromFullMicros);
+  }
+
   /** Forgets the distances if no charge is in flight; returns whether it did. */
   boolean forgetHeadroom() {
     if (hasPending()) {
@@ -151,9 +156,13 @@ final class EpochAccounts {
     gapCheck.beginNext(current);
   }
 
-  /** Returns the most by which a gap may make the bucket full earlier. */
-  long leastHeadroomMicros() {
-    return gapCheck.leastHeadroomMicros();
+  /**
+   * Returns the most by which a gap may make the bucket full earlier.
+   *
+   * @param watermarkMicros every call decided before this time is known
+   */
+  long leastHeadroomMicros(long watermarkMicros) {
+    return gapCheck.leastHeadroomMicros(gapCheck.isDue(watermarkMicros));
   }
 
   /** Reduces the distances from full by what a gap was credited with. */

@@ -10,11 +10,17 @@ import io.weir.topics.model.Stamp;
  * what is not never will be. Such a gap is given back to the bucket, so the check remembers what
  * the gap may have done meanwhile: how near the bucket came to full, which bounds the credit, and
  * how many calls the bucket refused. Both are kept for two checks, since a charge that one check
- * finds missing may have been made before the check before it. Not thread-safe.
+ * finds missing may have been made before the check before it.
+ *
+ * <p>How near to full the bucket came is known exactly where a record is known. A charge that is
+ * still in flight is seen only in the counter of a later stamp, and may have been made as late as
+ * that stamp: the distance that follows from this holds until the watermark has passed the stamp,
+ * when the charge has either been recorded, with a distance of its own, or is a gap itself. Not
+ * thread-safe.
  */
 final class GapCheck {
   /** Stands for a distance from full that is not bounded. */
-  private static final long UNBOUNDED = Long.MAX_VALUE;
+  static final long UNBOUNDED = Long.MAX_VALUE;
 
   private long stampedAtMicros;
   private long chargedTokens;
@@ -22,6 +28,8 @@ final class GapCheck {
   private long driftTokens;
   private long headroomMicros = UNBOUNDED;
   private long nextHeadroomMicros = UNBOUNDED;
+  private long inFlightHeadroomMicros = UNBOUNDED;
+  private long nextInFlightHeadroomMicros = UNBOUNDED;
   private long refusals;
   private long nextRefusals;
 
@@ -34,6 +42,9 @@ final class GapCheck {
    * @param driftTokens the drift that the epoch had accepted when the check began
    * @param headroomMicros least distance from full between the previous check and this one
    * @param nextHeadroomMicros least distance from full since this check began
+   * @param inFlightHeadroomMicros least distance from full that charges in flight may have had
+   *     between the previous check and this one
+   * @param nextInFlightHeadroomMicros the same since this check began
    * @param refusals refusals between the previous check and this one
    * @param nextRefusals refusals since this check began
    */
@@ -44,6 +55,8 @@ final class GapCheck {
       long driftTokens,
       long headroomMicros,
       long nextHeadroomMicros,
+      long inFlightHeadroomMicros,
+      long nextInFlightHeadroomMicros,
       long refusals,
       long nextRefusals) {}
 
@@ -56,6 +69,8 @@ final class GapCheck {
     check.driftTokens = state.driftTokens;
     check.headroomMicros = state.headroomMicros;
     check.nextHeadroomMicros = state.nextHeadroomMicros;
+    check.inFlightHeadroomMicros = state.inFlightHeadroomMicros;
+    check.nextInFlightHeadroomMicros = state.nextInFlightHeadroomMicros;
     check.refusals = state.refusals;
     check.nextRefusals = state.nextRefusals;
     return check;
@@ -70,6 +85,8 @@ final class GapCheck {
         driftTokens,
         headroomMicros,
         nextHeadroomMicros,
+        inFlightHeadroomMicros,
+        nextInFlightHeadroomMicros,
         refusals,
         nextRefusals);
   }
@@ -85,8 +102,10 @@ final class GapCheck {
   /** Begins the next check when this one is done. */
   void beginNext(EpochAccount epoch) {
     headroomMicros = nextHeadroomMicros;
+    inFlightHeadroomMicros = nextInFlightHeadroomMicros;
     refusals = nextRefusals;
     nextHeadroomMicros = UNBOUNDED;
+    nextInFlightHeadroomMicros = UNBOUNDED;
     nextRefusals = 0;
     begin(epoch);
   }
@@ -108,10 +127,20 @@ final class GapCheck {
     nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, micros));
   }
 
+  /**
+   * Notes how far from full the bucket was, at the least, before charges that are in flight; a
+   * negative distance counts as none.
+   */
+  void noteHeadroomInFlight(long micros) {
+    nextInFlightHeadroomMicros = Math.min(nextInFlightHeadroomMicros, Math.max(0, micros));
+  }
+
   /** Converts the distances to the times in which a changed limit refills the same tokens. */
   void followHeadroom(LimitChange change) {
     headroomMicros = follow(headroomMicros, change);
     nextHeadroomMicros = follow(nextHeadroomMicros, change);
+    inFlightHeadroomMicros = follow(inFlightHeadroomMicros, change);
+    nextInFlightHeadroomMicros = follow(nextInFlightHeadroomMicros, change);
   }
 
   private static long follow(long micros, LimitChange change) {
@@ -125,6 +154,8 @@ final class GapCheck {
   void spendHeadroom(long micros) {
     headroomMicros = spend(headroomMicros, micros);
     nextHeadroomMicros = spend(nextHeadroomMicros, micros);
+    inFlightHeadroomMicros = spend(inFlightHeadroomMicros, micros);
+    nextInFlightHeadroomMicros = spend(nextInFlightHeadroomMicros, micros);
   }
 
   private static long spend(long headroom, long micros) {
@@ -135,11 +166,19 @@ final class GapCheck {
   void forgetHeadroom() {
     headroomMicros = UNBOUNDED;
     nextHeadroomMicros = UNBOUNDED;
+    inFlightHeadroomMicros = UNBOUNDED;
+    nextInFlightHeadroomMicros = UNBOUNDED;
   }
 
-  /** Returns the most by which a gap may make the bucket full earlier, whenever it was charged. */
-  long leastHeadroomMicros() {
-    return Math.min(headroomMicros, nextHeadroomMicros);
+  /**
+   * Returns the most by which a gap may make the bucket full earlier, whenever it was charged.
+   *
+   * @param isDue whether the watermark has passed the stamp for which this check waits, so that no
+   *     charge of before it is in flight
+   */
+  long leastHeadroomMicros(boolean isDue) {
+    long least = Math.min(Math.min(headroomMicros, nextHeadroomMicros), nextInFlightHeadroomMicros);
+    return isDue ? least : Math.min(least, inFlightHeadroomMicros);
   }
 
   /** Returns the refusals that a missing charge may have caused. */

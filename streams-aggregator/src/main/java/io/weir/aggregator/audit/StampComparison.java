@@ -111,6 +111,10 @@ final class StampComparison {
       corrections.disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
       return;
     }
+    if (jump > costTokens) {
+      // the others of these charges were made at the time of the stamp at the latest
+      account.epochs().noteHeadroomInFlight(time.trueMicros() - at);
+    }
     corrections.confirm(stamp.version());
     if (corrections.isAgreed()) {
       takeAgreed(jump, costTokens, at);
@@ -150,19 +154,40 @@ final class StampComparison {
   /** Takes a record that newer ones have overtaken: its charge is in their counter already. */
   private void takeOvertaken(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
-    TimeToFull time = account.timeToFull();
     epochs.current().addRecord(costTokens);
     epochs.noteInCheck(stamp, costTokens, at);
     account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
+    if (!epochs.forgetHeadroom()) {
+      noteHeadroomThen(stamp, ownLimit, costTokens, at);
+    }
+  }
+
+  /**
+   * Notes how far from full the bucket was before a charge that newer ones have overtaken: by what
+   * the cache showed then, moved by the cache's error of now. If a correction has been applied in
+   * between, the error was another: then by the truth of now without the charges since (simulation,
+   * seed 1069498).
+   */
+  private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
+    TimeToFull time = account.timeToFull();
     LimitChange change = LimitChange.of(ownLimit, account.limit(), at);
     Refill then = ownLimit.refill();
-    if (!epochs.forgetHeadroom() && change != null && then != null) {
-      // the distance from full that the cache showed then, moved by the cache's error
-      long cacheDistance =
-          change.sameTokensMicros(
-              stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at);
-      epochs.noteHeadroom(cacheDistance + time.trueMicros() - time.cacheMicros());
+    Refill now = account.limit().refill();
+    if (change == null || then == null || now == null) {
+      return;
     }
+    long fromFull;
+    if (stamp.version() < account.corrections().confirmedVersion()) {
+      long since = account.epoch().chargedTokens() - stamp.charged() + costTokens;
+      fromFull = time.trueMicros() - now.boundedMicrosFor(Math.max(0, since)) - at;
+    } else {
+      fromFull =
+          change.sameTokensMicros(
+                  stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at)
+              + time.trueMicros()
+              - time.cacheMicros();
+    }
+    account.epochs().noteHeadroom(fromFull);
   }
 
   /**

@@ -112,10 +112,16 @@ final class TimeToFull {
     fullTimes.notBeyond(atMicros, CLOCKS_DIFFER_MICROS);
   }
 
-  /** Takes a credit back, which the cache does not know of. */
-  void takeBack(long micros) {
-    owedSinceMicros = Saturating.add(owedSinceMicros, micros);
-    long fullAt = Saturating.add(trueMicros, micros);
+  /**
+   * Takes a credit back, which the cache does not know of, less what the bucket has refilled while
+   * it stood full by that credit.
+   *
+   * @param fromMicros from when the credit could make the bucket full
+   */
+  void takeBack(long micros, long fromMicros) {
+    long left = micros - fullTimes.take(fromMicros, micros);
+    owedSinceMicros = Saturating.add(owedSinceMicros, left);
+    long fullAt = Saturating.add(trueMicros, left);
     trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
   }
 

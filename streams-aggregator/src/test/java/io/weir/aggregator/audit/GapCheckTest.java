@@ -40,12 +40,34 @@ final class GapCheckTest {
   @Test
   void spendHeadroom_leavesTheRest_andNoneIsUnknownStill() {
     check.spendHeadroom(5);
-    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros());
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(true));
 
     check.noteHeadroom(7);
     check.spendHeadroom(5);
-    assertEquals(2, check.leastHeadroomMicros());
+    assertEquals(2, check.leastHeadroomMicros(true));
     check.spendHeadroom(5);
-    assertEquals(0, check.leastHeadroomMicros());
+    assertEquals(0, check.leastHeadroomMicros(true));
+  }
+
+  @Test
+  void headroomInFlight_boundsUntilTheWatermarkHasPassedTheStampThatShowedIt() {
+    check.noteHeadroomInFlight(5);
+    assertEquals(5, check.leastHeadroomMicros(true));
+
+    check.beginNext(epoch);
+    assertEquals(5, check.leastHeadroomMicros(false));
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(true));
+
+    check.beginNext(epoch);
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(false));
+  }
+
+  @Test
+  void noteHeadroomInFlight_negative_isNone_andIsForgottenWithTheOthers() {
+    check.noteHeadroomInFlight(-1);
+    assertEquals(0, check.leastHeadroomMicros(true));
+
+    check.forgetHeadroom();
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(false));
   }
 }
