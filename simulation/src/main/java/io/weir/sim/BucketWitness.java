@@ -33,7 +33,6 @@ final class BucketWitness implements CacheWitness {
   private final TreeMap<String, Admissions> buckets = new TreeMap<>();
   private final TreeMap<String, Long> charged = new TreeMap<>();
   private boolean wentBack;
-  private int losses;
 
   private static final class Admissions {
     final boolean held;
@@ -103,18 +102,18 @@ final class BucketWitness implements CacheWitness {
    * @param recordedTokens tokens that the cache has charged and that are recorded
    */
   long hiddenTokens(String bucket, long recordedTokens) {
-    return wentBack ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
+    return wentBack ? keptBackTokens(bucket, recordedTokens) : 0;
   }
 
   /**
-   * Returns the tokens by which a bucket may stay too low until it has been full once: those
-   * charged without a record, if the cache lost its state more than once, so that what is known of
-   * one life bounds what is given back for another.
+   * Returns the tokens by which a token bucket may stay too low until it has been full once: those
+   * charged without a record. They are given back as far as it is certain that the bucket has not
+   * refilled them, and of when they were charged no more is known than a span of the counter.
    *
    * @param recordedTokens tokens that the cache has charged and that are recorded
    */
   long keptBackTokens(String bucket, long recordedTokens) {
-    return losses > 1 ? Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens) : 0;
+    return Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens);
   }
 
   /** Notes what a decision admits. */
@@ -181,7 +180,6 @@ final class BucketWitness implements CacheWitness {
   @Override
   public void cacheLost(boolean toOlder, boolean seen) {
     wentBack |= toOlder;
-    losses++;
     for (Admissions bucket : buckets.values()) {
       bucket.wentBack |= toOlder;
       if (!bucket.held || !seen) {
