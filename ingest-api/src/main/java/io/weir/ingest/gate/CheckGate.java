@@ -14,17 +14,29 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Decides calls, then records them: a call is answered only when its record is as durable as the
  * deployment requires. Each call is decided and recorded by one snapshot of the policies.
- * Thread-safe; a call blocks its thread for at most the cache's deadline and the log's write.
+ * Thread-safe; a call blocks its thread for at most the cache's deadline and the log's write, a
+ * batch also while the parts of other batches are decided.
  */
 public final class CheckGate {
   private static final long MICROS_PER_MILLI = 1_000;
+
+  /** Number of buckets at which a part of a batch is submitted. */
+  private static final int BUCKETS_OF_A_PART = 512;
+
+  /**
+   * Most buckets of batches in the queue to the cache, of all batches together: a single check
+   * waits behind no more, some milliseconds.
+   */
+  private static final int MAX_BUCKETS_OF_BATCHES = 8 * BUCKETS_OF_A_PART;
 
   private final Supplier<PolicyMatcher> policies;
   private final DecisionCache cache;
@@ -32,6 +44,9 @@ public final class CheckGate {
   private final CallLog log;
   private final Supplier<String> newIds;
   private final GateStatistics statistics;
+  private final Semaphore bucketsOfBatches = new Semaphore(MAX_BUCKETS_OF_BATCHES, true);
+
+  private record Matched(Call call, MatchedPolicies matched) {}
 
   /**
    * A call whose check has been submitted; {@code pending} is null if no policy matches the call.
@@ -75,8 +90,10 @@ public final class CheckGate {
 
   /**
    * Decides each call by itself, and records together those that were decided: either every
-   * decision is kept or none is. All checks are submitted before the first decision is waited for,
-   * so that the cache decides them together. Calls of one bucket are charged in the list's order.
+   * decision is kept or none is. The checks are submitted in parts of some hundred buckets, each
+   * before its first decision is waited for, so that the cache decides them together and still has
+   * room for single checks. When one is shed, the parts after it are shed, too. Calls of one bucket
+   * are charged in the list's order.
    *
    * @param calls 1 to {@value CallLog#MAX_CALLS}
    * @return the outcome of each call, in the list's order
@@ -91,7 +108,7 @@ public final class CheckGate {
     List<CallEvent> decided = new ArrayList<>(calls.size());
     try {
       long nowEpochMillis = ticket.begunAtEpochMillis();
-      outcomes = await(submit(calls, nowEpochMillis), nowEpochMillis);
+      outcomes = decide(calls, nowEpochMillis);
       for (CheckOutcome outcome : outcomes) {
         if (outcome instanceof CheckOutcome.Decided one) {
           decided.add(one.call());
@@ -108,15 +125,65 @@ public final class CheckGate {
     return withRecords(outcomes, log.record(ticket, decided));
   }
 
-  private List<Submitted> submit(List<Call> calls, long nowEpochMillis) {
+  private List<CheckOutcome> decide(List<Call> calls, long nowEpochMillis) {
     PolicyMatcher snapshot = policies.get();
-    List<Submitted> submitted = new ArrayList<>(calls.size());
+    List<CheckOutcome> outcomes = new ArrayList<>(calls.size());
+    List<Matched> part = new ArrayList<>();
+    int buckets = 0;
     for (Call call : calls) {
       MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
+      part.add(new Matched(call, matched));
+      buckets += matched.evaluated().size();
+      if (buckets >= BUCKETS_OF_A_PART) {
+        outcomes.addAll(decidePart(part, buckets, nowEpochMillis));
+        part.clear();
+        buckets = 0;
+        CheckOutcome.Shed shed = shedIn(outcomes);
+        if (shed != null) {
+          statistics.shed.increment(calls.size() - outcomes.size());
+          outcomes.addAll(Collections.nCopies(calls.size() - outcomes.size(), shed));
+          return outcomes;
+        }
+      }
+    }
+    if (!part.isEmpty()) {
+      outcomes.addAll(decidePart(part, buckets, nowEpochMillis));
+    }
+    return outcomes;
+  }
+
+  private static CheckOutcome.@Nullable Shed shedIn(List<CheckOutcome> outcomes) {
+    for (CheckOutcome outcome : outcomes) {
+      if (outcome instanceof CheckOutcome.Shed shed) {
+        return shed;
+      }
+    }
+    return null;
+  }
+
+  /** Decides checks together; those of a batch when the parts of others leave room for them. */
+  private List<CheckOutcome> decidePart(List<Matched> part, int buckets, long nowEpochMillis) {
+    if (part.size() == 1) {
+      return await(submit(part), nowEpochMillis);
+    }
+    bucketsOfBatches.acquireUninterruptibly(buckets);
+    try {
+      return await(submit(part), nowEpochMillis);
+    } finally {
+      bucketsOfBatches.release(buckets);
+    }
+  }
+
+  private List<Submitted> submit(List<Matched> part) {
+    List<Submitted> submitted = new ArrayList<>(part.size());
+    for (Matched one : part) {
+      MatchedPolicies matched = one.matched;
       submitted.add(
           new Submitted(
-              call, matched, matched.isEmpty() ? null : cache.submit(matched.check(call.cost()))));
+              one.call,
+              matched,
+              matched.isEmpty() ? null : cache.submit(matched.check(one.call.cost()))));
     }
     return submitted;
   }

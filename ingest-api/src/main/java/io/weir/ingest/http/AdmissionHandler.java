@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.javalin.http.Context;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
+import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
@@ -31,9 +34,12 @@ final class AdmissionHandler extends Handler.Wrapper {
   /** The request attribute that holds the body. */
   static final String BODY = "io.weir.body";
 
+  /** The request attribute that holds what is to be run when a large answer is complete. */
+  private static final String ANSWER = "io.weir.answer";
+
   private static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
 
-  private static final String METRICS = "/metrics";
+  static final String METRICS = "/metrics";
 
   /**
    * Most scrapes in progress: enough for a few scrapers at once, each of which costs as much as
@@ -60,6 +66,7 @@ final class AdmissionHandler extends Handler.Wrapper {
   private final Admission admission;
   private final IncompleteBodies incomplete;
   private final HttpStatistics statistics;
+  private final UnreadAnswers unread;
   private final AtomicInteger scrapes = new AtomicInteger();
   private final AtomicInteger batches = new AtomicInteger();
 
@@ -77,6 +84,17 @@ final class AdmissionHandler extends Handler.Wrapper {
     this.admission = admission;
     this.incomplete = incomplete;
     this.statistics = statistics;
+    this.unread = new UnreadAnswers(statistics.timedOut(HttpStatistics.Part.ANSWER));
+  }
+
+  /**
+   * Notes that a large answer is complete and only has to be written: the request gives its place
+   * to others, however slowly its caller reads.
+   */
+  static void answerIsComplete(Context context) {
+    if (context.req().getAttribute(ANSWER) instanceof Runnable complete) {
+      complete.run();
+    }
   }
 
   /** Returns after how many seconds a shed caller may try again, at random. */
@@ -117,7 +135,8 @@ final class AdmissionHandler extends Handler.Wrapper {
   }
 
   private void scrape(Request request, Response response, Callback callback) {
-    Callback ending = Callback.from(callback, scrapes::decrementAndGet);
+    Place place = new Place(request, scrapes::decrementAndGet);
+    Callback ending = Callback.from(callback, place::end);
     if (scrapes.incrementAndGet() > MAX_SCRAPES) {
       statistics.shed(HttpStatistics.Shed.SCRAPES).increment();
       response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
@@ -151,6 +170,35 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
   }
 
+  /** The place that a request holds until its answer is complete, or has been written. */
+  private final class Place {
+    private final Runnable close;
+    private final Runnable release;
+    private final AtomicBoolean isHeld = new AtomicBoolean(true);
+
+    Place(Request request, Runnable release) {
+      EndPoint connection = request.getConnectionMetaData().getConnection().getEndPoint();
+      this.close = connection::close;
+      this.release = release;
+      request.setAttribute(ANSWER, (Runnable) this::answerIsComplete);
+    }
+
+    private void answerIsComplete() {
+      if (isHeld.compareAndSet(true, false)) {
+        unread.begin(close);
+        release.run();
+      }
+    }
+
+    void end() {
+      if (isHeld.compareAndSet(true, false)) {
+        release.run();
+      } else {
+        unread.end(close);
+      }
+    }
+  }
+
   /** One request before it is admitted. */
   private final class Visitor implements BodyReader.Ended {
     private final Request request;
@@ -173,7 +221,7 @@ final class AdmissionHandler extends Handler.Wrapper {
         return;
       }
       request.setAttribute(BODY, body);
-      Callback ending = Callback.from(callback, this::answered);
+      Callback ending = Callback.from(callback, ending());
       long queuedNanos = admission.now();
       execute(
           response,
@@ -197,11 +245,27 @@ final class AdmissionHandler extends Handler.Wrapper {
       return refusal;
     }
 
-    private void answered() {
-      admission.end();
-      if (batch) {
-        batches.decrementAndGet();
+    private Runnable ending() {
+      if (!batch) {
+        return () -> {
+          admission.end();
+          answered();
+        };
       }
+      Place place =
+          new Place(
+              request,
+              () -> {
+                admission.end();
+                batches.decrementAndGet();
+              });
+      return () -> {
+        place.end();
+        answered();
+      };
+    }
+
+    private void answered() {
       statistics.answered(NanoTime.since(request.getHeadersNanoTime()));
     }
 

@@ -4,17 +4,14 @@ package io.weir.ingest.http;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.javalin.http.Context;
 import io.weir.ingest.gate.Call;
-import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.topics.problem.Problem;
-import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,21 +22,12 @@ import org.jspecify.annotations.Nullable;
 final class BatchRoute {
   static final String PATH = "/v1/check/batch";
 
-  /**
-   * Most checks of batches in progress: three full batches, which leaves room for single checks in
-   * the queue to the cache.
-   */
-  private static final int MAX_CHECKS = 3 * CallLog.MAX_CALLS;
-
   private final CheckGate gate;
   private final UnknownMembers unknownMembers;
-  private final HttpStatistics statistics;
-  private final Semaphore checks = new Semaphore(MAX_CHECKS);
 
-  BatchRoute(CheckGate gate, UnknownMembers unknownMembers, HttpStatistics statistics) {
+  BatchRoute(CheckGate gate, UnknownMembers unknownMembers) {
     this.gate = gate;
     this.unknownMembers = unknownMembers;
-    this.statistics = statistics;
   }
 
   /**
@@ -68,21 +56,11 @@ final class BatchRoute {
         calls.add(element.value());
       }
     }
-    if (!checks.tryAcquire(calls.size())) {
-      statistics.shed(HttpStatistics.Shed.BATCHES).increment();
-      return Problem.of(
-          ProblemReason.OVERLOADED,
-          "as many checks of batches as the node takes are under way; no call of this batch was"
-              + " decided or recorded");
-    }
-    List<CheckOutcome> outcomes;
-    try {
-      outcomes = calls.isEmpty() ? List.of() : gate.check(calls);
-    } finally {
-      checks.release(calls.size());
-    }
+    List<CheckOutcome> outcomes = calls.isEmpty() ? List.of() : gate.check(calls);
+    byte[] body = body(elements, outcomes.iterator());
     context.contentType("application/json");
-    CheckApi.write(context, body(elements, outcomes.iterator()));
+    AdmissionHandler.answerIsComplete(context);
+    CheckApi.write(context, body);
     return null;
   }
 

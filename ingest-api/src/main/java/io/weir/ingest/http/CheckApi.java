@@ -74,7 +74,7 @@ public final class CheckApi implements AutoCloseable {
       HttpStatistics statistics) {
     this.gate = gate;
     this.unknownMembers = settings.unknownMembers();
-    this.batch = new BatchRoute(gate, settings.unknownMembers(), statistics);
+    this.batch = new BatchRoute(gate, settings.unknownMembers());
     this.settle = new SettleRoute(settler, settings.unknownMembers());
     this.cache = cache;
     this.log = log;
@@ -151,10 +151,7 @@ public final class CheckApi implements AutoCloseable {
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
     config.routes.get("/health/ready", this::ready);
-    config.routes.get(
-        "/metrics",
-        context ->
-            context.contentType("text/plain; version=0.0.4; charset=utf-8").result(metrics.get()));
+    config.routes.get(AdmissionHandler.METRICS, this::metrics);
     config.routes.exception(
         HttpResponseException.class,
         (refused, context) -> {
@@ -183,6 +180,16 @@ public final class CheckApi implements AutoCloseable {
       case 405 -> Problem.of(ProblemReason.METHOD_NOT_ALLOWED, detail);
       default -> Problem.malformed(refused.getStatus(), detail);
     };
+  }
+
+  private void metrics(Context context) {
+    if (!AdmissionHandler.METRICS.equals(context.req().getRequestURI())) {
+      // written in another way, which the bound on scrapes has not been applied to
+      answer(context, Routes.CHECK_API.missing(context.path()));
+      return;
+    }
+    context.contentType("text/plain; version=0.0.4; charset=utf-8").result(metrics.get());
+    AdmissionHandler.answerIsComplete(context);
   }
 
   private void problemPage(Context context) {

@@ -33,6 +33,12 @@ final class HttpServerSetup {
    */
   private static final int ACCEPT_QUEUE = 1_024;
 
+  /**
+   * The kernel's buffer for an answer, which a caller that does not read it occupies: enough for
+   * any answer but those of large batches.
+   */
+  private static final int SEND_BUFFER_BYTES = 128 * 1024;
+
   /** The threads that calls may use without virtual threads, and some for everything else. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
 
@@ -106,6 +112,7 @@ final class HttpServerSetup {
     connector.setPort(settings.port());
     connector.setIdleTimeout(settings.keepAlive().toMillis());
     connector.setAcceptQueueSize(ACCEPT_QUEUE);
+    connector.setAcceptedSendBufferSize(SEND_BUFFER_BYTES);
     return connector;
   }
 }

@@ -35,12 +35,14 @@ public final class HttpStatistics {
     SCRAPES
   }
 
-  /** The part of a request that did not arrive in time. */
+  /** The part of an exchange that did not arrive in time. */
   enum Part {
     /** The request line or the header fields. */
     HEADERS,
     /** The body. */
-    BODY
+    BODY,
+    /** The answer to it, which the caller did not read. */
+    ANSWER
   }
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -69,7 +71,8 @@ public final class HttpStatistics {
       timedOut.put(
           part,
           Counter.builder("weir.requests.timed.out")
-              .description("requests that were not read whole in time")
+              .description(
+                  "requests that were not whole in time, and large answers that were not read")
               .tag("part", part.name().toLowerCase(Locale.ROOT))
               .register(registry));
     }
@@ -137,7 +140,7 @@ public final class HttpStatistics {
     return Objects.requireNonNull(shed.get(reason));
   }
 
-  /** Returns the counter of the requests answered 408 because a part did not arrive in time. */
+  /** Returns the counter of the requests that ended because a part did not arrive in time. */
   Counter timedOut(Part part) {
     return Objects.requireNonNull(timedOut.get(part));
   }

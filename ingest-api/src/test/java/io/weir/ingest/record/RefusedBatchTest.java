@@ -215,7 +215,8 @@ final class RefusedBatchTest {
    */
   @Test
   void announcementFails_goodbyeWaitsForTheNext() throws Exception {
-    open(onDisk()).close();
+    // with producers of its own: it may still be connecting when it is closed
+    open(onDisk(), HeldProducer.inOrder(new ConcurrentLinkedQueue<>())).close();
     now.addAndGet(60_000);
     AtomicInteger refused = new AtomicInteger();
     Queue<BatchHeader> inKafka = new ConcurrentLinkedQueue<>();

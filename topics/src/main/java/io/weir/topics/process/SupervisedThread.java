@@ -18,7 +18,8 @@ public final class SupervisedThread implements AutoCloseable {
     /**
      * Works until {@link #isClosing}. May return earlier, and is then begun anew at once.
      *
-     * @throws InterruptedException if the thread was interrupted, which ends it
+     * @throws InterruptedException if the thread was interrupted; while it is not being closed,
+     *     that is a failure as any other
      */
     void run() throws InterruptedException;
 
@@ -37,6 +38,9 @@ public final class SupervisedThread implements AutoCloseable {
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(SupervisedThread.class);
+
+  /** The pause after a failure that the work could not be told of. */
+  private static final long PAUSE_UNTOLD_MILLIS = 1_000;
 
   private final Work work;
   private final CountDownLatch closing = new CountDownLatch(1);
@@ -64,15 +68,23 @@ public final class SupervisedThread implements AutoCloseable {
     while (!isClosing()) {
       try {
         work.run();
-      } catch (InterruptedException interrupted) {
-        closing.countDown();
-      } catch (RuntimeException | Error failure) {
+      } catch (InterruptedException | RuntimeException | Error failure) {
         if (isClosing()) {
           LOG.debug("failed while it was closed thread={}", thread.getName(), failure);
         } else {
-          pause(work.failed(failure));
+          pause(pauseMillis(failure));
         }
       }
+    }
+  }
+
+  private long pauseMillis(Throwable failure) {
+    try {
+      return work.failed(failure);
+    } catch (RuntimeException | Error again) {
+      again.addSuppressed(failure);
+      LOG.error("a failure could not be told thread={}", thread.getName(), again);
+      return PAUSE_UNTOLD_MILLIS;
     }
   }
 
@@ -86,13 +98,16 @@ public final class SupervisedThread implements AutoCloseable {
     return !thread.isAlive() && !isClosing();
   }
 
-  /** Waits for some time, or until the thread is being closed. To be called by the work. */
+  /**
+   * Waits for some time, or until the thread is being closed or interrupted. To be called by the
+   * work.
+   */
   public void pause(long millis) {
     try {
       boolean isClosing = closing.await(millis, TimeUnit.MILLISECONDS);
       LOG.trace("closing={}", isClosing);
     } catch (InterruptedException interrupted) {
-      closing.countDown(); // this thread is interrupted only to end it
+      LOG.debug("a pause was cut short thread={}", thread.getName());
     }
   }
 

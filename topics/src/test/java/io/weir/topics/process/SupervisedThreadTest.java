@@ -117,6 +117,85 @@ final class SupervisedThreadTest {
     assertEquals(List.of(), failures);
   }
 
+  /** Once, an interrupt by anybody else ended the thread for good, and nobody was told. */
+  @Test
+  void interruptThoughNobodyCloses_isAFailure_andTheWorkIsBegunAnew() throws Exception {
+    try (SupervisedThread thread =
+        thread(
+            () -> {
+              reached.countDown();
+              if (reached.getCount() > 0) {
+                Thread.currentThread().interrupt();
+              }
+              woken.await();
+            })) {
+      thread.start();
+      awaitReached();
+
+      assertEquals(2, failures.size());
+      assertFalse(thread.hasFailed());
+    }
+  }
+
+  @Test
+  void pause_interruptedThoughNobodyCloses_isCutShort_andTheWorkIsBegunAnew() throws Exception {
+    try (SupervisedThread thread =
+        new SupervisedThread(
+            "tested",
+            new SupervisedThread.Work() {
+              @Override
+              public void run() {
+                reached.countDown();
+                throw new IllegalStateException("expected");
+              }
+
+              @Override
+              public long failed(Throwable failure) {
+                Thread.currentThread().interrupt();
+                return TimeUnit.DAYS.toMillis(1);
+              }
+
+              @Override
+              public void wakeUp() {
+                woken.countDown();
+              }
+            })) {
+      thread.start();
+      awaitReached();
+    }
+  }
+
+  @Test
+  void failureThatCannotBeTold_isLogged_andTheWorkIsBegunAnew() throws Exception {
+    try (SupervisedThread thread =
+        new SupervisedThread(
+            "tested",
+            new SupervisedThread.Work() {
+              @Override
+              public void run() throws InterruptedException {
+                reached.countDown();
+                if (reached.getCount() == 0) {
+                  woken.await();
+                }
+                throw new IllegalStateException("expected");
+              }
+
+              @Override
+              public long failed(Throwable failure) {
+                throw new IllegalStateException("expected, too");
+              }
+
+              @Override
+              public void wakeUp() {
+                woken.countDown();
+              }
+            })) {
+      thread.start();
+      awaitReached();
+      assertFalse(thread.hasFailed());
+    }
+  }
+
   @Test
   void close_failureMeanwhile_isNotTold() throws Exception {
     SupervisedThread thread =

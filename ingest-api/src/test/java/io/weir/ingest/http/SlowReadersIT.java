@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import io.weir.testing.Await;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Large answers: batches of a thousand checks under sixteen policies, some megabytes each. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class SlowReadersIT {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String BATCH = "/v1/check/batch";
+  private static final String NOT_READ = "weir_requests_timed_out_total{part=\"answer\"}";
+  private static final int POLICIES = 16;
+
+  private TestNode node;
+
+  @BeforeAll
+  void start(@TempDir Path folder) throws Exception {
+    StringBuilder text = new StringBuilder("policies:\n");
+    for (int i = 0; i < POLICIES; i++) {
+      text.append("  - name: a-policy-with-a-long-name-").append(i).append('\n');
+      text.append("    limit: {algorithm: token-bucket, capacity: 1000000, refill_tokens: 1,");
+      text.append(" refill_period: P1D}\n");
+    }
+    Path policies = folder.resolve("sixteen.yml");
+    Files.writeString(policies, text);
+    node = TestNode.start(folder, Map.of("WEIR_POLICIES", policies.toString()));
+  }
+
+  @AfterAll
+  void stop() {
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  /**
+   * Once, an answer that was not read kept the place of its batch, and 64 such callers kept all
+   * others' batches off the node.
+   */
+  @Test
+  void callersThatDoNotRead_displaceOneAnother_andNobodyElse() throws Exception {
+    byte[] request = request(batchOfProblems());
+    List<Socket> slow = new ArrayList<>();
+    try {
+      Await.until(
+          "answers beyond the room to be ended",
+          () -> {
+            slow.add(slowReader(request));
+            return node.metric(NOT_READ) > 0;
+          });
+      assertTrue(slow.size() > UnreadAnswers.MAX, "ended at " + slow.size());
+
+      HttpResponse<String> honest = node.send(node.post(BATCH, batch("honest")));
+      assertEquals(200, honest.statusCode(), honest::body);
+      assertEquals(1_000, JSON.readTree(honest.body()).size());
+      assertTrue(isCutShort(slow.get(0)), "the oldest answer was written whole");
+    } finally {
+      for (Socket one : slow) {
+        one.close();
+      }
+    }
+  }
+
+  /** Once, the checks of three such batches kept all others waiting for longer than they would. */
+  @Test
+  void batchesOfManyBuckets_areTakenWhole_andSingleChecksBesideThem() throws Exception {
+    String body = batch("many");
+    List<CompletableFuture<HttpResponse<String>>> batches = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      batches.add(
+          node.http().sendAsync(node.post(BATCH, body), HttpResponse.BodyHandlers.ofString()));
+    }
+    boolean underWay = true;
+    while (underWay) {
+      underWay = !batches.stream().allMatch(CompletableFuture::isDone);
+      HttpResponse<String> single = node.send(node.check("{\"client\":\"single\"}"));
+      assertEquals(200, single.statusCode(), single::body);
+    }
+    for (CompletableFuture<HttpResponse<String>> each : batches) {
+      for (JsonNode result : JSON.readTree(each.get().body())) {
+        assertEquals(200, result.path("status").asInt(), result::toString);
+      }
+    }
+  }
+
+  /** Once, this was answered past the bound on scrapes, and timed as a call. */
+  @Test
+  void metrics_withASlashAtItsEnd_isNoRoute() throws Exception {
+    assertEquals(404, node.get("/metrics/").statusCode());
+  }
+
+  private static String batch(String client) {
+    ArrayNode batch = JSON.createArrayNode();
+    for (int i = 0; i < 1_000; i++) {
+      batch.addObject().put("client", client).put("endpoint", "GET /a");
+    }
+    return batch.toString();
+  }
+
+  private Socket slowReader(byte[] request) throws IOException {
+    Socket socket = new Socket();
+    socket.setReceiveBufferSize(4_096);
+    socket.connect(new InetSocketAddress("127.0.0.1", node.port()));
+    socket.getOutputStream().write(request);
+    return socket;
+  }
+
+  /** A batch whose elements are answered with problems, all together more than buffers hold. */
+  private static String batchOfProblems() {
+    ArrayNode batch = JSON.createArrayNode();
+    for (int i = 0; i < 1_000; i++) {
+      batch.addObject().put("x", i);
+    }
+    return batch.toString();
+  }
+
+  private static byte[] request(String body) {
+    String head = "POST " + BATCH + " HTTP/1.1\r\nHost: weir\r\nConnection: close";
+    return (head + "\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
+        .getBytes(StandardCharsets.US_ASCII);
+  }
+
+  private static boolean isCutShort(Socket socket) throws IOException {
+    try {
+      String text = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      return !text.endsWith("]");
+    } catch (SocketException reset) {
+      return true;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class UnreadAnswersTest {
+  private final Counter counter = new SimpleMeterRegistry().counter("closed");
+  private final UnreadAnswers answers = new UnreadAnswers(counter);
+  private final List<Integer> closed = new ArrayList<>();
+
+  @Test
+  void begin_beyondTheRoom_closesTheOldest() {
+    List<Runnable> all = begin(UnreadAnswers.MAX + 2);
+
+    assertEquals(List.of(0, 1), closed);
+    assertEquals(2, counter.count());
+    answers.end(all.get(0)); // the close ends the writing, too
+    begin(1);
+    assertEquals(List.of(0, 1, 2), closed);
+  }
+
+  @Test
+  void end_givesTheRoomBack() {
+    List<Runnable> all = begin(UnreadAnswers.MAX);
+    answers.end(all.get(5));
+    begin(1);
+    assertEquals(List.of(), closed);
+
+    begin(1);
+    assertEquals(List.of(0), closed);
+  }
+
+  private List<Runnable> begin(int count) {
+    List<Runnable> begun = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      int number = i;
+      Runnable close = () -> closed.add(number);
+      begun.add(close);
+      answers.begin(close);
+    }
+    return begun;
+  }
+}
