@@ -40,7 +40,7 @@ final class SupervisedThreadTest {
           }
 
           @Override
-          public void wakeUp() {
+          public void wakeUp(Thread worker) {
             woken.countDown();
           }
         });
