@@ -60,10 +60,21 @@ final class ArchitectureTest {
   void audit_dependsOnModelAndStateAlone_notOnTheCounting() {
     classes()
         .that()
-        .resideInAPackage("io.weir.aggregator.audit")
+        .resideInAPackage("io.weir.aggregator.audit..")
         .should()
         .onlyDependOnClassesThat()
-        .resideInAnyPackage(and(PURE, "io.weir.aggregator.state", "io.weir.aggregator.audit"))
+        .resideInAnyPackage(and(PURE, "io.weir.aggregator.state", "io.weir.aggregator.audit.."))
+        .check(classes);
+  }
+
+  @Test
+  void oneBucket_doesNotKnowTheOthers() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.weir.aggregator.audit.bucket")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("io.weir.aggregator.audit")
         .check(classes);
   }
 
@@ -89,7 +100,7 @@ final class ArchitectureTest {
     noClasses()
         .that()
         .resideInAnyPackage(
-            "io.weir.aggregator.state", "io.weir.aggregator.audit", "io.weir.aggregator.count")
+            "io.weir.aggregator.state", "io.weir.aggregator.audit..", "io.weir.aggregator.count")
         .should()
         .dependOnClassesThat()
         .areAssignableTo(Thread.class)

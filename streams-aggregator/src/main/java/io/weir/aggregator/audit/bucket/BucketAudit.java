@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 import io.weir.limits.BucketLimit;
 import io.weir.limits.correction.Correction;
@@ -20,7 +20,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Each step returns its effect on the figures of the bucket's policy as a value; nothing is
  * published or counted here.
  */
-final class BucketAudit {
+public final class BucketAudit {
+  /** Least time between two corrections of a bucket while no stamp shows the first as applied. */
+  public static final long UNCONFIRMED_INTERVAL_MILLIS =
+      CorrectionCycle.UNCONFIRMED_INTERVAL_MILLIS;
+
   /** A bucket that is called less often shows too late when its correction was applied. */
   private static final long DELAY_RESOLUTION_MILLIS = 500;
 
@@ -49,7 +53,7 @@ final class BucketAudit {
    * @param mayLackRecords whether records of this epoch may be gone from the topic, so that what
    *     the cache charged before is not in flight
    */
-  static BucketAudit ofStamp(
+  public static BucketAudit ofStamp(
       Charge charge, BucketLimit limit, Stamp stamp, long atMillis, boolean mayLackRecords) {
     long at = atMillis * MICROS_PER_MILLI;
     boolean believed = mayLackRecords || stamp.version() > 0;
@@ -73,14 +77,14 @@ final class BucketAudit {
   }
 
   /** Begins the audit of a bucket with a charge that has no stamp: the bucket was full before. */
-  static BucketAudit ofUnstamped(Charge charge, BucketLimit limit, long atMillis) {
+  public static BucketAudit ofUnstamped(Charge charge, BucketLimit limit, long atMillis) {
     BucketAudit audit = ofFull(charge.bucket(), limit, atMillis);
     audit.takeUnstamped(charge.cost(), atMillis);
     return audit;
   }
 
   /** Begins the audit of a bucket that was full at a time. */
-  static BucketAudit ofFull(String bucket, BucketLimit limit, long atMillis) {
+  public static BucketAudit ofFull(String bucket, BucketLimit limit, long atMillis) {
     long at = Math.max(1, atMillis * MICROS_PER_MILLI);
     TimeToFull timeToFull = new TimeToFull(limit.fullAtMicros(at));
     if (limit.refills()) {
@@ -126,22 +130,22 @@ final class BucketAudit {
   }
 
   /** Returns the bucket's key in the decision cache. */
-  String bucket() {
+  public String bucket() {
     return bucket;
   }
 
   /** Returns the limit that the bucket follows. */
-  BucketLimit limit() {
+  public BucketLimit limit() {
     return account.limit();
   }
 
   /** Returns the tokens by which cache and records differ since they last agreed. */
-  long openDriftTokens() {
+  public long openDriftTokens() {
     return corrections.openDriftTokens();
   }
 
   /** Returns the tokens admitted without the cache since cache and records last agreed. */
-  long openOutageTokens() {
+  public long openOutageTokens() {
     return corrections.openOutageTokens();
   }
 
@@ -153,7 +157,7 @@ final class BucketAudit {
    * @param atMillis when it was decided
    * @param nowMillis the partition's time
    */
-  AuditEffect take(
+  public AuditEffect take(
       Charge charge, BucketLimit limit, long askedTokens, long atMillis, long nowMillis) {
     Stamp stamp = charge.stamp();
     limits.follow(limit, stamp, charge.cost(), atMillis);
@@ -202,7 +206,7 @@ final class BucketAudit {
    *     bucket has refilled already
    * @param decidedAtMillis when the call was decided
    */
-  AuditEffect settle(long differenceTokens, long decidedAtMillis) {
+  public AuditEffect settle(long differenceTokens, long decidedAtMillis) {
     long driftBefore = corrections.openDriftTokens();
     account.addTotal(differenceTokens);
     if (differenceTokens > 0) {
@@ -215,20 +219,20 @@ final class BucketAudit {
   }
 
   /** Makes a correction due without a disturbance, if none is due. */
-  void requireCorrection(long atMillis) {
+  public void requireCorrection(long atMillis) {
     if (corrections.dueCause() == null) {
       corrections.disturb(Cause.RESTORE, 0, atMillis);
     }
   }
 
   /** Returns whether a check has anything to find, or to note, at this watermark. */
-  boolean needsCheck(long watermarkMillis) {
+  public boolean needsCheck(long watermarkMillis) {
     return corrections.dueCause() != null
         || account.epochs().needsCheck(watermarkMillis * MICROS_PER_MILLI);
   }
 
   /** Gives up charges that will never be recorded: every call before the watermark is known. */
-  AuditEffect check(long watermarkMillis) {
+  public AuditEffect check(long watermarkMillis) {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
     EpochAccounts epochs = account.epochs();
     long driftBefore = corrections.openDriftTokens();
@@ -244,22 +248,22 @@ final class BucketAudit {
   }
 
   /** Returns why a correction is due, or null if none is. */
-  @Nullable Cause dueCause() {
+  public @Nullable Cause dueCause() {
     return corrections.dueCause();
   }
 
   /** Returns whether a correction that is due may be published now. */
-  boolean mayPublish(long nowMillis) {
+  public boolean mayPublish(long nowMillis) {
     return corrections.mayPublish(nowMillis);
   }
 
   /** Returns until when a correction that is due waits for the newest to be confirmed. */
-  long waitsUntilMillis() {
+  public long waitsUntilMillis() {
     return corrections.waitsUntilMillis();
   }
 
   /** Begins to wait until that time; returns false if the correction waits already. */
-  boolean beginWaiting() {
+  public boolean beginWaiting() {
     return corrections.beginWaiting();
   }
 
@@ -268,7 +272,7 @@ final class BucketAudit {
    * the bucket cannot be corrected: of a bucket of capacity 0 only refusals are known, and neither
    * what it holds nor of how much.
    */
-  @Nullable Correction publish(Cause cause, long nowMillis) {
+  public @Nullable Correction publish(Cause cause, long nowMillis) {
     if (account.limit().capacityTokens() == 0) {
       corrections.withdraw();
       return null;
@@ -292,12 +296,12 @@ final class BucketAudit {
   }
 
   /** Returns the watermark at which the bucket is examined next; 0 when it has no timer. */
-  long timerAtMillis() {
+  public long timerAtMillis() {
     return timerAtMillis;
   }
 
   /** Sets the watermark at which the bucket is examined next. */
-  void setTimer(long watermarkMillis) {
+  public void setTimer(long watermarkMillis) {
     timerAtMillis = watermarkMillis;
   }
 
@@ -306,7 +310,7 @@ final class BucketAudit {
    *
    * @param marginMillis as of {@link #isOver}
    */
-  long nextExaminationMillis(long watermarkMillis, long marginMillis) {
+  public long nextExaminationMillis(long watermarkMillis, long marginMillis) {
     long at = (latestFullAtMicros() / MICROS_PER_MILLI) + marginMillis + 1;
     if (account.epochs().awaitsWatermark()) {
       at = Math.min(at, stampedAtMillis() + 1);
@@ -325,14 +329,14 @@ final class BucketAudit {
    *
    * @param marginMillis how long the watermark must have passed the time to full
    */
-  boolean isOver(long watermarkMillis, long marginMillis) {
+  public boolean isOver(long watermarkMillis, long marginMillis) {
     return corrections.dueCause() == null
         && account.epoch().pendingTokens() == 0
         && watermarkMillis - marginMillis > latestFullAtMicros() / MICROS_PER_MILLI;
   }
 
   /** Returns whether the bucket holds less than its capacity at a time. */
-  boolean isUsed(long atMillis) {
+  public boolean isUsed(long atMillis) {
     TimeToFull time = account.timeToFull();
     return Math.max(time.trueMicros(), time.cacheMicros()) > atMillis * MICROS_PER_MILLI;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
@@ -24,7 +24,9 @@ public final class BucketAuditCodec {
 
   private BucketAuditCodec() {}
 
-  static byte[] encode(BucketAuditState state, Packer value) {
+  /** Encodes an audit. */
+  public static byte[] encode(BucketAudit audit, Packer value) {
+    BucketAuditState state = audit.state();
     value.reset().integer(VERSION).text(state.bucket());
     pack(value, state.limit());
     pack(value, state.epoch());
@@ -62,7 +64,16 @@ public final class BucketAuditCodec {
     return value.toBytes();
   }
 
-  static BucketAuditState decode(byte[] bytes) {
+  /**
+   * Decodes an audit.
+   *
+   * @throws IllegalStateException when the value has a version that is not read
+   */
+  public static BucketAudit decode(byte[] bytes) {
+    return BucketAudit.of(state(bytes));
+  }
+
+  private static BucketAuditState state(byte[] bytes) {
     Unpacker value = Unpacker.ofVersions(bytes, VERSION_WITHOUT_CREDITS, VERSION);
     String bucket = value.text();
     BucketLimit limit = limit(value);
@@ -117,7 +128,7 @@ public final class BucketAuditCodec {
    * @throws IllegalStateException when the value has a version that is not read
    */
   public static BucketSnapshot snapshot(byte[] bytes) {
-    return BucketAudit.of(decode(bytes)).snapshot();
+    return decode(bytes).snapshot();
   }
 
   private static @Nullable Cause cause(String wireName) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 /** How a decision of the cache compares with the true bucket, as far as the records show it. */
 enum Judgement {

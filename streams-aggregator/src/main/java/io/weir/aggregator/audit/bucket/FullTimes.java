@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 /**
  * The intervals of time in which a bucket was full, as far as the known records show, and therefore

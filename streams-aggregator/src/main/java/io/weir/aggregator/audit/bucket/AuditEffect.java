@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 /**
  * What a step of a bucket's audit changed in the figures of its policy. Immutable.
@@ -11,7 +11,7 @@ package io.weir.aggregator.audit;
  * @param confirmedAfterMillis how long the newest correction was awaited until this record showed
  *     it as applied, in milliseconds; negative when the record did not, or when that is not known
  */
-record AuditEffect(
+public record AuditEffect(
     long wronglyAdmitted,
     long wronglyDenied,
     long driftTokens,
@@ -20,7 +20,7 @@ record AuditEffect(
   private static final long NOT_CONFIRMED = -1;
 
   /** Returns the effect of a step that judged nothing and confirmed nothing. */
-  static AuditEffect ofDifferences(long driftTokens, long outageTokens) {
+  public static AuditEffect ofDifferences(long driftTokens, long outageTokens) {
     return new AuditEffect(0, 0, driftTokens, outageTokens, NOT_CONFIRMED);
   }
 
@@ -41,7 +41,7 @@ record AuditEffect(
   }
 
   /** Returns whether the figures of the policy stay as they are. */
-  boolean isNothing() {
+  public boolean isNothing() {
     return wronglyAdmitted == 0 && wronglyDenied == 0 && driftTokens == 0 && outageTokens == 0;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -97,7 +97,7 @@ final class BucketAuditCodecTest {
   }
 
   private static String storedAgain(String hex) {
-    BucketAudit restored = BucketAudit.of(BucketAuditCodec.decode(bytes(hex)));
-    return HexFormat.of().formatHex(BucketAuditCodec.encode(restored.state(), new Packer()));
+    BucketAudit restored = BucketAuditCodec.decode(bytes(hex));
+    return HexFormat.of().formatHex(BucketAuditCodec.encode(restored, new Packer()));
   }
 }

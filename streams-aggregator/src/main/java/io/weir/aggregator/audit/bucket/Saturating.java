@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 /**
  * Sums and differences that stop at a bound instead of overflowing. A caller may send any number of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.audit;
+package io.weir.aggregator.audit.bucket;
 
 import io.weir.limits.BucketLimit;
 import io.weir.limits.LimitChange;
