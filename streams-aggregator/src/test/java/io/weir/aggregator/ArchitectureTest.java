@@ -79,7 +79,18 @@ final class ArchitectureTest {
   }
 
   @Test
-  void countingRules_dependOnModelWireStateAndAuditAlone() {
+  void watermark_dependsOnModelAndStateAlone() {
+    classes()
+        .that()
+        .resideInAPackage("io.weir.aggregator.watermark")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(and(PURE, "io.weir.aggregator.state", "io.weir.aggregator.watermark"))
+        .check(classes);
+  }
+
+  @Test
+  void countingRules_dependOnModelWireStateAuditAndWatermarkAlone() {
     classes()
         .that()
         .resideInAPackage("io.weir.aggregator.count")
@@ -91,6 +102,7 @@ final class ArchitectureTest {
                 "io.weir.topics.wire",
                 "io.weir.aggregator.state",
                 "io.weir.aggregator.audit",
+                "io.weir.aggregator.watermark",
                 "io.weir.aggregator.count"))
         .check(classes);
   }
@@ -100,7 +112,10 @@ final class ArchitectureTest {
     noClasses()
         .that()
         .resideInAnyPackage(
-            "io.weir.aggregator.state", "io.weir.aggregator.audit..", "io.weir.aggregator.count")
+            "io.weir.aggregator.state",
+            "io.weir.aggregator.audit..",
+            "io.weir.aggregator.watermark",
+            "io.weir.aggregator.count")
         .should()
         .dependOnClassesThat()
         .areAssignableTo(Thread.class)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.count;
+package io.weir.aggregator.watermark;
 
 import org.jspecify.annotations.Nullable;
 
@@ -9,17 +9,17 @@ import org.jspecify.annotations.Nullable;
  * @param fromEpochMillis its beginning, inclusive
  * @param untilEpochMillis its end, exclusive; {@link Long#MAX_VALUE} when there is no end yet
  */
-record Interval(long fromEpochMillis, long untilEpochMillis) {
+public record Interval(long fromEpochMillis, long untilEpochMillis) {
 
   /** Returns whether the interval shares a millisecond with {@code [start, end)}. */
-  boolean overlaps(long startEpochMillis, long endEpochMillis) {
+  public boolean overlaps(long startEpochMillis, long endEpochMillis) {
     return fromEpochMillis < untilEpochMillis
         && fromEpochMillis < endEpochMillis
         && startEpochMillis < untilEpochMillis;
   }
 
   /** Returns the smallest interval that holds both; the other one if there is no first. */
-  static Interval hull(@Nullable Interval one, Interval other) {
+  public static Interval hull(@Nullable Interval one, Interval other) {
     return one == null
         ? other
         : new Interval(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.count;
+package io.weir.aggregator.watermark;
 
 import io.weir.topics.model.BatchHeader;
 import java.util.ArrayList;
@@ -56,18 +56,6 @@ record NodeTrack(
   /** Most runs kept; the oldest hole is given up when there would be more. */
   static final int MAX_SPANS = 256;
 
-  /** What is known of a line, or of all lines of a batch. */
-  enum Verdict {
-    /** Never seen. */
-    NEW,
-    /** Counted before. */
-    SEEN,
-    /** Too old to be known. */
-    FORGOTTEN,
-    /** Of a batch: the verdicts on its lines differ. */
-    MIXED
-  }
-
   NodeTrack {
     spans = List.copyOf(spans);
   }
@@ -98,11 +86,11 @@ record NodeTrack(
   }
 
   /** Returns what is known of the lines of a batch. */
-  Verdict judge(BatchHeader header) {
+  Arrival judge(BatchHeader header) {
     long first = header.linesBefore() + 1;
     long last = header.linesEnd();
     if (first <= forgottenThrough) {
-      return last <= forgottenThrough ? Verdict.FORGOTTEN : Verdict.MIXED;
+      return last <= forgottenThrough ? Arrival.FORGOTTEN : Arrival.MIXED;
     }
     for (int i = spans.size() - 1; i >= 0; i--) {
       Span span = spans.get(i);
@@ -110,18 +98,18 @@ record NodeTrack(
         break;
       }
       if (span.first() <= last) {
-        return span.holds(first) && span.holds(last) ? Verdict.SEEN : Verdict.MIXED;
+        return span.holds(first) && span.holds(last) ? Arrival.SEEN : Arrival.MIXED;
       }
     }
-    return Verdict.NEW;
+    return Arrival.NEW;
   }
 
   /** Returns what is known of one line. */
-  Verdict judge(long line) {
+  Arrival judge(long line) {
     if (line <= forgottenThrough) {
-      return Verdict.FORGOTTEN;
+      return Arrival.FORGOTTEN;
     }
-    return spans.stream().anyMatch(span -> span.holds(line)) ? Verdict.SEEN : Verdict.NEW;
+    return spans.stream().anyMatch(span -> span.holds(line)) ? Arrival.SEEN : Arrival.NEW;
   }
 
   /** Returns the journal after a batch, whose low watermark the broker's clock already bounds. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.count;
+package io.weir.aggregator.watermark;
 
 import io.weir.aggregator.state.ByteStore;
 import io.weir.topics.model.BatchHeader;
@@ -32,12 +32,12 @@ import org.jspecify.annotations.Nullable;
  * remains among the {@link PossibleGaps}; it returns with its next record. No record is refused for
  * want of room.
  */
-final class NodeWatermarks {
+public final class NodeWatermarks {
   /** Most journals awaited in a partition; bounds the progress record and the work per batch. */
-  static final int MAX_TRACKS = 1_000;
+  public static final int MAX_TRACKS = 1_000;
 
   /** How long a departed journal is still published: reports ask for positions of its calls. */
-  static final long PUBLISHED_AFTER_DEPARTURE_MILLIS = 3_600_000L;
+  public static final long PUBLISHED_AFTER_DEPARTURE_MILLIS = 3_600_000L;
 
   /** How long a journal is kept after calls of it would be refused for their age. */
   private static final long FORGET_AFTER_MILLIS = 24 * 3_600_000L;
@@ -45,7 +45,8 @@ final class NodeWatermarks {
   private static final byte[] FIRST_KEY = {'n'};
   private static final byte[] BEHIND_LAST_KEY = {'o'};
 
-  private final CountSettings settings;
+  private final long maxHoldMillis;
+  private final long forgetAfterMillis;
   private final ByteStore store;
   private final DepartedNodes left;
   private final PossibleGaps hidden;
@@ -55,8 +56,15 @@ final class NodeWatermarks {
 
   private record Id(String node, long epoch) {}
 
-  NodeWatermarks(CountSettings settings, ByteStore store) {
-    this.settings = settings;
+  /**
+   * Loads what is stored.
+   *
+   * @param maxHoldMillis by how much a low watermark may lag before it is not waited for
+   * @param latenessMillis how old a call may be when it arrives
+   */
+  public NodeWatermarks(long maxHoldMillis, long latenessMillis, ByteStore store) {
+    this.maxHoldMillis = maxHoldMillis;
+    this.forgetAfterMillis = latenessMillis + FORGET_AFTER_MILLIS;
     this.store = store;
     this.left = new DepartedNodes(store);
     this.hidden = new PossibleGaps(store);
@@ -66,22 +74,22 @@ final class NodeWatermarks {
   }
 
   /** Returns what is known of the lines of a batch. */
-  NodeTrack.Verdict judge(BatchHeader header) {
+  public Arrival judge(BatchHeader header) {
     NodeTrack track = find(header);
-    return track == null ? NodeTrack.Verdict.NEW : track.judge(header);
+    return track == null ? Arrival.NEW : track.judge(header);
   }
 
   /** Returns what is known of one line of a batch. */
-  NodeTrack.Verdict judge(BatchHeader header, long line) {
+  public Arrival judge(BatchHeader header, long line) {
     NodeTrack track = find(header);
-    return track == null ? NodeTrack.Verdict.NEW : track.judge(line);
+    return track == null ? Arrival.NEW : track.judge(line);
   }
 
   /** Returns what is known of a line of this partition; a journal that was released stays so. */
-  NodeTrack.Verdict judge(UsagePosition line) {
+  public Arrival judge(UsagePosition line) {
     NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
     NodeTrack known = track == null ? left.find(line.node(), line.nodeEpoch()) : track;
-    return known == null ? NodeTrack.Verdict.NEW : known.judge(line.line());
+    return known == null ? Arrival.NEW : known.judge(line.line());
   }
 
   private @Nullable NodeTrack find(BatchHeader header) {
@@ -104,7 +112,7 @@ final class NodeWatermarks {
    *     was first read, so that the first batch that is seen need not be its first
    * @return the journal's greatest low watermark
    */
-  long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
+  public long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
     long lowWatermark = Math.min(header.lowWatermarkEpochMillis(), atEpochMillis);
     NodeTrack track = find(header);
     if (track == null) {
@@ -160,7 +168,7 @@ final class NodeWatermarks {
 
   private boolean isOver(NodeTrack track, long atEpochMillis) {
     long age = atEpochMillis - track.lastAtEpochMillis();
-    return isIdle(track) ? age >= PUBLISHED_AFTER_DEPARTURE_MILLIS : age > forgetAfterMillis();
+    return isIdle(track) ? age >= PUBLISHED_AFTER_DEPARTURE_MILLIS : age > forgetAfterMillis;
   }
 
   /** Returns whether a journal has departed and no lost one before it needs it as successor. */
@@ -174,18 +182,14 @@ final class NodeWatermarks {
                         && !other.departed());
   }
 
-  private long forgetAfterMillis() {
-    return settings.latenessMillis() + FORGET_AFTER_MILLIS;
-  }
-
   private void release(NodeTrack track, long atEpochMillis) {
     Id id = new Id(track.node(), track.epoch());
-    long expiresAt = track.lastAtEpochMillis() + forgetAfterMillis();
+    long expiresAt = track.lastAtEpochMillis() + forgetAfterMillis;
     if (expiresAt > atEpochMillis) {
       for (Interval gap : possibleGaps(track, Long.MAX_VALUE)) {
         hidden.add(gap, expiresAt);
       }
-      left.add(track, atEpochMillis - forgetAfterMillis());
+      left.add(track, atEpochMillis - forgetAfterMillis);
     }
     tracks.remove(id);
     newestOfNode.remove(id.node(), id);
@@ -199,8 +203,8 @@ final class NodeWatermarks {
    *
    * @param newestLowWatermark the greatest low watermark of any journal
    */
-  long watermark(long newestLowWatermark) {
-    long holdUntil = newestLowWatermark - settings.maxHoldMillis();
+  public long watermark(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - maxHoldMillis;
     long least = Long.MAX_VALUE;
     long greatest = 0;
     for (NodeTrack track : tracks.values()) {
@@ -214,8 +218,8 @@ final class NodeWatermarks {
   }
 
   /** Returns the event times for which calls may be missing. */
-  List<Interval> possibleGaps(long newestLowWatermark) {
-    long holdUntil = newestLowWatermark - settings.maxHoldMillis();
+  public List<Interval> possibleGaps(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - maxHoldMillis;
     List<Interval> gaps = new ArrayList<>(hidden.all());
     for (NodeTrack track : tracks.values()) {
       gaps.addAll(possibleGaps(track, holdUntil));
@@ -237,8 +241,8 @@ final class NodeWatermarks {
   }
 
   /** Returns what is published of the journals. */
-  List<PartitionProgress.Node> nodes(long newestLowWatermark) {
-    long holdUntil = newestLowWatermark - settings.maxHoldMillis();
+  public List<PartitionProgress.Node> nodes(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - maxHoldMillis;
     List<PartitionProgress.Node> nodes = new ArrayList<>(tracks.size());
     for (NodeTrack track : tracks.values()) {
       long lowWatermark = track.lowWatermark(holdUntil);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.aggregator.count;
+package io.weir.aggregator.watermark;
 
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
