@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -126,7 +127,7 @@ final class AccuracyFigures {
 
   /** Returns the figures of a bucket's policy, and notes that they are about to change. */
   Policy ofBucket(String bucket) {
-    String name = policyName(bucket);
+    String name = Objects.requireNonNullElse(BucketKey.policyShown(bucket), OTHER);
     Policy policy = policies.get(name);
     if (policy == null && policies.size() >= MAX_POLICIES) {
       policy = policies.computeIfAbsent(OTHER, Policy::new);
@@ -136,14 +137,6 @@ final class AccuracyFigures {
     }
     touched.add(policy);
     return policy;
-  }
-
-  private static String policyName(String bucket) {
-    try {
-      return BucketKey.parse(bucket).policy().shown();
-    } catch (IllegalArgumentException foreign) {
-      return OTHER;
-    }
   }
 
   /** Counts a published correction. */
