@@ -162,10 +162,8 @@ final class ArchitectureTest {
   }
 
   @Test
-  void environment_isReadByMainAlone() {
+  void environment_isLeftToTheLauncher() {
     noClasses()
-        .that()
-        .doNotHaveSimpleName("AggregatorMain")
         .should()
         .callMethod(System.class, "getenv")
         .orShould()

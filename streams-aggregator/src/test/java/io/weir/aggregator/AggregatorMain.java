@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Entry point of an aggregator process, which is configured by its environment. */
-public final class AggregatorMain {
+/** An aggregator process for tests that kill it; it is configured by its environment. */
+final class AggregatorMain {
   private static final Logger LOG = LoggerFactory.getLogger(AggregatorMain.class);
 
   private AggregatorMain() {}
