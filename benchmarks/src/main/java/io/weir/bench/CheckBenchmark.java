@@ -3,10 +3,6 @@ package io.weir.bench;
 
 import io.javalin.Javalin;
 import io.weir.ingest.Ingest;
-import io.weir.ingest.IngestConfig;
-import io.weir.servers.EmbeddedKafka;
-import io.weir.servers.RedisServer;
-import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -16,7 +12,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -64,46 +59,18 @@ final class CheckBenchmark {
   }
 
   private double check(Path folder) throws IOException, InterruptedException, TopicAdminException {
-    Path policies = folder.resolve("policies.yml");
-    Files.writeString(
-        policies,
+    String policies =
         """
         policies:
           - name: burst
             limit: {algorithm: token-bucket, capacity: 1000, refill_tokens: 1000, refill_period: PT1S}
-        """);
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
-        RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
-        topics.createMissing(4, Optional.empty());
-      }
-      try (Ingest ingest =
-          Ingest.start(
-              IngestConfig.of(
-                  Map.of(
-                      "WEIR_SINGLE_COPY",
-                      "allow",
-                      "WEIR_KAFKA",
-                      kafka.bootstrapServers(),
-                      "WEIR_STOP_DELAY",
-                      "PT0S",
-                      "WEIR_REDIS",
-                      redis.uri(),
-                      "WEIR_NODE",
-                      "bench",
-                      "WEIR_DATA",
-                      folder.resolve("data").toString(),
-                      "WEIR_HTTP_HOST",
-                      "127.0.0.1",
-                      "WEIR_HTTP_PORT",
-                      "0",
-                      "WEIR_POLICIES",
-                      policies.toString())))) {
-        wrk(folder, ingest.httpPort(), warmUp, "warm-up");
-        double rate = wrk(folder, ingest.httpPort(), length, "/v1/check, decided and journaled");
-        DecidedByCache.require("http://127.0.0.1:" + ingest.httpPort());
-        return rate;
-      }
+        """;
+    try (Ground ground = Ground.start(folder, 4, policies, "--appendonly", "no");
+        Ingest ingest = ground.node("bench", Map.of())) {
+      wrk(folder, ingest.httpPort(), warmUp, "warm-up");
+      double rate = wrk(folder, ingest.httpPort(), length, "/v1/check, decided and journaled");
+      DecidedByCache.require("http://127.0.0.1:" + ingest.httpPort());
+      return rate;
     }
   }
 

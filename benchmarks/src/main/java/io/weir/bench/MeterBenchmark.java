@@ -2,17 +2,13 @@
 package io.weir.bench;
 
 import io.weir.aggregator.Aggregator;
-import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.AggregatorStartException;
 import io.weir.launcher.verify.LedgerListing;
-import io.weir.servers.EmbeddedKafka;
-import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -21,6 +17,9 @@ import java.util.concurrent.TimeUnit;
  */
 final class MeterBenchmark {
   private static final int WINDOWS = 5;
+
+  /** Every window is closed when its end has passed. */
+  static final Map<String, String> SETTINGS = Map.of("WEIR_WINDOW", "PT1M", "WEIR_GRACE", "PT0S");
 
   private final int calls;
   private final PrintStream out;
@@ -32,20 +31,17 @@ final class MeterBenchmark {
 
   void run(Path folder)
       throws IOException, InterruptedException, TopicAdminException, AggregatorStartException {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0)) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
-        topics.createMissing(1, Optional.empty());
-      }
+    try (Ground ground = Ground.start(folder, 1)) {
       // a small backlog first, so that what is measured runs on warm code
       int warm = calls / 4;
-      Backlog backlog = new Backlog(kafka.bootstrapServers(), WINDOWS, 0);
+      Backlog backlog = new Backlog(ground.kafka(), WINDOWS, 0);
       backlog.write(warm);
-      try (Aggregator aggregator = Aggregator.start(config(kafka, folder))) {
-        awaitLedger(kafka, warm);
+      try (Aggregator aggregator = ground.aggregator(SETTINGS)) {
+        awaitLedger(ground, warm);
         long begun = System.nanoTime();
         backlog.write(calls);
         long written = System.nanoTime();
-        awaitLedger(kafka, warm + calls);
+        awaitLedger(ground, warm + calls);
         long done = System.nanoTime();
         out.printf(
             "meter-core, one thread, exactly once, ledger written, %,d calls, batches of %d%n",
@@ -64,14 +60,11 @@ final class MeterBenchmark {
   private void restart(Path folder)
       throws IOException, InterruptedException, AggregatorStartException, TopicAdminException {
     Path second = folder.resolve("second");
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(second.resolve("kafka"), 0)) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
-        topics.createMissing(1, Optional.empty());
-      }
-      new Backlog(kafka.bootstrapServers(), WINDOWS, 0).write(calls);
+    try (Ground ground = Ground.start(second, 1)) {
+      new Backlog(ground.kafka(), WINDOWS, 0).write(calls);
       long begun = System.nanoTime();
-      try (Aggregator aggregator = Aggregator.start(config(kafka, second))) {
-        awaitLedger(kafka, calls);
+      try (Aggregator aggregator = ground.aggregator(SETTINGS)) {
+        awaitLedger(ground, calls);
         long done = System.nanoTime();
         out.printf(
             "%,.0f calls/s from a cold start of the aggregator on port %d to the last row"
@@ -81,25 +74,8 @@ final class MeterBenchmark {
     }
   }
 
-  private static AggregatorConfig config(EmbeddedKafka kafka, Path folder) {
-    return AggregatorConfig.of(
-        Map.of(
-            "WEIR_SINGLE_COPY",
-            "allow",
-            "WEIR_KAFKA",
-            kafka.bootstrapServers(),
-            "WEIR_DATA",
-            folder.resolve("data").toString(),
-            "WEIR_REPORTS_PORT",
-            "0",
-            "WEIR_WINDOW",
-            "PT1M",
-            "WEIR_GRACE",
-            "PT0S"));
-  }
-
-  private static void awaitLedger(EmbeddedKafka kafka, long calls) throws InterruptedException {
-    while (LedgerListing.read(kafka.bootstrapServers(), 0).allowed() < calls) {
+  private static void awaitLedger(Ground ground, long calls) throws InterruptedException {
+    while (LedgerListing.read(ground.kafka(), 0).allowed() < calls) {
       TimeUnit.MILLISECONDS.sleep(20);
     }
   }

@@ -2,7 +2,6 @@
 package io.weir.bench;
 
 import io.weir.ingest.Ingest;
-import io.weir.ingest.IngestConfig;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -47,7 +46,7 @@ final class OpenOverload {
   }
 
   void run(Path folder) throws IOException, InterruptedException, TopicAdminException {
-    try (OverloadGround ground = OverloadGround.prepare(folder)) {
+    try (Ground ground = OverloadBenchmark.ground(folder)) {
       double capacity = 0;
       for (int round = 1; round <= ROUNDS; round++) {
         for (var way : ways().entrySet()) {
@@ -60,10 +59,10 @@ final class OpenOverload {
 
   /** Measures one way; gives the capacity, which the first way of all tells. */
   private double measure(
-      OverloadGround ground, String name, Map.Entry<String, Map<String, String>> way, double known)
+      Ground ground, String name, Map.Entry<String, Map<String, String>> way, double known)
       throws IOException, InterruptedException {
     double capacity = known;
-    try (Ingest ingest = Ingest.start(IngestConfig.of(ground.node(name, way.getValue())))) {
+    try (Ingest ingest = ground.node(name, way.getValue())) {
       if (capacity == 0) {
         load(ingest.httpPort(), 0, CLOSED_CONNECTIONS);
         load(ingest.httpPort(), 0, CLOSED_CONNECTIONS);

@@ -2,7 +2,6 @@
 package io.weir.bench;
 
 import io.weir.ingest.Ingest;
-import io.weir.ingest.IngestConfig;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -28,6 +27,16 @@ import org.HdrHistogram.Histogram;
  * admission of calls, by queue delay too, in one run.
  */
 final class OverloadBenchmark {
+  private static final int PARTITIONS = 4;
+
+  /** Refuses nothing. */
+  private static final String POLICIES =
+      """
+      policies:
+        - name: burst
+          limit: {algorithm: token-bucket, capacity: 100000, refill_tokens: 100000, refill_period: PT1S}
+      """;
+
   private static final List<Integer> CONNECTIONS = List.of(64, 500, 4_000);
   private static final double BYSTANDER_CALLS_PER_SECOND = 200;
   private static final long HIGHEST_MICROS = 60_000_000;
@@ -50,16 +59,20 @@ final class OverloadBenchmark {
   }
 
   void run(Path folder) throws IOException, InterruptedException, TopicAdminException {
-    try (OverloadGround ground = OverloadGround.prepare(folder)) {
+    try (Ground ground = ground(folder)) {
       measure(folder, ground, "without", WITHOUT);
       measure(folder, ground, "with", WITH);
     }
   }
 
-  private void measure(
-      Path folder, OverloadGround ground, String name, Map<String, String> settings)
+  /** Starts what nodes need that are overloaded one after the other. */
+  static Ground ground(Path folder) throws IOException, TopicAdminException {
+    return Ground.start(folder, PARTITIONS, POLICIES, "--appendonly", "no");
+  }
+
+  private void measure(Path folder, Ground ground, String name, Map<String, String> settings)
       throws IOException, InterruptedException {
-    try (Ingest ingest = Ingest.start(IngestConfig.of(ground.node(name, settings)))) {
+    try (Ingest ingest = ground.node(name, settings)) {
       String url = "http://127.0.0.1:" + ingest.httpPort();
       load(folder, url, CONNECTIONS.get(0), warmUp);
       for (int connections : CONNECTIONS) {

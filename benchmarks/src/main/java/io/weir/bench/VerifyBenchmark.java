@@ -2,19 +2,14 @@
 package io.weir.bench;
 
 import io.weir.aggregator.Aggregator;
-import io.weir.aggregator.AggregatorConfig;
 import io.weir.launcher.WeirCommand;
 import io.weir.launcher.verify.LedgerListing;
-import io.weir.servers.EmbeddedKafka;
-import io.weir.topics.catalog.TopicAdmin;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -36,41 +31,21 @@ final class VerifyBenchmark {
   }
 
   void run(Path folder) throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0)) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
-        topics.createMissing(1, Optional.empty());
-      }
-      Backlog backlog = new Backlog(kafka.bootstrapServers(), WINDOWS, CALLERS_ID_EVERY);
+    try (Ground ground = Ground.start(folder, 1)) {
+      Backlog backlog = new Backlog(ground.kafka(), WINDOWS, CALLERS_ID_EVERY);
       long from = backlog.windowStartEpochMillis();
       backlog.write(calls);
-      try (Aggregator aggregator = Aggregator.start(config(kafka, folder))) {
+      try (Aggregator aggregator = ground.aggregator(MeterBenchmark.SETTINGS)) {
         out.println("counting, reports are served on " + aggregator.reportsPort());
-        while (LedgerListing.read(kafka.bootstrapServers(), 0).allowed() < calls) {
+        while (LedgerListing.read(ground.kafka(), 0).allowed() < calls) {
           TimeUnit.SECONDS.sleep(2);
         }
       }
-      verify(kafka, folder, from, backlog.windowStartEpochMillis());
+      verify(ground, folder, from, backlog.windowStartEpochMillis());
     }
   }
 
-  private static AggregatorConfig config(EmbeddedKafka kafka, Path folder) {
-    return AggregatorConfig.of(
-        Map.of(
-            "WEIR_SINGLE_COPY",
-            "allow",
-            "WEIR_KAFKA",
-            kafka.bootstrapServers(),
-            "WEIR_DATA",
-            folder.resolve("data").toString(),
-            "WEIR_REPORTS_PORT",
-            "0",
-            "WEIR_WINDOW",
-            "PT1M",
-            "WEIR_GRACE",
-            "PT0S"));
-  }
-
-  private void verify(EmbeddedKafka kafka, Path folder, long from, long to)
+  private void verify(Ground ground, Path folder, long from, long to)
       throws IOException, InterruptedException {
     Path scratch = Files.createDirectories(folder.resolve("scratch"));
     ProcessBuilder command =
@@ -87,7 +62,7 @@ final class VerifyBenchmark {
             Instant.ofEpochMilli(to).toString(),
             "--scratch",
             scratch.toString());
-    command.environment().put("WEIR_KAFKA", kafka.bootstrapServers());
+    command.environment().put("WEIR_KAFKA", ground.kafka());
     command.environment().put("WEIR_WINDOW", "PT1M");
     long begun = System.nanoTime();
     Process process =

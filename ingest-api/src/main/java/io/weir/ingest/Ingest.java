@@ -151,13 +151,8 @@ public final class Ingest implements AutoCloseable {
               config.unknownMembers());
       CheckApi api =
           CheckApi.start(
-              gate,
-              settler,
-              cache,
-              log,
-              healing::check,
-              startUp::isOver,
-              metrics::scrape,
+              new CheckApi.Parts(
+                  gate, settler, cache, log, healing::check, startUp::isOver, metrics::scrape),
               http,
               statistics);
       if (!config.readyWait().isZero()) {

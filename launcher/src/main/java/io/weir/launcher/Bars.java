@@ -2,6 +2,7 @@
 package io.weir.launcher;
 
 import me.tongfei.progressbar.DelegatingProgressBarConsumer;
+import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 
@@ -23,5 +24,12 @@ public final class Bars {
       builder.setConsumer(new DelegatingProgressBarConsumer(line -> {}));
     }
     return builder;
+  }
+
+  /** Shows a step of a work that tells its total, too. */
+  static void show(ProgressBar bar, String what, long done, long total) {
+    bar.setExtraMessage(what);
+    bar.maxHint(total);
+    bar.stepTo(done);
   }
 }

@@ -6,7 +6,6 @@ import io.weir.topics.catalog.Topics;
 import java.io.PrintWriter;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -19,7 +18,7 @@ import picocli.CommandLine.Spec;
     name = "ledger",
     mixinStandardHelpOptions = true,
     description = {"Read weir.usage.ledger.v1, the topic to bill from.", "Needs WEIR_KAFKA."})
-final class LedgerCommand implements Runnable {
+final class LedgerCommand {
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private WeirCommand weir;
@@ -87,10 +86,5 @@ final class LedgerCommand implements Runnable {
 
   private ParameterException wrong(String message) {
     return new ParameterException(spec.commandLine(), message);
-  }
-
-  @Override
-  public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
   }
 }

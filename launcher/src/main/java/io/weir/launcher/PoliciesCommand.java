@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = "Look at a policy file before it is rolled out.",
     footer = {"", "WEIR_POLICIES names the file when none is given (policies.yml)."})
-final class PoliciesCommand implements Runnable {
+final class PoliciesCommand {
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private WeirCommand weir;
@@ -168,10 +168,5 @@ final class PoliciesCommand implements Runnable {
       return null;
     }
     return ((PolicyFile.Content.Valid) content).policies();
-  }
-
-  @Override
-  public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
   }
 }

@@ -7,12 +7,12 @@ import io.weir.launcher.quarantine.Quarantine;
 import io.weir.launcher.quarantine.Replayer;
 import io.weir.launcher.quarantine.Selection;
 import io.weir.launcher.quarantine.Source;
+import io.weir.launcher.verify.Progress;
 import io.weir.topics.catalog.Topics;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
-import java.time.OffsetDateTime;
-import java.time.format.DateTimeParseException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
@@ -20,7 +20,6 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -38,7 +37,7 @@ import picocli.CommandLine.Spec;
       "List what could not be counted, or bring it to the count again.",
       "Needs WEIR_KAFKA, and WEIR_LATENESS as the aggregators have it."
     })
-final class QuarantineCommand implements Runnable {
+final class QuarantineCommand {
   private static final int LEFT = 1;
 
   @ParentCommand
@@ -69,7 +68,7 @@ final class QuarantineCommand implements Runnable {
         names = "--since",
         paramLabel = "T",
         description = "only what was refused since then, RFC 3339 (2026-11-21T00:00:00Z)")
-    private @Nullable String since;
+    private @Nullable Instant since;
 
     @Option(
         names = "--reason",
@@ -215,12 +214,8 @@ final class QuarantineCommand implements Runnable {
   }
 
   private Quarantine quarantine() {
-    String lateness = weir.setting("WEIR_LATENESS", Topics.LATENESS.toString());
-    try {
-      return new Quarantine(weir.kafka(), Duration.parse(lateness), System.currentTimeMillis());
-    } catch (DateTimeParseException notADuration) {
-      throw wrong("WEIR_LATENESS must be an ISO 8601 duration such as P35D, is '" + lateness + "'");
-    }
+    return new Quarantine(
+        weir.kafka(), weir.duration("WEIR_LATENESS", Topics.LATENESS), System.currentTimeMillis());
   }
 
   private SortedMap<Source, Entry> select(Filters filters, Quarantine quarantine) {
@@ -248,35 +243,20 @@ final class QuarantineCommand implements Runnable {
       places.add(place);
     }
     return new Selection(
-        filters.partition, since(filters.since), filters.reason, filters.client, places);
+        filters.partition,
+        filters.since == null ? 0 : filters.since.toEpochMilli(),
+        filters.reason,
+        filters.client,
+        places);
   }
 
-  private long since(@Nullable String text) {
-    try {
-      return text == null ? 0 : OffsetDateTime.parse(text).toInstant().toEpochMilli();
-    } catch (DateTimeParseException notATime) {
-      throw wrong(
-          "--since must be an RFC 3339 time such as 2026-11-21T00:00:00Z, is '" + text + "'");
-    }
-  }
-
-  private <T> T withProgress(Function<Quarantine.Progress, T> work) {
+  private <T> T withProgress(Function<Progress, T> work) {
     try (ProgressBar bar = Bars.named("quarantine").build()) {
-      return work.apply(
-          (what, done, total) -> {
-            bar.setExtraMessage(what);
-            bar.maxHint(total);
-            bar.stepTo(done);
-          });
+      return work.apply((what, done, total) -> Bars.show(bar, what, done, total));
     }
   }
 
   private ParameterException wrong(String message) {
     return new ParameterException(spec.commandLine(), message);
-  }
-
-  @Override
-  public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
   }
 }

@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
     name = "topics",
     mixinStandardHelpOptions = true,
     description = "Create the topics, or compare them with the catalogue (WEIR_KAFKA).")
-final class TopicsCommand implements Runnable {
+final class TopicsCommand {
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private WeirCommand weir;
@@ -150,11 +150,6 @@ final class TopicsCommand implements Runnable {
 
   private TopicAdmin connect() {
     return TopicAdmin.connect(weir.kafka());
-  }
-
-  @Override
-  public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), WeirCommand.MISSING_SUBCOMMAND);
   }
 
   private CommandLine.ParameterException wrong(String message) {

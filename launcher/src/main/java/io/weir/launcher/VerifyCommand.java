@@ -11,8 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.OffsetDateTime;
-import java.time.format.DateTimeParseException;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -64,14 +62,14 @@ final class VerifyCommand implements Callable<Integer> {
       required = true,
       paramLabel = "T",
       description = "first window start, RFC 3339 (2026-11-21T00:00:00Z)")
-  private String from = "";
+  private Instant from = Instant.EPOCH;
 
   @Option(
       names = "--to",
       required = true,
       paramLabel = "T",
       description = "end, exclusive, RFC 3339")
-  private String to = "";
+  private Instant to = Instant.EPOCH;
 
   @Option(names = "--client", paramLabel = "C", description = "this client only")
   private @Nullable String client;
@@ -100,9 +98,7 @@ final class VerifyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Instant begin = instant("--from", from);
-    Instant end = instant("--to", to);
-    if (!begin.isBefore(end)) {
+    if (!from.isBefore(to)) {
       throw wrong("--from must be before --to");
     }
     if (patience.isNegative()) {
@@ -111,9 +107,9 @@ final class VerifyCommand implements Callable<Integer> {
     if (!Files.isDirectory(scratch)) {
       throw wrong("--scratch must be a folder that exists, is '" + scratch + "'");
     }
-    Duration window = duration("WEIR_WINDOW", "PT15M");
-    noteWindows(begin, end, window);
-    Verification found = verify(new Verifier(settings(window)), begin, end);
+    Duration window = weir.duration("WEIR_WINDOW", Duration.ofMinutes(15));
+    noteWindows(window);
+    Verification found = verify(new Verifier(settings(window)));
     print(spec.commandLine().getOut(), found);
     if (client != null && found.calls() == 0) {
       PrintWriter err = spec.commandLine().getErr();
@@ -127,13 +123,13 @@ final class VerifyCommand implements Callable<Integer> {
    * Prints a note if the range does not consist of whole windows: only windows that start in the
    * range are verified.
    */
-  private void noteWindows(Instant begin, Instant end, Duration window) {
-    Instant first = startAtOrAfter(begin, window);
-    Instant last = startAtOrAfter(end, window);
+  private void noteWindows(Duration window) {
+    Instant first = startAtOrAfter(from, window);
+    Instant last = startAtOrAfter(to, window);
     if (!first.isBefore(last)) {
       throw wrong("no window of " + window + " (WEIR_WINDOW) starts from --from to --to");
     }
-    if (!first.equals(begin) || !last.equals(end)) {
+    if (!first.equals(from) || !last.equals(to)) {
       PrintWriter err = spec.commandLine().getErr();
       err.printf(
           "weir: --from and --to are not both starts of windows of %s (WEIR_WINDOW); verified are the"
@@ -151,7 +147,7 @@ final class VerifyCommand implements Callable<Integer> {
     return new Verifier.Settings(
         weir.kafka(),
         window,
-        duration("WEIR_LATENESS", Topics.LATENESS.toString()),
+        weir.duration("WEIR_LATENESS", Topics.LATENESS),
         patience,
         Stream.of(weir.setting("WEIR_QUARANTINE_RECORDS", "").split(",", -1))
             .map(String::strip)
@@ -168,17 +164,10 @@ final class VerifyCommand implements Callable<Integer> {
     };
   }
 
-  private Verification verify(Verifier verifier, Instant begin, Instant end) {
+  private Verification verify(Verifier verifier) {
     try (ProgressBar bar = Bars.named("verify").build()) {
       return verifier.verify(
-          begin,
-          end,
-          client,
-          (what, done, total) -> {
-            bar.setExtraMessage(what);
-            bar.maxHint(total);
-            bar.stepTo(done);
-          });
+          from, to, client, (what, done, total) -> Bars.show(bar, what, done, total));
     } catch (IOException | UncheckedIOException failed) {
       throw new CommandFailedException(
           "what is remembered could not be kept (--scratch): " + failed.getMessage(), failed);
@@ -211,28 +200,6 @@ final class VerifyCommand implements Callable<Integer> {
             ? "the range is closed and complete"
             : "the range is not closed and complete");
     out.flush();
-  }
-
-  private Duration duration(String variable, String absent) {
-    String text = weir.setting(variable, absent);
-    try {
-      Duration duration = Duration.parse(text);
-      if (duration.toMillis() > 0) {
-        return duration;
-      }
-    } catch (DateTimeParseException notADuration) {
-      throw wrong(variable + " must be an ISO 8601 duration such as PT15M, is '" + text + "'");
-    }
-    throw wrong(variable + " must be at least PT0.001S, is '" + text + "'");
-  }
-
-  private Instant instant(String option, String text) {
-    try {
-      return OffsetDateTime.parse(text).toInstant();
-    } catch (DateTimeParseException notATime) {
-      throw wrong(
-          option + " must be an RFC 3339 time such as 2026-11-21T00:00:00Z, is '" + text + "'");
-    }
   }
 
   private ParameterException wrong(String message) {

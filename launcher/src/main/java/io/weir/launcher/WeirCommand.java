@@ -9,6 +9,8 @@ import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.time.format.DateTimeParseException;
 import java.util.List;
 import java.util.Map;
@@ -19,8 +21,6 @@ import org.apache.kafka.streams.errors.StreamsException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** The command line of {@code ./weir}. */
 @Command(
@@ -46,7 +46,7 @@ import picocli.CommandLine.Spec;
             + "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' "
             + "(build what is stale). Settings come from variables; 'weir COMMAND --help' names those "
             + "of a command.")
-public final class WeirCommand implements Runnable {
+public final class WeirCommand {
   /** The message for a command that requires a subcommand; its usage lists them. */
   static final String MISSING_SUBCOMMAND = "Missing required subcommand";
 
@@ -58,10 +58,6 @@ public final class WeirCommand implements Runnable {
   private static final int MISUSED = 2;
 
   private final Map<String, String> environment;
-
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
-  private CommandSpec spec;
 
   WeirCommand(Map<String, String> environment) {
     this.environment = Map.copyOf(environment);
@@ -92,10 +88,20 @@ public final class WeirCommand implements Runnable {
     }
   }
 
+  private static Instant instant(String text) {
+    try {
+      return OffsetDateTime.parse(text).toInstant();
+    } catch (DateTimeParseException notATime) {
+      throw new CommandLine.TypeConversionException(
+          "'" + text + "' is not an RFC 3339 time such as 2026-11-21T00:00:00Z");
+    }
+  }
+
   static CommandLine commandLine(Map<String, String> environment) {
     CommandLine commandLine = new CommandLine(new WeirCommand(environment));
     commandLine.setUsageHelpWidth(VariablesSection.WIDTH);
     commandLine.registerConverter(Duration.class, WeirCommand::duration);
+    commandLine.registerConverter(Instant.class, WeirCommand::instant);
     VariablesSection.addTo(commandLine);
     commandLine.setExecutionExceptionHandler(
         (failure, command, parsed) -> {
@@ -176,13 +182,14 @@ public final class WeirCommand implements Runnable {
     return value == null || value.isEmpty() ? absent : value;
   }
 
+  /** Returns a positive length of time, at most 100 years. */
+  Duration duration(String variable, Duration absent) {
+    return Settings.of(environment)
+        .duration(variable, absent, Duration.ofMillis(1), Duration.ofDays(36_500));
+  }
+
   /** Returns Kafka's addresses, without which the command cannot run. */
   String kafka() {
     return Settings.of(environment).bootstrapServers(KAFKA);
-  }
-
-  @Override
-  public void run() {
-    throw new CommandLine.ParameterException(spec.commandLine(), MISSING_SUBCOMMAND);
   }
 }

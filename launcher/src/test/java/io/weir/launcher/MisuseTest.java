@@ -40,8 +40,8 @@ final class MisuseTest {
         "policies explain| Missing required option: '--client=NAME'",
         "quarantine list --partition x| Invalid value for option '--partition': 'x' is not an int",
         "ledger tail --max 0| --max must be at least 1, is 0",
-        "verify --from now --to then| --from must be an RFC 3339 time such as"
-            + " 2026-11-21T00:00:00Z, is 'now'"
+        "verify --from now --to then| Invalid value for option '--from': 'now' is not an RFC 3339"
+            + " time such as 2026-11-21T00:00:00Z"
       })
   void wrongOption_isTold_withWhereToLook(String arguments, String problem) {
     assertEquals(2, run(Map.of("WEIR_KAFKA", "127.0.0.1:1"), arguments));

@@ -396,7 +396,7 @@ final class VerifyIT {
 
   @Test
   void wrongOptions_exit2_andAreNamed() {
-    assertTrue(exit(2, "--from", "yesterday", "--to", to.toString()).contains("--from must be"));
+    assertTrue(exit(2, "--from", "yesterday", "--to", to.toString()).contains("option '--from'"));
     assertTrue(
         exit(2, "--from", to.toString(), "--to", from.toString())
             .contains("--from must be before"));

@@ -165,6 +165,15 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     }
   }
 
+  /** Returns the name of the policy in a key's text, as it is shown; null if it is no key's. */
+  public static @Nullable String policyShown(String text) {
+    try {
+      return parse(text).policy().shown();
+    } catch (IllegalArgumentException foreign) {
+      return null;
+    }
+  }
+
   private static boolean hasEmptyPart(BucketKey key) {
     Part endpoint = key.endpoint;
     return key.client.text.isEmpty()

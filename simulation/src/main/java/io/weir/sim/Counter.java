@@ -105,7 +105,7 @@ final class Counter {
     if (world.edges().readsAborted()) {
       append(lost);
     }
-    if (world.edges().skipsAborted() || world.edges().commitsOffsetAlone()) {
+    if (world.edges().commitsOffsetAlone()) {
       committed = position;
     }
     for (TransactionalStore store : stores()) {

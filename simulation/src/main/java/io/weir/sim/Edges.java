@@ -53,13 +53,6 @@ interface Edges {
     return false;
   }
 
-  /**
-   * Returns whether a counter that lost its transaction continues after the records it had taken.
-   */
-  default boolean skipsAborted() {
-    return false;
-  }
-
   /** Returns whether the offset is committed although the rest of the transaction is not. */
   default boolean commitsOffsetAlone() {
     return false;

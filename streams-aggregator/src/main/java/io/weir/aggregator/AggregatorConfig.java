@@ -9,7 +9,6 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.format.DateTimeParseException;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -65,59 +64,14 @@ public record AggregatorConfig(
 
   private static final int MAX_STREAM_THREADS = 64;
   private static final int MAX_STANDBYS = 4;
-  private static final int MAX_PORT = 65_535;
+
+  /** Bounds nothing: an age of 100 years. */
+  private static final Duration LONGEST = Duration.ofDays(36_500);
 
   /** Least session timeout that brokers accept by default, {@code group.min.session.timeout.ms}. */
   private static final Duration MIN_SESSION_TIMEOUT = Duration.ofSeconds(6);
 
   private static final Duration MAX_SESSION_TIMEOUT = Duration.ofMinutes(5);
-
-  public AggregatorConfig {
-    if (bootstrapServers.isBlank()) {
-      throw new Settings.InvalidSettingException(
-          "WEIR_KAFKA is not set; it names Kafka's bootstrap servers, host:port");
-    }
-    requireRange("WEIR_REPORTS_PORT", reportsPort, 0, MAX_PORT);
-    require(
-        isPositive(window)
-            && Duration.ofDays(1).toMillis() % Math.max(1, window.toMillis()) == 0
-            && window.compareTo(Duration.ofSeconds(1)) >= 0,
-        "WEIR_WINDOW",
-        "must be at least PT1S and divide a day",
-        window);
-    require(!grace.isNegative(), "WEIR_GRACE", "must not be negative", grace);
-    require(isPositive(maxHold), "WEIR_MAX_HOLD", "must be positive", maxHold);
-    require(
-        lateness.compareTo(window) >= 0 && lateness.compareTo(Topics.LATENESS) <= 0,
-        "WEIR_LATENESS",
-        "must be between WEIR_WINDOW and " + Topics.LATENESS + ", which the audit log keeps",
-        lateness);
-    requireRange("WEIR_STREAM_THREADS", streamThreads, 1, MAX_STREAM_THREADS);
-    requireRange("WEIR_STANDBYS", standbys, 0, MAX_STANDBYS);
-    require(
-        BatchHeader.isNodeName(instance),
-        "WEIR_INSTANCE",
-        "must match [A-Za-z0-9._-]{1,64}",
-        instance);
-    require(
-        sessionTimeout.compareTo(MIN_SESSION_TIMEOUT) >= 0
-            && sessionTimeout.compareTo(MAX_SESSION_TIMEOUT) <= 0,
-        "WEIR_SESSION_TIMEOUT",
-        "must be between " + MIN_SESSION_TIMEOUT + " and " + MAX_SESSION_TIMEOUT,
-        sessionTimeout);
-    advertisedReports.ifPresent(
-        address ->
-            require(
-                address.matches(".+:[0-9]{1,5}"),
-                "WEIR_ADVERTISED_REPORTS",
-                "must be host:port",
-                address));
-    require(
-        applicationPrefix.matches("[A-Za-z0-9._-]{1,64}"),
-        "WEIR_APPLICATION_PREFIX",
-        "must match [A-Za-z0-9._-]{1,64}",
-        applicationPrefix);
-  }
 
   /**
    * Reads the configuration of a process.
@@ -126,79 +80,75 @@ public record AggregatorConfig(
    * @throws Settings.InvalidSettingException if a value is invalid; the message names the variable
    */
   public static AggregatorConfig of(Map<String, String> environment) {
+    Settings settings = Settings.of(environment);
     return new AggregatorConfig(
-        Settings.of(environment).bootstrapServers("WEIR_KAFKA"),
-        Path.of(text(environment, "WEIR_DATA", ".weir")),
-        text(environment, "WEIR_REPORTS_HOST", "0.0.0.0"),
-        integer(environment, "WEIR_REPORTS_PORT", 8081),
-        duration(environment, "WEIR_WINDOW", Duration.ofMinutes(15)),
-        duration(environment, "WEIR_GRACE", Duration.ofMinutes(10)),
-        duration(environment, "WEIR_MAX_HOLD", Duration.ofHours(1)),
-        duration(environment, "WEIR_LATENESS", Topics.LATENESS),
-        integer(environment, "WEIR_STREAM_THREADS", 1),
-        integer(environment, "WEIR_STANDBYS", 1),
-        text(environment, "WEIR_INSTANCE", text(environment, "HOSTNAME", "aggregator")),
-        duration(environment, "WEIR_SESSION_TIMEOUT", Duration.ofSeconds(10)),
-        Optional.of(text(environment, "WEIR_ADVERTISED_REPORTS", ""))
-            .filter(address -> !address.isEmpty()),
-        text(environment, "WEIR_APPLICATION_PREFIX", DEFAULT_APPLICATION_PREFIX),
-        places(environment, "WEIR_QUARANTINE_RECORDS"),
-        Settings.of(environment).choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
+        settings.bootstrapServers("WEIR_KAFKA"),
+        Path.of(settings.text("WEIR_DATA", ".weir")),
+        settings.text("WEIR_REPORTS_HOST", "0.0.0.0"),
+        settings.port("WEIR_REPORTS_PORT", 8081),
+        window(settings),
+        settings.duration("WEIR_GRACE", Duration.ofMinutes(10), Duration.ZERO, LONGEST),
+        settings.duration("WEIR_MAX_HOLD", Duration.ofHours(1), Duration.ofMillis(1), LONGEST),
+        settings.duration("WEIR_LATENESS", Topics.LATENESS, window(settings), Topics.LATENESS),
+        (int) settings.integer("WEIR_STREAM_THREADS", 1, 1, MAX_STREAM_THREADS),
+        (int) settings.integer("WEIR_STANDBYS", 1, 0, MAX_STANDBYS),
+        name(settings, "WEIR_INSTANCE", settings.text("HOSTNAME", "aggregator")),
+        settings.duration(
+            "WEIR_SESSION_TIMEOUT",
+            Duration.ofSeconds(10),
+            MIN_SESSION_TIMEOUT,
+            MAX_SESSION_TIMEOUT),
+        advertised(settings),
+        name(settings, "WEIR_APPLICATION_PREFIX", DEFAULT_APPLICATION_PREFIX),
+        places(settings),
+        settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
   }
 
-  /** Returns the lengths of time that the counting rules need. */
-  CountSettings countSettings() {
-    return new CountSettings(
-        window.toMillis(), grace.toMillis(), maxHold.toMillis(), lateness.toMillis());
+  private static Duration window(Settings settings) {
+    Duration day = Duration.ofDays(1);
+    Duration window =
+        settings.duration("WEIR_WINDOW", Duration.ofMinutes(15), Duration.ofSeconds(1), day);
+    require(day.toMillis() % window.toMillis() == 0, "WEIR_WINDOW", "must divide a day", window);
+    return window;
   }
 
-  private static String text(Map<String, String> environment, String name, String byDefault) {
-    String value = environment.get(name);
-    return value == null || value.isEmpty() ? byDefault : value;
+  private static String name(Settings settings, String variable, String absent) {
+    String name = settings.text(variable, absent);
+    require(BatchHeader.isNodeName(name), variable, "must match [A-Za-z0-9._-]{1,64}", name);
+    return name;
   }
 
-  private static int integer(Map<String, String> environment, String name, int byDefault) {
-    String value = text(environment, name, Integer.toString(byDefault));
-    try {
-      return Integer.parseInt(value);
-    } catch (NumberFormatException notANumber) {
-      throw new Settings.InvalidSettingException(name + " must be an integer, is '" + value + "'");
-    }
+  private static Optional<String> advertised(Settings settings) {
+    String variable = "WEIR_ADVERTISED_REPORTS";
+    String address = settings.text(variable, "");
+    require(
+        address.isEmpty() || address.matches(".+:[0-9]{1,5}"),
+        variable,
+        "must be host:port",
+        address);
+    return Optional.of(address).filter(given -> !given.isEmpty());
   }
 
-  private static Duration duration(
-      Map<String, String> environment, String name, Duration byDefault) {
-    String value = text(environment, name, byDefault.toString());
-    try {
-      return Duration.parse(value);
-    } catch (DateTimeParseException notADuration) {
-      throw new Settings.InvalidSettingException(
-          name + " must be an ISO 8601 duration such as PT15M, is '" + value + "'");
-    }
-  }
-
-  private static Set<RecordPlace> places(Map<String, String> environment, String name) {
-    String value = text(environment, name, "");
+  private static Set<RecordPlace> places(Settings settings) {
+    String variable = "WEIR_QUARANTINE_RECORDS";
+    String value = settings.text(variable, "");
     try {
       return RecordPlace.parseAll(value);
     } catch (IllegalArgumentException malformed) {
       throw new Settings.InvalidSettingException(
-          name + " " + malformed.getMessage() + ", is '" + value + "'");
+          variable + " " + malformed.getMessage() + ", is '" + value + "'");
     }
-  }
-
-  private static boolean isPositive(Duration duration) {
-    return !duration.isNegative() && !duration.isZero();
-  }
-
-  private static void requireRange(String name, int value, int least, int greatest) {
-    require(
-        least <= value && value <= greatest, name, "must be " + least + " to " + greatest, value);
   }
 
   private static void require(boolean kept, String name, String rule, Object value) {
     if (!kept) {
       throw new Settings.InvalidSettingException(name + " " + rule + ", is '" + value + "'");
     }
+  }
+
+  /** Returns the lengths of time that the counting rules need. */
+  CountSettings countSettings() {
+    return new CountSettings(
+        window.toMillis(), grace.toMillis(), maxHold.toMillis(), lateness.toMillis());
   }
 }

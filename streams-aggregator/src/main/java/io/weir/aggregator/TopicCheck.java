@@ -8,20 +8,12 @@ import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.ExecutionException;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
-import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.TopicDescription;
-import org.apache.kafka.common.KafkaFuture;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,8 +22,6 @@ import org.slf4j.LoggerFactory;
  */
 final class TopicCheck {
   private static final Logger LOG = LoggerFactory.getLogger(TopicCheck.class);
-
-  private static final int TIMEOUT_MILLIS = Math.toIntExact(Duration.ofSeconds(20).toMillis());
 
   private TopicCheck() {}
 
@@ -50,25 +40,28 @@ final class TopicCheck {
    * @throws AggregatorStartException if Kafka does not answer or a topic is not as required
    */
   static Found check(AggregatorConfig config) throws AggregatorStartException {
-    Found found = check(config.bootstrapServers());
-    checkCopies(config);
-    return found;
+    try (TopicAdmin admin = TopicAdmin.connect(config.bootstrapServers())) {
+      Found found = found(admin.described());
+      requireAppendTime(admin);
+      requireCopies(admin, config);
+      return found;
+    } catch (TopicAdminException failed) {
+      throw new AggregatorStartException(String.valueOf(failed.getMessage()), failed);
+    } catch (IllegalArgumentException noAddress) {
+      throw new AggregatorStartException("WEIR_KAFKA: " + noAddress.getMessage(), noAddress);
+    }
   }
 
   /**
    * Checks the number of copies of each topic. The internal topics of Streams are included if they
    * exist; otherwise Streams creates them as configured.
    */
-  private static void checkCopies(AggregatorConfig config) throws AggregatorStartException {
+  private static void requireCopies(TopicAdmin admin, AggregatorConfig config)
+      throws AggregatorStartException, TopicAdminException {
     String prefix = config.applicationPrefix();
-    List<String> lacking;
-    try (TopicAdmin admin = TopicAdmin.connect(config.bootstrapServers())) {
-      lacking =
-          admin.lackingCopies(
-              name -> Topics.contains(name) || StreamsSettings.isInternalTopic(prefix, name));
-    } catch (TopicAdminException failed) {
-      throw new AggregatorStartException(String.valueOf(failed.getMessage()), failed);
-    }
+    List<String> lacking =
+        admin.lackingCopies(
+            name -> Topics.contains(name) || StreamsSettings.isInternalTopic(prefix, name));
     if (lacking.isEmpty()) {
       return;
     }
@@ -78,47 +71,22 @@ final class TopicCheck {
     LOG.info("fewer copies allowed by {}: {}", SingleCopy.VARIABLE, lacking);
   }
 
-  private static Found check(String bootstrapServers) throws AggregatorStartException {
-    try (Admin admin =
-        Admin.create(
-            Map.of(
-                AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG,
-                bootstrapServers,
-                AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                TIMEOUT_MILLIS,
-                AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG,
-                TIMEOUT_MILLIS))) {
-      List<String> names = Topics.all().stream().map(Topic::name).toList();
-      Map<String, KafkaFuture<TopicDescription>> found =
-          admin.describeTopics(names).topicNameValues();
-      List<String> missing = new ArrayList<>();
-      List<Integer> partitions = new ArrayList<>();
-      String stateTopicId = "";
-      for (String name : names) {
-        try {
-          TopicDescription topic = Objects.requireNonNull(found.get(name), name).get();
-          partitions.add(topic.partitions().size());
-          if (name.equals(Topics.STATE.name())) {
-            stateTopicId = topic.topicId().toString();
-          }
-        } catch (ExecutionException failed) {
-          if (!(failed.getCause() instanceof UnknownTopicOrPartitionException)) {
-            throw failed;
-          }
-          missing.add(name);
-        }
+  private static Found found(Map<String, TopicDescription> described)
+      throws AggregatorStartException {
+    List<String> missing = new ArrayList<>();
+    List<Integer> partitions = new ArrayList<>();
+    for (Topic topic : Topics.all()) {
+      TopicDescription found = described.get(topic.name());
+      if (found == null) {
+        missing.add(topic.name());
+      } else {
+        partitions.add(found.partitions().size());
       }
-      requireAlike(missing, partitions);
-      requireAppendTime(admin);
-      return new Found(partitions.get(0), stateTopicId);
-    } catch (ExecutionException failed) {
-      throw new AggregatorStartException(
-          "Kafka does not answer at " + bootstrapServers + " (WEIR_KAFKA): " + failed.getCause(),
-          failed);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw new AggregatorStartException("interrupted while the topics were checked", interrupted);
     }
+    requireAlike(missing, partitions);
+    TopicDescription state =
+        Objects.requireNonNull(described.get(Topics.STATE.name()), Topics.STATE.name());
+    return new Found(partitions.get(0), state.topicId().toString());
   }
 
   private static void requireAlike(List<String> missing, List<Integer> partitions)
@@ -137,16 +105,12 @@ final class TopicCheck {
    * Requires the broker's clock for record timestamps: lateness is judged by them, and with a
    * producer's clock they could be wrong.
    */
-  private static void requireAppendTime(Admin admin)
-      throws AggregatorStartException, ExecutionException, InterruptedException {
-    ConfigResource calls = new ConfigResource(ConfigResource.Type.TOPIC, Topics.CALLS.name());
-    Config config =
-        Objects.requireNonNull(
-            admin.describeConfigs(List.of(calls)).all().get().get(calls), calls.name());
+  private static void requireAppendTime(TopicAdmin admin)
+      throws AggregatorStartException, TopicAdminException {
     String name = TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG;
     String expected = Topics.CALLS.configs().get(name);
-    String actual = config.get(name).value();
-    if (!actual.equals(expected)) {
+    String actual = admin.setting(Topics.CALLS, name);
+    if (!Objects.equals(actual, expected)) {
       throw new AggregatorStartException(
           "topic "
               + Topics.CALLS.name()

@@ -17,14 +17,16 @@ import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
 import io.netty.util.concurrent.EventExecutor;
 import io.weir.decision.redis.RedisCacheConfig.OnEviction;
+import io.weir.topics.process.Backoff;
+import io.weir.topics.process.SupervisedThread;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,17 +37,20 @@ import org.slf4j.LoggerFactory;
  * only after the script has been loaded and the server has passed the checks of its mode, version
  * and eviction policy. Thread-safe.
  */
-final class RedisLink implements AutoCloseable {
+final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
 
   /**
    * First pause before another attempt; short, since a restarted server is back within
    * milliseconds.
    */
-  private static final long MIN_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final long MIN_PAUSE_MILLIS = 20;
 
   /** Longest pause; bounds how long a healthy server remains unused. */
-  private static final long MAX_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long MAX_PAUSE_MILLIS = 500;
+
+  /** A connection that lasted so long is not one of a server that fails at once. */
+  private static final long LASTING_NANOS = TimeUnit.MILLISECONDS.toNanos(2 * MAX_PAUSE_MILLIS);
 
   /** Lettuce requires at least two threads of each kind; one connection uses one of them. */
   private static final int CLIENT_THREADS = 2;
@@ -60,8 +65,13 @@ final class RedisLink implements AutoCloseable {
   private final RedisURI uri;
   private final ClientResources resources;
   private final RedisClient client;
-  private final Thread thread;
+  private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
+  private final SupervisedThread thread = new SupervisedThread("weir-redis-link", this);
   private final CountDownLatch firstTry = new CountDownLatch(1);
+
+  /** Has a permit once a connection was lost. */
+  private final Semaphore losses = new Semaphore(0);
+
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
   private volatile EventExecutor newestReader;
   private volatile EventExecutor reader;
@@ -69,8 +79,6 @@ final class RedisLink implements AutoCloseable {
   private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
   private volatile String life = "";
   private volatile String refusal = "";
-
-  private volatile boolean closed;
 
   /**
    * Creates a link that is not started yet.
@@ -122,8 +130,6 @@ final class RedisLink implements AutoCloseable {
                     .keepAlive(true)
                     .build())
             .build());
-    this.thread = new Thread(this::run, "weir-redis-link");
-    thread.setDaemon(true);
   }
 
   /** Begins to connect and waits for the outcome of the first attempt. */
@@ -206,43 +212,40 @@ final class RedisLink implements AutoCloseable {
       reason = why;
       current = null;
       outageLog.away(why);
-      LockSupport.unpark(thread);
+      losses.release();
     }
   }
 
-  private void run() {
-    long backoffNanos = MIN_BACKOFF_NANOS;
-    while (!closed) {
-      if (current != null) {
-        LockSupport.park(this);
-        continue;
-      }
-      long beganNanos = NanoClock.now();
-      try {
-        connect();
-      } catch (RuntimeException | Error fault) {
-        // only this thread connects: it must continue, whatever one attempt makes it throw
-        faults.note("connecting", fault);
-        unreachable("connecting failed: " + fault);
-      }
-      firstTry.countDown();
-      while (current != null && !closed) {
-        LockSupport.park(this);
-      }
-      boolean lasted = NanoClock.now() - beganNanos > 2 * MAX_BACKOFF_NANOS;
-      backoffNanos = lasted ? MIN_BACKOFF_NANOS : Math.min(2 * backoffNanos, MAX_BACKOFF_NANOS);
-      pause(backoffNanos);
+  /** Makes one attempt, and waits for as long as its connection lasts. */
+  @Override
+  public void run() throws InterruptedException {
+    long beganNanos = NanoClock.now();
+    connect();
+    firstTry.countDown();
+    while (current != null) {
+      losses.acquire();
     }
+    if (NanoClock.now() - beganNanos > LASTING_NANOS) {
+      backoff.reset();
+    }
+    thread.pause(backoff.failedMillis());
   }
 
-  private void pause(long nanos) {
-    long endNanos = NanoClock.now() + nanos;
-    for (long left = nanos; left > 0 && !closed; left = endNanos - NanoClock.now()) {
-      LockSupport.parkNanos(this, left);
-    }
+  @Override
+  public long failed(Throwable fault) {
+    faults.note("connecting", fault);
+    unreachable("connecting failed: " + fault);
+    firstTry.countDown();
+    return backoff.failedMillis();
   }
 
-  private void connect() {
+  /** A server that does not answer must not delay the stop. */
+  @Override
+  public void wakeUp(Thread worker) {
+    worker.interrupt();
+  }
+
+  private void connect() throws InterruptedException {
     CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting =
         client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
     try {
@@ -259,8 +262,8 @@ final class RedisLink implements AutoCloseable {
       abandon(connecting);
       unreachable(failed instanceof TimeoutException ? "connect timeout" : rootMessage(failed));
     } catch (InterruptedException interrupted) {
-      // only close() interrupts; the loop ends
       abandon(connecting);
+      throw interrupted;
     }
   }
 
@@ -359,7 +362,6 @@ final class RedisLink implements AutoCloseable {
 
   @Override
   public void close() {
-    closed = true;
     outageLog.close();
     StatefulRedisConnection<byte[], byte[]> connection = current;
     reason = "the cache is closed";
@@ -367,12 +369,11 @@ final class RedisLink implements AutoCloseable {
     if (connection != null) {
       connection.close();
     }
-    thread.interrupt();
+    thread.close(SHUTDOWN_TIMEOUT);
     client.shutdown(Duration.ZERO, SHUTDOWN_TIMEOUT);
     Future<Boolean> stopped =
         resources.shutdown(0, SHUTDOWN_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     try {
-      thread.join(SHUTDOWN_TIMEOUT.toMillis());
       stopped.get(SHUTDOWN_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException slow) {
       LOG.warn("redis_client_stop_slow reason=\"{}\"", rootMessage(slow));

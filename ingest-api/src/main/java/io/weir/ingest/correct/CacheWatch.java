@@ -109,7 +109,7 @@ public final class CacheWatch implements AutoCloseable {
 
     /** Waits for the signal are short. */
     @Override
-    public void wakeUp() {}
+    public void wakeUp(Thread worker) {}
   }
 
   /**

@@ -96,7 +96,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
 
   /** The consumer is woken up only in order to stop. */
   @Override
-  public void wakeUp() {
+  public void wakeUp(Thread worker) {
     KafkaConsumer<byte[], byte[]> inUse = consumer;
     if (inUse != null) {
       inUse.wakeup();

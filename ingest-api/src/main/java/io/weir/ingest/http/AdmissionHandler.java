@@ -79,12 +79,13 @@ final class AdmissionHandler extends Handler.Wrapper {
       Executor threads,
       Admission admission,
       IncompleteBodies incomplete,
+      UnreadAnswers unread,
       HttpStatistics statistics) {
     this.threads = threads;
     this.admission = admission;
     this.incomplete = incomplete;
     this.statistics = statistics;
-    this.unread = new UnreadAnswers(statistics.timedOut(HttpStatistics.Part.ANSWER));
+    this.unread = unread;
   }
 
   /**

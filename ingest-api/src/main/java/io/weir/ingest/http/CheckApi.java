@@ -45,49 +45,54 @@ public final class CheckApi implements AutoCloseable {
 
   private static final String JSON = "application/json";
 
-  private final CheckGate gate;
+  private final Parts parts;
   private final UnknownMembers unknownMembers;
   private final BatchRoute batch;
   private final SettleRoute settle;
-  private final DecisionCache cache;
-  private final CallLog log;
-  private final Supplier<Corrections.Health> corrections;
-  private final BooleanSupplier isStarted;
-  private final Supplier<String> metrics;
   private final Admission admission;
+  private final UnreadAnswers unread;
   private final ProblemPages pages = ProblemPages.load();
   private final Javalin javalin;
   private final SlowSenders slowSenders;
   private volatile boolean stopping;
   private volatile boolean turningAway;
 
-  private CheckApi(
+  /**
+   * What the routes answer from.
+   *
+   * @param cache its health is shown
+   * @param log its health is shown, and the node is ready while it is well
+   * @param corrections returns the health of the corrections; does not affect readiness
+   * @param isStarted whether the node's start is over; the node is not ready before
+   * @param metrics returns the metrics in the Prometheus text format
+   */
+  public record Parts(
       CheckGate gate,
       Settler settler,
       DecisionCache cache,
       CallLog log,
       Supplier<Corrections.Health> corrections,
       BooleanSupplier isStarted,
-      Supplier<String> metrics,
+      Supplier<String> metrics) {}
+
+  private CheckApi(
+      Parts parts,
       HttpSettings settings,
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
-    this.gate = gate;
+    this.parts = parts;
     this.unknownMembers = settings.unknownMembers();
-    this.batch = new BatchRoute(gate, settings.unknownMembers());
-    this.settle = new SettleRoute(settler, settings.unknownMembers());
-    this.cache = cache;
-    this.log = log;
-    this.corrections = corrections;
-    this.isStarted = isStarted;
-    this.metrics = metrics;
+    this.batch = new BatchRoute(parts.gate(), settings.unknownMembers());
+    this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
         Admission.of(settings.effectiveCallsUnderWay(), settings.queueDelayTarget().toNanos());
+    this.unread = new UnreadAnswers(statistics.timedOut(HttpStatistics.Part.ANSWER));
     IncompleteBodies bodies = new IncompleteBodies();
     this.javalin =
         Javalin.create(
             config -> {
-              HttpServerSetup.apply(config, settings, callThreads, admission, bodies, statistics);
+              HttpServerSetup.apply(
+                  config, settings, callThreads, admission, bodies, unread, statistics);
               routes(config);
             });
     this.slowSenders = new SlowSenders(javalin.jettyServer().server(), bodies, statistics);
@@ -96,49 +101,19 @@ public final class CheckApi implements AutoCloseable {
   /**
    * Starts the server.
    *
-   * @param corrections returns the health of the corrections; does not affect readiness
-   * @param isStarted whether the node's start is over; the node is not ready before
-   * @param metrics returns the metrics in the Prometheus text format
    * @param statistics counts refused requests
    */
-  public static CheckApi start(
-      CheckGate gate,
-      Settler settler,
-      DecisionCache cache,
-      CallLog log,
-      Supplier<Corrections.Health> corrections,
-      BooleanSupplier isStarted,
-      Supplier<String> metrics,
-      HttpSettings settings,
-      HttpStatistics statistics) {
-    return start(
-        gate, settler, cache, log, corrections, isStarted, metrics, settings, null, statistics);
+  public static CheckApi start(Parts parts, HttpSettings settings, HttpStatistics statistics) {
+    return start(parts, settings, null, statistics);
   }
 
   /** Starts the server with the caller's own threads for calls, or the server's threads if null. */
   static CheckApi start(
-      CheckGate gate,
-      Settler settler,
-      DecisionCache cache,
-      CallLog log,
-      Supplier<Corrections.Health> corrections,
-      BooleanSupplier isStarted,
-      Supplier<String> metrics,
+      Parts parts,
       HttpSettings settings,
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
-    CheckApi api =
-        new CheckApi(
-            gate,
-            settler,
-            cache,
-            log,
-            corrections,
-            isStarted,
-            metrics,
-            settings,
-            callThreads,
-            statistics);
+    CheckApi api = new CheckApi(parts, settings, callThreads, statistics);
     api.javalin.start();
     api.slowSenders.start();
     return api;
@@ -188,7 +163,7 @@ public final class CheckApi implements AutoCloseable {
       answer(context, Routes.CHECK_API.missing(context.path()));
       return;
     }
-    context.contentType("text/plain; version=0.0.4; charset=utf-8").result(metrics.get());
+    context.contentType("text/plain; version=0.0.4; charset=utf-8").result(parts.metrics().get());
     AdmissionHandler.answerIsComplete(context);
   }
 
@@ -222,7 +197,7 @@ public final class CheckApi implements AutoCloseable {
       return;
     }
     boolean peek = "true".equals(context.queryParam("peek"));
-    CheckOutcome outcome = peek ? gate.peek(call) : gate.check(call);
+    CheckOutcome outcome = peek ? parts.gate().peek(call) : parts.gate().check(call);
     if (outcome instanceof CheckOutcome.Decided decided) {
       answer(context, decided);
       return;
@@ -330,16 +305,17 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private void ready(Context context) {
-    DecisionCache.Health cacheHealth = cache.check();
-    CallLog.Health logHealth = log.check();
+    DecisionCache.Health cacheHealth = parts.cache().check();
+    CallLog.Health logHealth = parts.log().check();
     // calls can be answered by policy without the cache, so once the node has started, readiness
     // depends on the log alone
-    boolean starting = !isStarted.getAsBoolean();
+    boolean starting = !parts.isStarted().getAsBoolean();
     boolean ready = logHealth.ok() && !starting && !stopping;
     context.status(ready ? 200 : 503);
     context.contentType(JSON);
     context.result(
-        HealthBody.of(ready, starting, stopping, cacheHealth, logHealth, corrections.get()));
+        HealthBody.of(
+            ready, starting, stopping, cacheHealth, logHealth, parts.corrections().get()));
   }
 
   /** Returns the port on which the server listens. */
@@ -366,7 +342,7 @@ public final class CheckApi implements AutoCloseable {
     stopping = true;
     turningAway = true;
     long end = System.nanoTime() + FINISH_LIMIT.toNanos();
-    while (admission.underWay() > 0 && System.nanoTime() < end) {
+    while ((admission.underWay() > 0 || unread.size() > 0) && System.nanoTime() < end) {
       LockSupport.parkNanos(FINISH_LOOK.toNanos());
     }
     slowSenders.close();

@@ -57,6 +57,7 @@ final class HttpServerSetup {
       @Nullable Executor callThreads,
       Admission admission,
       IncompleteBodies bodies,
+      UnreadAnswers unread,
       HttpStatistics statistics) {
     config.startup.showJavalinBanner = false;
     Executor serverThreads = threads(config, settings);
@@ -68,7 +69,8 @@ final class HttpServerSetup {
     config.jetty.modifyHttpConfiguration(HttpServerSetup::bound);
     config.jetty.modifyServer(
         server -> {
-          server.insertHandler(new AdmissionHandler(threads, admission, bodies, statistics));
+          server.insertHandler(
+              new AdmissionHandler(threads, admission, bodies, unread, statistics));
           server.setErrorHandler(new ProblemWriter());
           statistics.watch(server);
         });

@@ -3,12 +3,12 @@ package io.weir.ingest.http;
 
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.process.SupervisedThread;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Connector;
@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * <p>A request whose header fields are still arriving has no handler yet, so connections are
  * searched for such requests, and the answer is written to the connection itself.
  */
-final class SlowSenders implements AutoCloseable {
+final class SlowSenders implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SlowSenders.class);
 
   /** Enough for a slow network; a check is one packet. */
@@ -37,14 +37,13 @@ final class SlowSenders implements AutoCloseable {
               + READ_LIMIT.toSeconds()
               + " s; it was neither decided nor recorded");
 
-  private static final Duration BETWEEN_LOOKS = Duration.ofMillis(500);
+  private static final long BETWEEN_LOOKS_MILLIS = 500;
 
-  private final Thread thread = new Thread(this::run, "weir-slow-senders");
+  private final SupervisedThread thread = new SupervisedThread("weir-slow-senders", this);
   private final Server server;
   private final IncompleteBodies bodies;
   private final HttpStatistics statistics;
   private Map<EndPoint, ArrivingHead> heads = Map.of();
-  private volatile boolean closed;
 
   SlowSenders(Server server, IncompleteBodies bodies, HttpStatistics statistics) {
     this.server = server;
@@ -53,46 +52,50 @@ final class SlowSenders implements AutoCloseable {
   }
 
   void start() {
-    thread.setDaemon(true);
     thread.start();
   }
 
-  private void run() {
-    while (!closed) {
-      LockSupport.parkNanos(BETWEEN_LOOKS.toNanos());
-      look();
-    }
+  @Override
+  public void run() {
+    thread.pause(BETWEEN_LOOKS_MILLIS);
+    look();
   }
 
+  @Override
+  public long failed(Throwable failure) {
+    LOG.warn("slow_senders_failed", failure);
+    return 0; // the next look has a pause of its own
+  }
+
+  /** Nothing blocks but the pause, which ends by itself. */
+  @Override
+  public void wakeUp(Thread worker) {}
+
   private void look() {
-    try {
-      long now = System.nanoTime();
-      long before = now - READ_LIMIT.toNanos();
-      bodies.endThoseBefore(before);
-      Set<Connection> withBody = bodies.connections();
-      Map<EndPoint, ArrivingHead> seen = new HashMap<>();
-      for (Connector connector : server.getConnectors()) {
-        for (EndPoint endPoint : connector.getConnectedEndPoints()) {
-          ArrivingHead known = heads.get(endPoint);
-          ArrivingHead head = known == null ? new ArrivingHead() : known;
-          Connection connection = endPoint.getConnection();
-          head.look(
-              connection.getBytesIn(),
-              connection.getMessagesIn(),
-              connection.getMessagesOut(),
-              withBody.contains(connection),
-              now);
-          if (head.since(before)) {
-            end(endPoint);
-          } else {
-            seen.put(endPoint, head);
-          }
+    long now = System.nanoTime();
+    long before = now - READ_LIMIT.toNanos();
+    bodies.endThoseBefore(before);
+    Set<Connection> withBody = bodies.connections();
+    Map<EndPoint, ArrivingHead> seen = new HashMap<>();
+    for (Connector connector : server.getConnectors()) {
+      for (EndPoint endPoint : connector.getConnectedEndPoints()) {
+        ArrivingHead known = heads.get(endPoint);
+        ArrivingHead head = known == null ? new ArrivingHead() : known;
+        Connection connection = endPoint.getConnection();
+        head.look(
+            connection.getBytesIn(),
+            connection.getMessagesIn(),
+            connection.getMessagesOut(),
+            withBody.contains(connection),
+            now);
+        if (head.since(before)) {
+          end(endPoint);
+        } else {
+          seen.put(endPoint, head);
         }
       }
-      heads = seen;
-    } catch (RuntimeException failed) {
-      LOG.warn("slow_senders_failed", failed);
     }
+    heads = seen;
   }
 
   private void end(EndPoint endPoint) {
@@ -108,7 +111,6 @@ final class SlowSenders implements AutoCloseable {
 
   @Override
   public void close() {
-    closed = true;
-    LockSupport.unpark(thread);
+    thread.close();
   }
 }

@@ -52,6 +52,11 @@ final class UnreadAnswers {
     return oldest;
   }
 
+  /** Returns the number of answers that are being written. */
+  synchronized int size() {
+    return oldestFirst.size();
+  }
+
   /** Notes that an answer has been written, or never will be. */
   synchronized void end(Runnable close) {
     oldestFirst.remove(close);

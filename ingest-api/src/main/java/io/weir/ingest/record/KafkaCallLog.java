@@ -47,7 +47,14 @@ public final class KafkaCallLog implements CallLog {
   private final Journal journal;
   private final RecentFault fault = new RecentFault(localClock);
   private final CallRecorder recorder;
+
+  /**
+   * The recording thread. Not a {@link io.weir.topics.process.SupervisedThread}: a stop must
+   * neither interrupt it nor give it up, since it then sends what is held and still uses the
+   * journal, and {@link CallRecorder#runOnce()} recovers from failures by itself.
+   */
   private final Thread thread = new Thread(this::run, "weir-record");
+
   private final CountDownLatch introduced = new CountDownLatch(1);
 
   private volatile boolean draining;

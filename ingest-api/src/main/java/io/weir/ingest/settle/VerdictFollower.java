@@ -116,7 +116,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
 
     /** The consumer is woken up only in order to stop. */
     @Override
-    public void wakeUp() {
+    public void wakeUp(Thread worker) {
       KafkaConsumer<byte[], byte[]> current = consumer;
       if (current != null) {
         current.wakeup();

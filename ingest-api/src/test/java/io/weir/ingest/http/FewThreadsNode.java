@@ -70,19 +70,20 @@ final class FewThreadsNode implements AutoCloseable {
     PolicyMatcher matcher = PolicyMatcher.of(policies());
     api =
         CheckApi.start(
-            new CheckGate(
-                () -> matcher,
+            new CheckApi.Parts(
+                new CheckGate(
+                    () -> matcher,
+                    cache,
+                    new LocalDecider(1, () -> 1),
+                    log,
+                    () -> "own-" + ids.incrementAndGet(),
+                    registry),
+                new Settler(new NothingFound(), log, settlement -> null, registry),
                 cache,
-                new LocalDecider(1, () -> 1),
                 log,
-                () -> "own-" + ids.incrementAndGet(),
-                registry),
-            new Settler(new NothingFound(), log, settlement -> null, registry),
-            cache,
-            log,
-            () -> new Corrections.Health(true, ""),
-            () -> true,
-            () -> "",
+                () -> new Corrections.Health(true, ""),
+                () -> true,
+                () -> ""),
             new HttpSettings(
                 "127.0.0.1",
                 0,

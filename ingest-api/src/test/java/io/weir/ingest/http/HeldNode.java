@@ -36,19 +36,21 @@ final class HeldNode implements AutoCloseable {
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of()));
     api =
         CheckApi.start(
-            new CheckGate(
-                () -> matcher,
+            new CheckApi.Parts(
+                new CheckGate(
+                    () -> matcher,
+                    new MemoryDecisionCache(() -> 1),
+                    new LocalDecider(1, () -> 1),
+                    calls,
+                    () -> "id",
+                    new SimpleMeterRegistry()),
+                new Settler(
+                    new NothingFound(), calls, settlement -> null, new SimpleMeterRegistry()),
                 new MemoryDecisionCache(() -> 1),
-                new LocalDecider(1, () -> 1),
                 calls,
-                () -> "id",
-                new SimpleMeterRegistry()),
-            new Settler(new NothingFound(), calls, settlement -> null, new SimpleMeterRegistry()),
-            new MemoryDecisionCache(() -> 1),
-            calls,
-            () -> new Corrections.Health(true, ""),
-            () -> true,
-            this::scrape,
+                () -> new Corrections.Health(true, ""),
+                () -> true,
+                this::scrape),
             new HttpSettings(
                 "127.0.0.1",
                 0,

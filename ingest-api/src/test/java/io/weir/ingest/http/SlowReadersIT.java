@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import io.weir.testing.Await;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
@@ -123,7 +124,7 @@ final class SlowReadersIT {
   private Socket slowReader(byte[] request) throws IOException {
     Socket socket = new Socket();
     socket.setReceiveBufferSize(4_096);
-    socket.connect(new InetSocketAddress("127.0.0.1", node.port()));
+    socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), node.port()));
     socket.getOutputStream().write(request);
     return socket;
   }

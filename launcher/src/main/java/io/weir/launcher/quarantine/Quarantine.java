@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.quarantine;
 
+import io.weir.launcher.verify.Progress;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Map;
@@ -19,11 +20,6 @@ public final class Quarantine {
   private final SortedMap<Source, Entry> entries = new TreeMap<>();
   private final FullWindows fullWindows = new FullWindows();
   private Map<Integer, Long> ends = Map.of();
-
-  /** Receives the progress of a read: how much has been read. */
-  public interface Progress {
-    void step(String what, long done, long total);
-  }
 
   /**
    * Creates an instance that has not read anything yet.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.quarantine;
 
+import io.weir.launcher.verify.Progress;
 import java.time.Duration;
 import java.util.Map;
 import java.util.SortedMap;
@@ -34,7 +35,7 @@ public final class Replayer {
    *
    * @param patience how long to wait for those
    */
-  public Account run(Duration patience, Quarantine.Progress progress) throws InterruptedException {
+  public Account run(Duration patience, Progress progress) throws InterruptedException {
     boolean hasCalls = selected.values().stream().anyMatch(entry -> !entry.isSettlement());
     boolean hasSettlements = selected.values().stream().anyMatch(Entry::isSettlement);
     try (ReplaySender sender = new ReplaySender(quarantine.bootstrapServers())) {
@@ -49,8 +50,7 @@ public final class Replayer {
     }
   }
 
-  private void pass(
-      ReplaySender sender, boolean settlements, Duration patience, Quarantine.Progress progress)
+  private void pass(ReplaySender sender, boolean settlements, Duration patience, Progress progress)
       throws InterruptedException {
     Visitor visitor = new Visitor(sender, settlements);
     try (QuarantineReader reader = new QuarantineReader(quarantine.bootstrapServers(), visitor)) {

@@ -75,11 +75,6 @@ public final class Verifier {
             Path.of(System.getProperty("java.io.tmpdir"))));
   }
 
-  /** Receives what is being read, and how much of it has been read. */
-  public interface Progress {
-    void step(String what, long done, long total);
-  }
-
   /** Returns the earliest start of a window at or after a time, in epoch milliseconds. */
   public static long windowStartAtOrAfter(Instant time, long windowMillis) {
     return -Math.floorDiv(-time.toEpochMilli(), windowMillis) * windowMillis;

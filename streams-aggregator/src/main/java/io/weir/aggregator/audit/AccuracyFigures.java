@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit;
 
+import io.weir.aggregator.audit.bucket.AuditEffect;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -125,7 +127,7 @@ final class AccuracyFigures {
 
   /** Returns the figures of a bucket's policy, and notes that they are about to change. */
   Policy ofBucket(String bucket) {
-    String name = policyName(bucket);
+    String name = Objects.requireNonNullElse(BucketKey.policyShown(bucket), OTHER);
     Policy policy = policies.get(name);
     if (policy == null && policies.size() >= MAX_POLICIES) {
       policy = policies.computeIfAbsent(OTHER, Policy::new);
@@ -135,14 +137,6 @@ final class AccuracyFigures {
     }
     touched.add(policy);
     return policy;
-  }
-
-  private static String policyName(String bucket) {
-    try {
-      return BucketKey.parse(bucket).policy().shown();
-    } catch (IllegalArgumentException foreign) {
-      return OTHER;
-    }
   }
 
   /** Counts a published correction. */

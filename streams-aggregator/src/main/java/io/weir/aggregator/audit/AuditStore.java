@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit;
 
+import io.weir.aggregator.audit.bucket.BucketAudit;
+import io.weir.aggregator.audit.bucket.BucketAuditCodec;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
 import java.nio.charset.StandardCharsets;
@@ -44,7 +46,7 @@ final class AuditStore {
     if (bytes == null) {
       return null;
     }
-    BucketAudit audit = BucketAudit.of(BucketAuditCodec.decode(bytes));
+    BucketAudit audit = BucketAuditCodec.decode(bytes);
     keep(audit);
     return audit;
   }
@@ -64,14 +66,14 @@ final class AuditStore {
     List<BucketAudit> audits = new ArrayList<>();
     for (ByteStore.Entry entry : store.scan(from, BEHIND_LAST_KEY, maxAudits)) {
       BucketAudit known = inMemory.get(bucketOf(entry.key()));
-      audits.add(known == null ? BucketAudit.of(BucketAuditCodec.decode(entry.value())) : known);
+      audits.add(known == null ? BucketAuditCodec.decode(entry.value()) : known);
     }
     return audits;
   }
 
   /** Writes an audit to the store. */
   void save(BucketAudit audit) {
-    store.put(key(audit.bucket()), BucketAuditCodec.encode(audit.state(), packer));
+    store.put(key(audit.bucket()), BucketAuditCodec.encode(audit, packer));
   }
 
   /** Removes a bucket that is no longer live. */

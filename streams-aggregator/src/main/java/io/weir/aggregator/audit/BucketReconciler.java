@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit;
 
+import io.weir.aggregator.audit.bucket.AuditEffect;
+import io.weir.aggregator.audit.bucket.BucketAudit;
 import io.weir.aggregator.state.Budget;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.limits.BucketLimit;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit;
 
+import io.weir.aggregator.audit.bucket.BucketAudit;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;

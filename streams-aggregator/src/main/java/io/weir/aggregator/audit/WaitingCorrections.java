@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.audit;
 
+import io.weir.aggregator.audit.bucket.BucketAudit;
 import java.util.Comparator;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,6 @@ final class WaitingCorrections {
   /** A wait that would end far in the future was begun by a clock that was wrong. */
   private static boolean hasEnded(Waiting one, long nowMillis) {
     return one.untilMillis <= nowMillis
-        || one.untilMillis > nowMillis + 2 * CorrectionCycle.UNCONFIRMED_INTERVAL_MILLIS;
+        || one.untilMillis > nowMillis + 2 * BucketAudit.UNCONFIRMED_INTERVAL_MILLIS;
   }
 }

@@ -3,6 +3,7 @@ package io.weir.aggregator.count;
 
 import io.weir.aggregator.state.Budget;
 import io.weir.aggregator.state.ByteStore;
+import io.weir.aggregator.watermark.Interval;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageRow;

@@ -5,6 +5,9 @@ import io.weir.aggregator.audit.BucketReconciler;
 import io.weir.aggregator.state.Budget;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.watermark.Arrival;
+import io.weir.aggregator.watermark.Interval;
+import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CallEvent;
@@ -109,7 +112,8 @@ public final class PartitionCounter {
     this.output = output;
     this.partitionOfClient = partitionOfClient;
     this.state = PartitionState.load(stores.progress(), settings);
-    this.nodes = new NodeWatermarks(settings, stores.progress());
+    this.nodes =
+        new NodeWatermarks(settings.maxHoldMillis(), settings.latenessMillis(), stores.progress());
     this.settled = new SettledCalls(stores.ids(), nodes);
     this.callerIds = new CallerIds(stores.ids(), state);
     OpenRows open = new OpenRows(stores.open());
@@ -245,7 +249,7 @@ public final class PartitionCounter {
           refuse(value, "line " + header.linesEnd() + TOO_OLD);
           return;
         }
-        case NEW -> takeLines(header, value, line -> NodeTrack.Verdict.NEW);
+        case NEW -> takeLines(header, value, line -> Arrival.NEW);
         case MIXED ->
             takeLines(header, value, line -> nodes.judge(header, header.linesBefore() + line));
       }
@@ -302,7 +306,7 @@ public final class PartitionCounter {
    *
    * @param judge gives what is known of a line, by its number in the batch, from 1
    */
-  private void takeLines(BatchHeader header, byte[] value, IntFunction<NodeTrack.Verdict> judge) {
+  private void takeLines(BatchHeader header, byte[] value, IntFunction<Arrival> judge) {
     for (int line = 1; line <= lines.count(); line++) {
       state.received++;
       String reason =

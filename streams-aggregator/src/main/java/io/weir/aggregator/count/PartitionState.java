@@ -5,6 +5,7 @@ import io.weir.aggregator.audit.PartitionTime;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
+import io.weir.aggregator.watermark.Interval;
 import io.weir.topics.model.PartitionProgress.Counters;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.watermark.Interval;
 import io.weir.topics.model.UsageWindow;
 import org.jspecify.annotations.Nullable;
 

@@ -2,6 +2,8 @@
 package io.weir.aggregator.count;
 
 import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.watermark.Arrival;
+import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
@@ -46,19 +48,17 @@ final class SettledCalls {
   }
 
   /** Returns what is known of a line that a replay brings again; NEW if it is to be counted. */
-  NodeTrack.Verdict judgeReplayed(UsagePosition line, long appendEpochMillis) {
+  Arrival judgeReplayed(UsagePosition line, long appendEpochMillis) {
     if (ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null) {
-      return NodeTrack.Verdict.SEEN;
+      return Arrival.SEEN;
     }
-    NodeTrack.Verdict known = nodes.judge(line);
-    return known == NodeTrack.Verdict.SEEN && isRefused(line, appendEpochMillis)
-        ? NodeTrack.Verdict.NEW
-        : known;
+    Arrival known = nodes.judge(line);
+    return known == Arrival.SEEN && isRefused(line, appendEpochMillis) ? Arrival.NEW : known;
   }
 
   /** Returns whether the line at a position of this partition was counted in an earlier record. */
   boolean isCounted(UsagePosition line, long appendEpochMillis) {
-    return (nodes.judge(line) == NodeTrack.Verdict.SEEN && !isRefused(line, appendEpochMillis))
+    return (nodes.judge(line) == Arrival.SEEN && !isRefused(line, appendEpochMillis))
         || ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null;
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.aggregator.watermark.Interval;
+import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.CallEvent;
 import java.util.List;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.aggregator.audit.BucketSnapshot;
+import io.weir.aggregator.audit.bucket.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import java.time.Instant;
@@ -75,7 +75,7 @@ final class CurrentReports {
             : usedInCache(snapshot);
     long resetsAtEpochMicros = limit.fullAtMicros(Math.max(nowEpochMicros, fullAtEpochMicros));
     Map<String, Object> members = new LinkedHashMap<>();
-    members.put("policy", policyOf(snapshot.bucket()));
+    members.put("policy", BucketKey.policyShown(snapshot.bucket()));
     members.put("bucket", snapshot.bucket());
     members.put("algorithm", limit.algorithm().wireName());
     members.put("limit", limit.capacityTokens());
@@ -93,15 +93,6 @@ final class CurrentReports {
         "stamped_at",
         snapshot.stampedAtEpochMillis() == 0 ? null : time(snapshot.stampedAtEpochMillis() * 1000));
     return members;
-  }
-
-  /** Returns the name of a bucket's policy, or null if the bucket's key was not made by Weir. */
-  private static @Nullable String policyOf(String bucket) {
-    try {
-      return BucketKey.parse(bucket).policy().shown();
-    } catch (IllegalArgumentException foreign) {
-      return null;
-    }
   }
 
   /** Returns the tokens that the cache has charged and no record shows yet. */

@@ -53,7 +53,7 @@ final class EventFormat {
 
   private static Map<String, Object> limit(CallEvent call, Charge charge) {
     Map<String, Object> members = new LinkedHashMap<>();
-    members.put("policy", policy(charge.bucket()));
+    members.put("policy", BucketKey.policyShown(charge.bucket()));
     members.put("bucket", charge.bucket());
     BucketLimit limit = charge.limit();
     if (limit != null) {
@@ -107,13 +107,5 @@ final class EventFormat {
     return !limit.refills() && stamp.version() == 0
         ? limit.capacityTokens() - stamp.charged()
         : null;
-  }
-
-  private static @Nullable String policy(String bucket) {
-    try {
-      return BucketKey.parse(bucket).policy().shown();
-    } catch (IllegalArgumentException notOurs) {
-      return null;
-    }
   }
 }

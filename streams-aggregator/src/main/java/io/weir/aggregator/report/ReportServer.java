@@ -8,7 +8,7 @@ import io.javalin.http.MethodNotAllowedResponse;
 import io.micrometer.core.instrument.binder.jetty.JettyConnectionMetrics;
 import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.weir.aggregator.audit.BucketAuditCodec;
+import io.weir.aggregator.audit.bucket.BucketAuditCodec;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.aggregator.audit.BucketSnapshot;
+import io.weir.aggregator.audit.bucket.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.topics.problem.Problem;
 import java.util.ArrayList;

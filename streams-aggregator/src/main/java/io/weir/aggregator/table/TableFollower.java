@@ -191,7 +191,7 @@ public final class TableFollower implements AutoCloseable {
     }
 
     @Override
-    public void wakeUp() {
+    public void wakeUp(Thread worker) {
       wake();
     }
   }

@@ -4,6 +4,7 @@ package io.weir.aggregator.count;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.aggregator.Calls;
+import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress.Counters;

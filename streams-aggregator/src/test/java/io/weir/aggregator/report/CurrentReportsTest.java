@@ -4,7 +4,7 @@ package io.weir.aggregator.report;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.weir.aggregator.audit.BucketSnapshot;
+import io.weir.aggregator.audit.bucket.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.QuotaLimit;

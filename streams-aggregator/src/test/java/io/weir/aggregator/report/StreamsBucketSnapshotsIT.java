@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
-import io.weir.aggregator.audit.BucketSnapshot;
+import io.weir.aggregator.audit.bucket.BucketSnapshot;
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.servers.testing.TestKafka;

@@ -3,6 +3,7 @@ package io.weir.topics.catalog;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -118,7 +119,7 @@ public final class TopicAdmin implements AutoCloseable {
   private List<String> createMissing(
       int partitions, Optional<Short> replicationFactor, Map<String, String> further)
       throws TopicAdminException {
-    Set<String> present = call("list topics", admin.listTopics().names()::get);
+    Set<String> present = names();
     List<String> created = new ArrayList<>();
     for (Topic topic : Topics.all()) {
       if (!present.contains(topic.name())) {
@@ -156,7 +157,7 @@ public final class TopicAdmin implements AutoCloseable {
    * after it was created.
    */
   private boolean isListed(List<String> created) throws TopicAdminException {
-    return call("list topics", admin.listTopics().names()::get).containsAll(created);
+    return names().containsAll(created);
   }
 
   /**
@@ -201,23 +202,15 @@ public final class TopicAdmin implements AutoCloseable {
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
   public List<String> differences() throws TopicAdminException {
-    Set<String> present = call("list topics", admin.listTopics().names()::get);
+    Map<String, TopicDescription> descriptions = described();
     List<String> differences = new ArrayList<>();
-    List<String> names = new ArrayList<>();
     for (Topic topic : Topics.all()) {
-      if (present.contains(topic.name())) {
-        names.add(topic.name());
-      } else {
+      if (!descriptions.containsKey(topic.name())) {
         differences.add(topic.name() + " is missing");
       }
     }
-    Map<String, TopicDescription> descriptions =
-        call("describe topics", admin.describeTopics(names).allTopicNames()::get);
     comparePartitions(descriptions, differences);
-    List<ConfigResource> resources =
-        names.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
-    Map<ConfigResource, Config> configs =
-        call("describe topic settings", admin.describeConfigs(resources).all()::get);
+    Map<ConfigResource, Config> configs = configs(descriptions.keySet());
     for (Topic topic : Topics.all()) {
       Config config = configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic.name()));
       if (config != null) {
@@ -235,15 +228,8 @@ public final class TopicAdmin implements AutoCloseable {
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
   public List<String> lackingCopies(Predicate<String> isMeant) throws TopicAdminException {
-    List<String> names =
-        call("list topics", admin.listTopics().names()::get).stream().filter(isMeant).toList();
-    Map<String, TopicDescription> topics =
-        call("describe topics", admin.describeTopics(names).allTopicNames()::get);
-    List<ConfigResource> resources =
-        names.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
-    return Copies.lacking(
-        topics.values(),
-        call("describe topic settings", admin.describeConfigs(resources).all()::get));
+    List<String> names = names().stream().filter(isMeant).toList();
+    return Copies.lacking(describe(names).values(), configs(names));
   }
 
   /**
@@ -252,15 +238,45 @@ public final class TopicAdmin implements AutoCloseable {
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
   public int callsPartitions() throws TopicAdminException {
-    if (!call("list topics", admin.listTopics().names()::get).contains(Topics.CALLS.name())) {
-      return 0;
-    }
-    Map<String, TopicDescription> described =
-        call(
-            "describe topics",
-            admin.describeTopics(List.of(Topics.CALLS.name())).allTopicNames()::get);
-    TopicDescription calls = described.get(Topics.CALLS.name());
+    TopicDescription calls = described().get(Topics.CALLS.name());
     return calls == null ? 0 : calls.partitions().size();
+  }
+
+  /**
+   * Returns what the cluster tells of the catalogue's topics, by name; missing ones are left out.
+   *
+   * @throws TopicAdminException if the cluster does not answer or refuses
+   */
+  public Map<String, TopicDescription> described() throws TopicAdminException {
+    return describe(names().stream().filter(Topics::contains).toList());
+  }
+
+  /**
+   * Returns a setting of a topic that is there; null if the cluster does not know the setting.
+   *
+   * @throws TopicAdminException if the cluster does not answer or refuses
+   */
+  public @Nullable String setting(Topic topic, String name) throws TopicAdminException {
+    Config config =
+        configs(List.of(topic.name()))
+            .get(new ConfigResource(ConfigResource.Type.TOPIC, topic.name()));
+    ConfigEntry entry = config == null ? null : config.get(name);
+    return entry == null ? null : entry.value();
+  }
+
+  private Set<String> names() throws TopicAdminException {
+    return call("list topics", admin.listTopics().names()::get);
+  }
+
+  private Map<String, TopicDescription> describe(Collection<String> names)
+      throws TopicAdminException {
+    return call("describe topics", admin.describeTopics(names).allTopicNames()::get);
+  }
+
+  private Map<ConfigResource, Config> configs(Collection<String> names) throws TopicAdminException {
+    List<ConfigResource> resources =
+        names.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
+    return call("describe topic settings", admin.describeConfigs(resources).all()::get);
   }
 
   private static void comparePartitions(

@@ -33,8 +33,10 @@ public final class SupervisedThread implements AutoCloseable {
     /**
      * Ends what the work may be blocked in, since the thread is being closed. Called on the thread
      * that closes.
+     *
+     * @param worker the thread that does the work
      */
-    void wakeUp();
+    void wakeUp(Thread worker);
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(SupervisedThread.class);
@@ -118,7 +120,7 @@ public final class SupervisedThread implements AutoCloseable {
    */
   public void close(Duration patience) {
     closing.countDown();
-    work.wakeUp();
+    work.wakeUp(thread);
     try {
       thread.join(patience.toMillis());
       if (thread.isAlive()) {

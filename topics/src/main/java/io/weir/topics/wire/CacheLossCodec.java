@@ -29,11 +29,9 @@ public final class CacheLossCodec {
    *     member
    */
   public static CacheLoss decode(byte[] bytes) throws MalformedRecordException {
-    Members record = Members.read(bytes, "cache loss");
-    try {
-      return new CacheLoss(record.text("generation"), record.integer("found_at_ms"));
-    } catch (IllegalArgumentException badValue) {
-      throw new MalformedRecordException("cache loss: " + badValue.getMessage(), badValue);
-    }
+    return Members.decode(
+        bytes,
+        "cache loss",
+        record -> new CacheLoss(record.text("generation"), record.integer("found_at_ms")));
   }
 }

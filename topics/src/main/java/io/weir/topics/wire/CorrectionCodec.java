@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.wire;
 
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.CacheRestored;
-import java.io.IOException;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes the records of the corrections topic as flat JSON: wire version 1. Stateless and
@@ -52,44 +48,26 @@ public final class CorrectionCodec {
    *     member
    */
   public static Correction decode(byte[] bytes) throws MalformedRecordException {
-    Members record = Members.read(bytes, "correction");
-    try {
-      BucketLimit limit = limit(bytes);
-      if (limit == null) {
-        throw new MalformedRecordException("correction: capacity is missing");
-      }
-      return new Correction(
-          record.text("bucket"),
-          limit,
-          record.integer("epoch"),
-          record.integer("version"),
-          record.integer("charged"),
-          record.integer("full_at_us"),
-          record.integer("total"),
-          record.integer("drift"),
-          Cause.ofWireName(record.text("reason")),
-          record.integer("disturbed_at_ms"),
-          record.integer("as_of_ms"));
-    } catch (IllegalArgumentException badValue) {
-      throw new MalformedRecordException("correction: " + badValue.getMessage(), badValue);
-    }
+    return Members.decode(bytes, "correction", CorrectionCodec::correction);
   }
 
-  private static @Nullable BucketLimit limit(byte[] bytes) throws MalformedRecordException {
-    LimitMembers limit = new LimitMembers();
-    try (JsonParser json = Json.FACTORY.createParser(bytes)) {
-      json.nextToken();
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        String member = json.currentName();
-        json.nextToken();
-        if (!limit.read(json, member)) {
-          json.skipChildren();
-        }
-      }
-    } catch (IOException notJson) {
-      throw new MalformedRecordException("a correction must be JSON", notJson);
+  private static Correction correction(Members record) throws MalformedRecordException {
+    BucketLimit limit = LimitMembers.read(record);
+    if (limit == null) {
+      throw new MalformedRecordException("correction: capacity is missing");
     }
-    return limit.limit();
+    return new Correction(
+        record.text("bucket"),
+        limit,
+        record.integer("epoch"),
+        record.integer("version"),
+        record.integer("charged"),
+        record.integer("full_at_us"),
+        record.integer("total"),
+        record.integer("drift"),
+        Cause.ofWireName(record.text("reason")),
+        record.integer("disturbed_at_ms"),
+        record.integer("as_of_ms"));
   }
 
   /**
@@ -119,16 +97,15 @@ public final class CorrectionCodec {
    *     member
    */
   public static CacheRestored decodeRestored(byte[] bytes) throws MalformedRecordException {
-    Members record = Members.read(bytes, "restored record");
-    try {
-      return new CacheRestored(
-          record.text("generation"),
-          record.smallInteger("partition"),
-          record.smallInteger("partitions"),
-          record.integer("buckets"),
-          record.integer("as_of_ms"));
-    } catch (IllegalArgumentException | ArithmeticException badValue) {
-      throw new MalformedRecordException("restored record: " + badValue.getMessage(), badValue);
-    }
+    return Members.decode(
+        bytes,
+        "restored record",
+        record ->
+            new CacheRestored(
+                record.text("generation"),
+                record.smallInteger("partition"),
+                record.smallInteger("partitions"),
+                record.integer("buckets"),
+                record.integer("as_of_ms")));
   }
 }

@@ -73,12 +73,10 @@ public final class LedgerRowCodec {
    * @throws MalformedRecordException if the bytes are not a ledger row
    */
   public static LedgerRow decode(byte[] bytes) throws MalformedRecordException {
-    Members row = Members.read(bytes, "ledger row");
-    try {
-      return row.text("record_type").equals(CLOSE) ? close(row) : usage(row);
-    } catch (IllegalArgumentException badValue) {
-      throw new MalformedRecordException(String.valueOf(badValue.getMessage()), badValue);
-    }
+    return Members.decode(
+        bytes,
+        "ledger row",
+        row -> row.text("record_type").equals(CLOSE) ? close(row) : usage(row));
   }
 
   private static CloseRow close(Members row) throws MalformedRecordException {

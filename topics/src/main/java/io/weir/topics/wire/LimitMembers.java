@@ -37,6 +37,17 @@ final class LimitMembers {
     limit.<IOException>writeTo(json::writeNumberField);
   }
 
+  /** Returns the limit among the members of an object; null if there is none. */
+  static @Nullable BucketLimit read(Members members) throws MalformedRecordException {
+    LimitMembers limit = new LimitMembers();
+    limit.algorithm = members.textOrNull(ALGORITHM);
+    limit.hasCapacity = members.has(CAPACITY);
+    for (int i = 0; i < limit.numbers.length; i++) {
+      limit.numbers[i] = members.integer(NUMBERS.get(i), 0);
+    }
+    return limit.limit();
+  }
+
   /** Reads the parser's current member if it belongs to a limit. Returns whether it does. */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     if (member.equals(ALGORITHM)) {

@@ -4,14 +4,20 @@ package io.weir.topics.wire;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scalar members of one flat JSON object, for records that are not on the hot path. Immutable.
+ * The members of one JSON object, for records that are not on the hot path: scalars, and lists of
+ * integers or of objects. Others are left out. Immutable.
  */
 final class Members {
+  /** Stands in a list for an element that is neither an integer nor an object. */
+  private static final Object OTHER = new Object();
+
   private final String record;
   private final Map<String, Object> values;
 
@@ -20,41 +26,102 @@ final class Members {
     this.values = values;
   }
 
-  static Members read(byte[] bytes, String record) throws MalformedRecordException {
-    Map<String, Object> values = new HashMap<>();
+  /** Makes a record of its members. */
+  interface Decoder<T> {
+    /**
+     * Makes the record.
+     *
+     * @throws RuntimeException if a value is out of its range
+     */
+    T decode(Members members) throws MalformedRecordException;
+  }
+
+  /**
+   * Decodes a record.
+   *
+   * @param record what it is, for messages
+   * @throws MalformedRecordException if the bytes are not one object, or not such a record
+   */
+  static <T> T decode(byte[] bytes, String record, Decoder<T> decoder)
+      throws MalformedRecordException {
+    Members members = read(bytes, record);
+    try {
+      return decoder.decode(members);
+    } catch (IllegalArgumentException | IllegalStateException | ArithmeticException badValue) {
+      throw new MalformedRecordException(record + ": " + badValue.getMessage(), badValue);
+    }
+  }
+
+  private static Members read(byte[] bytes, String record) throws MalformedRecordException {
     try (JsonParser json = Json.FACTORY.createParser(bytes)) {
       if (json.nextToken() != JsonToken.START_OBJECT) {
         throw new MalformedRecordException("a " + record + " must be a JSON object");
       }
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        String member = json.currentName();
-        switch (json.nextToken()) {
-          case VALUE_STRING -> values.put(member, json.getText());
-          case VALUE_NUMBER_INT -> values.put(member, Json.integer(json, member));
-          case VALUE_TRUE -> values.put(member, true);
-          case VALUE_FALSE -> values.put(member, false);
-          default -> json.skipChildren();
-        }
-      }
+      Members members = read(json, record);
       if (json.currentToken() != JsonToken.END_OBJECT || json.nextToken() != null) {
         throw new MalformedRecordException("a " + record + " must be one whole JSON object");
       }
+      return members;
     } catch (IOException notJson) {
       throw new MalformedRecordException("a " + record + " must be JSON", notJson);
     }
+  }
+
+  private static Members read(JsonParser json, String record)
+      throws IOException, MalformedRecordException {
+    Map<String, Object> values = new HashMap<>();
+    while (json.nextToken() == JsonToken.FIELD_NAME) {
+      String member = json.currentName();
+      switch (json.nextToken()) {
+        case VALUE_STRING -> values.put(member, json.getText());
+        case VALUE_NUMBER_INT -> values.put(member, Json.integer(json, member));
+        case VALUE_TRUE -> values.put(member, true);
+        case VALUE_FALSE -> values.put(member, false);
+        case START_ARRAY -> values.put(member, readList(json, record + ": " + member));
+        default -> json.skipChildren();
+      }
+    }
     return new Members(record, values);
+  }
+
+  private static List<Object> readList(JsonParser json, String record)
+      throws IOException, MalformedRecordException {
+    List<Object> elements = new ArrayList<>();
+    while (json.nextToken() != null && json.currentToken() != JsonToken.END_ARRAY) {
+      switch (json.currentToken()) {
+        case START_OBJECT -> elements.add(read(json, record));
+        case VALUE_NUMBER_INT -> elements.add(Json.integer(json, record));
+        default -> {
+          json.skipChildren();
+          elements.add(OTHER);
+        }
+      }
+    }
+    return elements;
   }
 
   String text(String member) throws MalformedRecordException {
     return required(member, String.class);
   }
 
+  String text(String member, String absent) throws MalformedRecordException {
+    return values.containsKey(member) ? text(member) : absent;
+  }
+
   @Nullable String textOrNull(String member) throws MalformedRecordException {
     return values.containsKey(member) ? text(member) : null;
   }
 
+  boolean has(String member) {
+    return values.containsKey(member);
+  }
+
   long integer(String member) throws MalformedRecordException {
     return required(member, Long.class);
+  }
+
+  long integer(String member, long absent) throws MalformedRecordException {
+    return values.containsKey(member) ? integer(member) : absent;
   }
 
   int smallInteger(String member) throws MalformedRecordException {
@@ -69,11 +136,38 @@ final class Members {
     return required(member, Boolean.class);
   }
 
+  /** Returns the integers of a list, which is empty if the member is absent. */
+  List<Long> integers(String member) throws MalformedRecordException {
+    return list(member, Long.class);
+  }
+
+  /** Returns the objects of a list, which is empty if the member is absent. */
+  List<Members> objects(String member) throws MalformedRecordException {
+    return list(member, Members.class);
+  }
+
+  private <T> List<T> list(String member, Class<T> type) throws MalformedRecordException {
+    if (!values.containsKey(member)) {
+      return List.of();
+    }
+    List<T> elements = new ArrayList<>();
+    for (Object element : required(member, List.class)) {
+      elements.add(ofType(member, element, type));
+    }
+    return elements;
+  }
+
   private <T> T required(String member, Class<T> type) throws MalformedRecordException {
     Object value = values.get(member);
+    if (value == null) {
+      throw new MalformedRecordException(record + ": " + member + " is missing");
+    }
+    return ofType(member, value, type);
+  }
+
+  private <T> T ofType(String member, Object value, Class<T> type) throws MalformedRecordException {
     if (!type.isInstance(value)) {
-      throw new MalformedRecordException(
-          record + ": " + member + (value == null ? " is missing" : " has the wrong type"));
+      throw new MalformedRecordException(record + ": " + member + " has the wrong type");
     }
     return type.cast(value);
   }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.wire;
 
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionAccuracy.Figures;
-import java.io.IOException;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -75,85 +70,31 @@ public final class PartitionAccuracyCodec {
    *     member
    */
   public static PartitionAccuracy decode(byte[] bytes) throws MalformedRecordException {
-    Members record = Members.read(bytes, "accuracy record");
+    return Members.decode(bytes, "accuracy record", PartitionAccuracyCodec::accuracy);
+  }
+
+  private static PartitionAccuracy accuracy(Members record) throws MalformedRecordException {
     Map<String, Figures> policies = new HashMap<>();
-    Map<Cause, Long> corrections = new EnumMap<>(Cause.class);
-    List<Long> delays = new ArrayList<>();
-    try (JsonParser json = Json.FACTORY.createParser(bytes)) {
-      json.nextToken();
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        String member = json.currentName();
-        json.nextToken();
-        switch (member) {
-          case "policies" -> readPolicies(json, policies);
-          case "corrections" -> readCorrections(json, corrections);
-          case "delays" -> {
-            while (json.nextToken() != JsonToken.END_ARRAY) {
-              delays.add(Json.integer(json, member));
-            }
-          }
-          default -> json.skipChildren();
-        }
-      }
-      return new PartitionAccuracy(
-          record.smallInteger("partition"),
-          record.integer("as_of_ms"),
-          policies,
-          corrections,
-          delays);
-    } catch (IOException notJson) {
-      throw new MalformedRecordException("an accuracy record must be JSON", notJson);
-    } catch (IllegalArgumentException | ArithmeticException badValue) {
-      throw new MalformedRecordException("accuracy record: " + badValue.getMessage(), badValue);
-    }
-  }
-
-  private static void readPolicies(JsonParser json, Map<String, Figures> into)
-      throws IOException, MalformedRecordException {
-    while (json.nextToken() == JsonToken.START_OBJECT) {
-      Entry entry = Entry.read(json, "policy");
-      into.put(
-          entry.name,
+    for (Members policy : record.objects("policies")) {
+      policies.put(
+          policy.text("policy", ""),
           new Figures(
-              entry.number("decided"),
-              entry.number("wrongly_admitted"),
-              entry.number("wrongly_denied"),
-              entry.number("drift_now"),
-              entry.number("outage"),
-              entry.number("outage_open")));
+              policy.integer("decided", 0),
+              policy.integer("wrongly_admitted", 0),
+              policy.integer("wrongly_denied", 0),
+              policy.integer("drift_now", 0),
+              policy.integer("outage", 0),
+              policy.integer("outage_open", 0)));
     }
-  }
-
-  private static void readCorrections(JsonParser json, Map<Cause, Long> into)
-      throws IOException, MalformedRecordException {
-    while (json.nextToken() == JsonToken.START_OBJECT) {
-      Entry entry = Entry.read(json, "reason");
-      into.put(Cause.ofWireName(entry.name), entry.number("count"));
+    Map<Cause, Long> corrections = new EnumMap<>(Cause.class);
+    for (Members cause : record.objects("corrections")) {
+      corrections.put(Cause.ofWireName(cause.text("reason", "")), cause.integer("count", 0));
     }
-  }
-
-  /** A named list of numbers; absent ones are 0. */
-  private record Entry(String name, Map<String, Long> numbers) {
-    static Entry read(JsonParser json, String nameMember)
-        throws IOException, MalformedRecordException {
-      String name = "";
-      Map<String, Long> numbers = new HashMap<>();
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        String member = json.currentName();
-        JsonToken value = json.nextToken();
-        if (member.equals(nameMember)) {
-          name = Json.text(json, member);
-        } else if (value == JsonToken.VALUE_NUMBER_INT) {
-          numbers.put(member, Json.integer(json, member));
-        } else {
-          json.skipChildren();
-        }
-      }
-      return new Entry(name, numbers);
-    }
-
-    long number(String member) {
-      return numbers.getOrDefault(member, 0L);
-    }
+    return new PartitionAccuracy(
+        record.smallInteger("partition"),
+        record.integer("as_of_ms"),
+        policies,
+        corrections,
+        record.integers("delays"));
   }
 }

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.wire;
 
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.Counters;
 import io.weir.topics.model.PartitionProgress.Node;
 import io.weir.topics.model.PartitionProgress.State;
-import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 
 /**
  * Encodes the progress of counting in a partition as JSON: wire version 1. Stateless and
@@ -68,61 +63,34 @@ public final class PartitionProgressCodec {
    * @throws MalformedRecordException if the bytes are not a progress record
    */
   public static PartitionProgress decode(byte[] bytes) throws MalformedRecordException {
-    Members record = Members.read(bytes, "progress record");
-    List<Node> nodes = new ArrayList<>();
-    try (JsonParser json = Json.FACTORY.createParser(bytes)) {
-      json.nextToken();
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        boolean isNodes = json.currentName().equals("nodes");
-        json.nextToken();
-        if (isNodes) {
-          readNodes(json, nodes);
-        } else {
-          json.skipChildren();
-        }
-      }
-      return new PartitionProgress(
-          record.smallInteger("partition"),
-          record.integer("offset"),
-          record.integer("watermark_ms"),
-          record.integer("closed_through_ms"),
-          record.integer("newest_promise_ms"),
-          new Counters(
-              record.integer("received"),
-              record.integer("counted"),
-              record.integer("duplicate"),
-              record.integer("late_adjusted"),
-              record.integer("quarantined")),
-          record.integer("id_conflicts"),
-          nodes);
-    } catch (IOException notJson) {
-      throw new MalformedRecordException("a progress record must be JSON", notJson);
-    } catch (IllegalArgumentException | IllegalStateException badValue) {
-      throw new MalformedRecordException(String.valueOf(badValue.getMessage()), badValue);
-    }
+    return Members.decode(bytes, "progress record", PartitionProgressCodec::progress);
   }
 
-  private static void readNodes(JsonParser json, List<Node> into)
-      throws IOException, MalformedRecordException {
-    while (json.nextToken() == JsonToken.START_OBJECT) {
-      Map<String, Long> numbers = new HashMap<>();
-      Map<String, String> texts = new HashMap<>();
-      while (json.nextToken() == JsonToken.FIELD_NAME) {
-        String member = json.currentName();
-        switch (json.nextToken()) {
-          case VALUE_STRING -> texts.put(member, json.getText());
-          case VALUE_NUMBER_INT -> numbers.put(member, Json.integer(json, member));
-          default -> json.skipChildren();
-        }
-      }
-      into.add(
+  private static PartitionProgress progress(Members record) throws MalformedRecordException {
+    List<Node> nodes = new ArrayList<>();
+    for (Members node : record.objects("nodes")) {
+      nodes.add(
           new Node(
-              texts.getOrDefault("node", ""),
-              numbers.getOrDefault("node_epoch", 0L),
-              numbers.getOrDefault("lines", 0L),
-              numbers.getOrDefault("missing_lines", 0L),
-              numbers.getOrDefault("low_watermark_ms", 0L),
-              State.valueOf(texts.getOrDefault("state", "live").toUpperCase(Locale.ROOT))));
+              node.text("node", ""),
+              node.integer("node_epoch", 0),
+              node.integer("lines", 0),
+              node.integer("missing_lines", 0),
+              node.integer("low_watermark_ms", 0),
+              State.valueOf(node.text("state", "live").toUpperCase(Locale.ROOT))));
     }
+    return new PartitionProgress(
+        record.smallInteger("partition"),
+        record.integer("offset"),
+        record.integer("watermark_ms"),
+        record.integer("closed_through_ms"),
+        record.integer("newest_promise_ms"),
+        new Counters(
+            record.integer("received"),
+            record.integer("counted"),
+            record.integer("duplicate"),
+            record.integer("late_adjusted"),
+            record.integer("quarantined")),
+        record.integer("id_conflicts"),
+        nodes);
   }
 }

@@ -46,18 +46,17 @@ public final class SettlementVerdictCodec {
    *     member
    */
   public static SettlementVerdict decode(byte[] bytes) throws MalformedRecordException {
-    Members record = Members.read(bytes, "settlement verdict");
-    try {
-      return new SettlementVerdict(
-          position(record.text("position"), "position"),
-          record.text("client"),
-          record.text("id"),
-          Outcome.ofWireName(record.text("verdict")),
-          standing(record),
-          record.textOrNull("reason"));
-    } catch (IllegalArgumentException badValue) {
-      throw new MalformedRecordException("settlement verdict: " + badValue.getMessage(), badValue);
-    }
+    return Members.decode(
+        bytes,
+        "settlement verdict",
+        record ->
+            new SettlementVerdict(
+                position(record.text("position"), "position"),
+                record.text("client"),
+                record.text("id"),
+                Outcome.ofWireName(record.text("verdict")),
+                standing(record),
+                record.textOrNull("reason")));
   }
 
   private static @Nullable Standing standing(Members record) throws MalformedRecordException {

@@ -84,17 +84,16 @@ public final class UsageStateCodec {
    * @throws MalformedRecordException if the bytes are not a state record
    */
   public static UsageState decode(byte[] bytes) throws MalformedRecordException {
-    Members record = Members.read(bytes, "usage state");
-    try {
-      return new UsageState(
-          UsageRecordMembers.key(record),
-          UsageRecordMembers.window(record),
-          UsageState.Status.valueOf(record.text("status").toUpperCase(Locale.ROOT)),
-          record.integer("revision"),
-          UsageRecordMembers.count(record),
-          record.bool("complete"));
-    } catch (IllegalArgumentException badValue) {
-      throw new MalformedRecordException(String.valueOf(badValue.getMessage()), badValue);
-    }
+    return Members.decode(
+        bytes,
+        "usage state",
+        record ->
+            new UsageState(
+                UsageRecordMembers.key(record),
+                UsageRecordMembers.window(record),
+                UsageState.Status.valueOf(record.text("status").toUpperCase(Locale.ROOT)),
+                record.integer("revision"),
+                UsageRecordMembers.count(record),
+                record.bool("complete")));
   }
 }

@@ -40,7 +40,7 @@ final class SupervisedThreadTest {
           }
 
           @Override
-          public void wakeUp() {
+          public void wakeUp(Thread worker) {
             woken.countDown();
           }
         });
@@ -156,7 +156,7 @@ final class SupervisedThreadTest {
               }
 
               @Override
-              public void wakeUp() {
+              public void wakeUp(Thread worker) {
                 woken.countDown();
               }
             })) {
@@ -186,7 +186,7 @@ final class SupervisedThreadTest {
               }
 
               @Override
-              public void wakeUp() {
+              public void wakeUp(Thread worker) {
                 woken.countDown();
               }
             })) {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit.bucket;
+
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.LimitAlgorithm;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction.Cause;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The stored form of a bucket's audit, version 6; versions 3 to 5 are read. Stateless. */
+public final class BucketAuditCodec {
+  private static final int VERSION = 6;
+
+  /** Lacks how near to full charges in flight may have found a bucket, and when it was credited. */
+  private static final int VERSION_WITHOUT_FLIGHT = 5;
+
+  /**
+   * Also lacks the algorithm of the limit, the full times, and what is owed since the correction.
+   */
+  private static final int VERSION_WITHOUT_FULL_TIMES = 4;
+
+  /** The oldest version that is read: also lacks what gaps were credited with. */
+  private static final int VERSION_WITHOUT_CREDITS = 3;
+
+  private BucketAuditCodec() {}
+
+  /** Encodes an audit. */
+  public static byte[] encode(BucketAudit audit, Packer value) {
+    BucketAuditState state = audit.state();
+    value.reset().integer(VERSION).text(state.bucket());
+    pack(value, state.limit());
+    pack(value, state.epoch());
+    value.integer(state.previousEpochs().size());
+    state.previousEpochs().forEach(epoch -> pack(value, epoch));
+    TimeToFull.State time = state.timeToFull();
+    CorrectionCycle.State corrections = state.corrections();
+    Cause cause = corrections.dueCause();
+    GapCheck.State check = state.gapCheck();
+    value
+        .integer(time.cacheMicros())
+        .integer(time.trueMicros())
+        .integer(state.chargedAtMicros())
+        .integer(state.totalTokens())
+        .integer(corrections.version())
+        .integer(corrections.confirmedVersion())
+        .text(cause == null ? "" : cause.wireName())
+        .integer(corrections.disturbedAtMillis())
+        .integer(corrections.awaitedSinceMillis())
+        .integer(corrections.publishedAtMillis())
+        .integer(corrections.openDriftTokens())
+        .integer(corrections.openOutageTokens())
+        .integer(state.forgoneTokens())
+        .integer(state.timerAtMillis())
+        .integer(check.stampedAtMicros())
+        .integer(check.chargedTokens())
+        .integer(check.exactTokens())
+        .integer(check.driftTokens())
+        .integer(check.headroomMicros())
+        .integer(check.nextHeadroomMicros())
+        .integer(check.inFlightHeadroomMicros())
+        .integer(check.nextInFlightHeadroomMicros())
+        .integer(check.refusals())
+        .integer(check.nextRefusals())
+        .integer(time.owedSinceMicros());
+    pack(value, time.fullTimes());
+    return value.toBytes();
+  }
+
+  /**
+   * Decodes an audit.
+   *
+   * @throws IllegalStateException when the value has a version that is not read
+   */
+  public static BucketAudit decode(byte[] bytes) {
+    return BucketAudit.of(state(bytes));
+  }
+
+  private static BucketAuditState state(byte[] bytes) {
+    Unpacker value = Unpacker.ofVersions(bytes, VERSION_WITHOUT_CREDITS, VERSION);
+    String bucket = value.text();
+    BucketLimit limit = limit(value);
+    EpochAccount.State epoch = epoch(value);
+    List<EpochAccount.State> previousEpochs = new ArrayList<>();
+    for (int left = value.count(); left > 0; left--) {
+      previousEpochs.add(epoch(value));
+    }
+    long cacheMicros = value.integer();
+    long trueMicros = value.integer();
+    long chargedAtMicros = value.integer();
+    long totalTokens = value.integer();
+    CorrectionCycle.State corrections =
+        new CorrectionCycle.State(
+            value.integer(),
+            value.integer(),
+            cause(value.text()),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer(),
+            value.integer());
+    long forgoneTokens = value.integer();
+    long timerAtMillis = value.integer();
+    GapCheck.State check = gapCheck(value);
+    return new BucketAuditState(
+        bucket,
+        limit,
+        epoch,
+        previousEpochs,
+        timeToFull(value, cacheMicros, trueMicros),
+        chargedAtMicros,
+        totalTokens,
+        corrections,
+        forgoneTokens,
+        timerAtMillis,
+        check);
+  }
+
+  /**
+   * Decodes a stored value for a report.
+   *
+   * @throws IllegalStateException when the value has a version that is not read
+   */
+  public static BucketSnapshot snapshot(byte[] bytes) {
+    return decode(bytes).snapshot();
+  }
+
+  private static @Nullable Cause cause(String wireName) {
+    return wireName.isEmpty() ? null : Cause.ofWireName(wireName);
+  }
+
+  private static void pack(Packer value, BucketLimit limit) {
+    value.text(limit.algorithm().wireName());
+    limit.writeTo((name, member) -> value.integer(member));
+  }
+
+  private static BucketLimit limit(Unpacker value) {
+    if (value.version() > VERSION_WITHOUT_FULL_TIMES) {
+      return LimitAlgorithm.ofWireName(value.text()).read(name -> value.integer());
+    }
+    long capacity = value.integer();
+    long refillTokens = value.integer();
+    long micros = value.integer();
+    return refillTokens == 0
+        ? new QuotaLimit(capacity, micros)
+        : new TokenBucketLimit(capacity, refillTokens, micros);
+  }
+
+  private static GapCheck.State gapCheck(Unpacker value) {
+    boolean hasFlight = value.version() > VERSION_WITHOUT_FLIGHT;
+    return new GapCheck.State(
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        hasFlight ? value.integer() : GapCheck.UNBOUNDED,
+        hasFlight ? value.integer() : GapCheck.UNBOUNDED,
+        value.integer(),
+        value.integer());
+  }
+
+  private static void pack(Packer value, FullTimes times) {
+    value.integer(times.size());
+    for (int i = 0; i < times.size(); i++) {
+      value.integer(times.beginMicros(i)).integer(times.endMicros(i));
+    }
+  }
+
+  /** Decodes what follows the two times; an older version assumes that all between is owed. */
+  private static TimeToFull.State timeToFull(Unpacker value, long cacheMicros, long trueMicros) {
+    FullTimes fullTimes = new FullTimes();
+    if (value.version() <= VERSION_WITHOUT_FULL_TIMES) {
+      long owedSinceMicros = Math.max(0, trueMicros - cacheMicros);
+      return new TimeToFull.State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
+    }
+    long owedSinceMicros = value.integer();
+    for (int left = value.count(); left > 0; left--) {
+      fullTimes.restore(value.integer(), value.integer());
+    }
+    return new TimeToFull.State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
+  }
+
+  private static void pack(Packer value, EpochAccount.State epoch) {
+    value
+        .integer(epoch.epoch())
+        .integer(epoch.chargedTokens())
+        .integer(epoch.stampedAtMicros())
+        .integer(epoch.exactTokens())
+        .integer(epoch.driftTokens())
+        .integer(epoch.wentBackAtMicros())
+        .integer(epoch.gapTokens())
+        .integer(epoch.creditedMicros())
+        .integer(epoch.creditedFromMicros());
+  }
+
+  private static EpochAccount.State epoch(Unpacker value) {
+    boolean hasCredits = value.version() > VERSION_WITHOUT_CREDITS;
+    return new EpochAccount.State(
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        hasCredits ? value.integer() : 0,
+        hasCredits ? value.integer() : 0,
+        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : 0);
+  }
+}

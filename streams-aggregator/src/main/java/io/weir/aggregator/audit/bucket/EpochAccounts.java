@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit.bucket;
+
+import io.weir.limits.LimitChange;
+import io.weir.topics.model.Stamp;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The accounts of a bucket's epochs: the current one, the previous ones with charges in flight, and
+ * the check that finds out which charges will never be recorded. Not thread-safe.
+ */
+final class EpochAccounts {
+  private EpochAccount current;
+  private final PreviousEpochs previous = new PreviousEpochs();
+  private final GapCheck gapCheck;
+
+  /** Begins with a bucket's first epoch. */
+  EpochAccounts(EpochAccount first) {
+    this.current = first;
+    this.gapCheck = new GapCheck();
+    gapCheck.begin(first);
+  }
+
+  /** Restores the accounts. */
+  EpochAccounts(EpochAccount.State current, List<EpochAccount.State> ended, GapCheck.State check) {
+    this.current = EpochAccount.of(current);
+    this.gapCheck = GapCheck.of(check);
+    ended.forEach(epoch -> previous.add(EpochAccount.of(epoch)));
+  }
+
+  /** Returns the newest epoch that is known. */
+  EpochAccount current() {
+    return current;
+  }
+
+  /** Returns the previous epochs as values, the newest last. */
+  List<EpochAccount.State> previousStates() {
+    return previous.states();
+  }
+
+  /** Returns the gap check as a value. */
+  GapCheck.State gapCheckState() {
+    return gapCheck.state();
+  }
+
+  /** Ends the current epoch and begins the next. */
+  void begin(EpochAccount next) {
+    previous.add(current);
+    current = next;
+  }
+
+  /** Adds charges of epochs that ended before the first stamp was seen. */
+  void addUnknown(long tokens, long atMicros) {
+    previous.add(new EpochAccount(PreviousEpochs.UNKNOWN, tokens, atMicros, 0, 0));
+  }
+
+  /** Returns the previous epoch that explains a record of this epoch, or null if none does. */
+  @Nullable EpochAccount findPrevious(long epoch) {
+    EpochAccount known = previous.find(epoch);
+    return known == null ? previous.find(PreviousEpochs.UNKNOWN) : known;
+  }
+
+  /** Returns whether charges of any epoch are in flight. */
+  boolean hasPending() {
+    return current.pendingTokens() > 0 || previous.pendingTokens() > 0;
+  }
+
+  /** Returns the tokens charged in all epochs that no record shows yet. */
+  long pendingTokens() {
+    return Saturating.add(Math.max(0, current.pendingTokens()), previous.pendingTokens());
+  }
+
+  /** Adds a record of the current epoch to the gap check. */
+  void noteInCheck(Stamp stamp, long costTokens, long atMicros) {
+    gapCheck.note(stamp, costTokens, atMicros);
+  }
+
+  /** Notes that the bucket refused a call. */
+  void noteRefusal() {
+    gapCheck.noteRefusal();
+  }
+
+  /** Makes the gap check wait for the current epoch's newest stamp. */
+  void beginCheck() {
+    gapCheck.begin(current);
+  }
+
+  /**
+   * Notes how far from full the bucket was, unless no charge is in flight: then there is nothing to
+   * credit, and the distances before a gap do not matter to it.
+   */
+  void noteDistance(long fromFullMicros) {
+    if (!forgetHeadroom()) {
+      gapCheck.noteHeadroom(fromFullMicros);
+    }
+  }
+
+  /** Notes how far from full the bucket was, whatever is in flight. */
+  void noteHeadroom(long fromFullMicros) {
+    gapCheck.noteHeadroom(fromFullMicros);
+  }
+
+  /** Notes how far from full the bucket was, at the least, before charges that are in flight. */
+  void noteHeadroomInFlight(long fromFullMicros) {
+    gapCheck.noteHeadroomInFlight(fromFullMicros);
+  }
+
+  /** Forgets the distances if no charge is in flight; returns whether it did. */
+  boolean forgetHeadroom() {
+    if (hasPending()) {
+      return false;
+    }
+    gapCheck.forgetHeadroom();
+    return true;
+  }
+
+  /** Converts times that stand for tokens to those of a changed limit. */
+  void follow(LimitChange change) {
+    gapCheck.followHeadroom(change);
+    current.followCredit(change);
+    previous.followCredit(change);
+  }
+
+  /** Returns whether a check has anything to find, or to note, at this watermark. */
+  boolean needsCheck(long watermarkMicros) {
+    return !previous.due(watermarkMicros).isEmpty()
+        || (gapCheck.isDue(watermarkMicros) && gapCheck.isOpen(current));
+  }
+
+  /** Returns whether the bucket has to be examined again once its newest stamp is passed. */
+  boolean awaitsWatermark() {
+    return previous.pendingTokens() > 0 || gapCheck.isOpen(current) || current.pendingTokens() != 0;
+  }
+
+  /** Returns the previous epochs of which every call is known, and some charges are missing. */
+  List<EpochAccount> duePrevious(long watermarkMicros) {
+    return previous.due(watermarkMicros);
+  }
+
+  /** Returns whether the check of the current epoch can be made at this watermark. */
+  boolean isCheckDue(long watermarkMicros) {
+    return gapCheck.isDue(watermarkMicros);
+  }
+
+  /**
+   * Returns the tokens of the current epoch that the due check finds missing. No more than is in
+   * flight: some may have been recorded, hidden by a counter that went back.
+   */
+  long missingTokens() {
+    return Math.min(gapCheck.missingTokens(), current.pendingTokens());
+  }
+
+  /** Ends the due check of the current epoch and begins the next. */
+  void beginNextCheck() {
+    gapCheck.beginNext(current);
+  }
+
+  /**
+   * Returns the most by which a gap may make the bucket full earlier.
+   *
+   * @param watermarkMicros every call decided before this time is known
+   */
+  long leastHeadroomMicros(long watermarkMicros) {
+    return gapCheck.leastHeadroomMicros(gapCheck.isDue(watermarkMicros));
+  }
+
+  /** Reduces the distances from full by what a gap was credited with. */
+  void spendHeadroom(long micros) {
+    gapCheck.spendHeadroom(micros);
+  }
+
+  /** Returns the refusals that a missing charge may have caused. */
+  long possibleRefusals() {
+    return gapCheck.possibleRefusals();
+  }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit.bucket;
+
+import io.weir.limits.BucketLimit;
+import io.weir.limits.LimitChange;
+import io.weir.limits.Refill;
+import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.model.Stamp;
+
+/**
+ * The comparison of a stamped record with what is known of its bucket: whether the stamp is newer,
+ * overtaken, or of another epoch, and what each of these shows. Not thread-safe.
+ */
+final class StampComparison {
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  private final BucketAccount account;
+  private final LimitFollowing limits;
+  private final EpochStart epochStart;
+  private final DecisionJudge judge;
+
+  StampComparison(BucketAccount account, LimitFollowing limits, DecisionJudge judge) {
+    this.account = account;
+    this.limits = limits;
+    this.epochStart = new EpochStart(account);
+    this.judge = judge;
+  }
+
+  /**
+   * Takes a stamped record and judges its decision.
+   *
+   * @param ownLimit the limit by which the call was decided; another than the bucket's if the
+   *     record is late
+   * @param costTokens what the call took; 0 when the bucket refused it
+   * @param askedTokens what the call asked for
+   */
+  Judgement take(
+      Stamp stamp, BucketLimit ownLimit, long costTokens, long askedTokens, long atMillis) {
+    long at = atMillis * MICROS_PER_MILLI;
+    boolean isFirstCharge = account.isFirstCharge(stamp, costTokens);
+    account.addTotal(costTokens);
+    if (stamp.epoch() < account.epoch().epoch()) {
+      takePreviousEpoch(stamp, costTokens, atMillis);
+      return Judgement.RIGHT;
+    }
+    if (limits.isRefusalUnderAnother(ownLimit, stamp, costTokens)) {
+      limits.takeRefusalUnderAnother(ownLimit, stamp, at);
+      return Judgement.RIGHT;
+    }
+    if (costTokens == 0 && askedTokens <= account.limit().capacityTokens()) {
+      account.epochs().noteRefusal();
+    }
+    boolean isNewestCharge = costTokens > 0 && (isFirstCharge || at >= account.chargedAtMicros());
+    if (isNewestCharge) {
+      account.setChargedAt(at);
+    }
+    CorrectionCycle corrections = account.corrections();
+    boolean agreedBefore = corrections.isAgreed();
+    long fullAtBefore = account.timeToFull().trueMicros();
+    long totalBefore = account.totalTokens() - costTokens;
+    if (stamp.epoch() > account.epoch().epoch()) {
+      account.timeToFull().observeClock(at);
+      epochStart.take(stamp, costTokens, at);
+    } else if (account.epoch().isNewest(stamp, costTokens, at, corrections.confirmedVersion())) {
+      account.timeToFull().observeClock(at);
+      takeNewest(stamp, costTokens, at);
+    } else {
+      takeOvertaken(stamp, ownLimit, costTokens, at);
+      if (isNewestCharge && ownLimit.equals(account.limit())) {
+        takeNewestCharge(stamp);
+      }
+    }
+    return agreedBefore && corrections.isAgreed()
+        ? Judgement.RIGHT
+        : judge.judge(account.limit(), fullAtBefore, totalBefore, costTokens, askedTokens, at);
+  }
+
+  /** Takes a record of an epoch that has ended: what that epoch's counter did not say is owed. */
+  private void takePreviousEpoch(Stamp stamp, long costTokens, long atMillis) {
+    EpochAccount ended = account.epochs().findPrevious(stamp.epoch());
+    if (costTokens == 0) {
+      if (atMillis * MICROS_PER_MILLI > account.epoch().stampedAtMicros()) {
+        // refused by an epoch that had ended: the cache has gone back to it and needs a correction
+        account.corrections().disturb(Cause.OVERLAP, 0, atMillis);
+      }
+    } else if (ended == null) {
+      account.owe(costTokens, atMillis, Cause.OVERLAP);
+    } else {
+      ended.addRecord(costTokens);
+      account.oweOverlap(ended, atMillis);
+    }
+  }
+
+  /** Takes the newest stamp of the current epoch. */
+  private void takeNewest(Stamp stamp, long costTokens, long at) {
+    EpochAccount epoch = account.epoch();
+    TimeToFull time = account.timeToFull();
+    CorrectionCycle corrections = account.corrections();
+    long jump = stamp.charged() - epoch.chargedTokens();
+    long wentBackBy = Math.max(0, costTokens - jump);
+    epoch.addRecord(costTokens);
+    epoch.moveTo(stamp, at, wentBackBy);
+    time.show(stamp);
+    account.epochs().noteInCheck(stamp, costTokens, at);
+    if (wentBackBy > 0 || stamp.version() < corrections.confirmedVersion()) {
+      epoch.noteWentBack(at);
+      account.charge(Math.max(jump, costTokens), at);
+      time.oweBeyondCache();
+      account.noteHeadroom(costTokens, at);
+      corrections.goBack(stamp.version());
+      corrections.disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
+      return;
+    }
+    if (jump > costTokens) {
+      // the others of these charges were made at the time of the stamp at the latest
+      account.epochs().noteHeadroomInFlight(time.trueMicros() - at);
+    }
+    corrections.confirm(stamp.version());
+    if (corrections.isAgreed()) {
+      takeAgreed(jump, costTokens, at);
+    } else {
+      takeDisagreed(stamp, jump, costTokens, at);
+    }
+  }
+
+  private void takeAgreed(long jump, long costTokens, long at) {
+    TimeToFull time = account.timeToFull();
+    long fullAtBefore = time.trueMicros();
+    time.trustCache();
+    Refill refill = account.limit().refill();
+    if (refill != null) {
+      time.noteFullBefore(refill, fullAtBefore, jump, costTokens, at);
+    }
+    account.noteHeadroom(costTokens, at);
+  }
+
+  private void takeDisagreed(Stamp stamp, long jump, long costTokens, long at) {
+    TimeToFull time = account.timeToFull();
+    long fullAtBefore = time.trueMicros();
+    account.charge(jump, at);
+    Refill refill = account.limit().refill();
+    if (refill == null) {
+      return;
+    }
+    if (stamp.version() >= account.corrections().version() && time.boundByCache()) {
+      account.noteHeadroom(costTokens, at);
+    } else {
+      // the truth contains the charges of others at once, though they may have been refilled before
+      // this charge
+      account.epochs().noteDistance(fullAtBefore + refill.boundedMicrosFor(jump - costTokens) - at);
+    }
+  }
+
+  /** Takes a record that newer ones have overtaken: its charge is in their counter already. */
+  private void takeOvertaken(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
+    EpochAccounts epochs = account.epochs();
+    epochs.current().addRecord(costTokens);
+    epochs.noteInCheck(stamp, costTokens, at);
+    account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
+    if (!epochs.forgetHeadroom()) {
+      noteHeadroomThen(stamp, ownLimit, costTokens, at);
+    }
+  }
+
+  /**
+   * Notes how far from full the bucket was before a charge that newer ones have overtaken: by what
+   * the cache showed then, moved by the cache's error of now. If a correction has been applied in
+   * between, the error was another: then by the truth of now without the charges since (simulation,
+   * seed 1069498).
+   */
+  private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
+    TimeToFull time = account.timeToFull();
+    LimitChange change = LimitChange.of(ownLimit, account.limit(), at);
+    Refill then = ownLimit.refill();
+    Refill now = account.limit().refill();
+    if (change == null || then == null || now == null) {
+      return;
+    }
+    long fromFull;
+    if (stamp.version() < account.corrections().confirmedVersion()) {
+      long since = account.epoch().chargedTokens() - stamp.charged() + costTokens;
+      fromFull = time.trueMicros() - now.boundedMicrosFor(Math.max(0, since)) - at;
+    } else {
+      fromFull =
+          change.sameTokensMicros(
+                  stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at)
+              + time.trueMicros()
+              - time.cacheMicros();
+    }
+    account.epochs().noteHeadroom(fromFull);
+  }
+
+  /**
+   * Believes the stamp of a charge that only refusals have overtaken: their stamps show the bucket
+   * by their own limits, which may have been others.
+   */
+  private void takeNewestCharge(Stamp stamp) {
+    boolean isNewestCounter = stamp.charged() == account.epoch().chargedTokens();
+    CorrectionCycle corrections = account.corrections();
+    if (isNewestCounter
+        && corrections.isAgreed()
+        && stamp.version() == corrections.confirmedVersion()) {
+      account.believe(stamp);
+    }
+  }
+}

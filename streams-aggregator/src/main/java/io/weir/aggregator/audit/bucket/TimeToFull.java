@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit.bucket;
+
+import io.weir.limits.LimitChange;
+import io.weir.limits.Refill;
+import io.weir.topics.model.Stamp;
+
+/**
+ * When one bucket is full if nothing more is taken: by the cache's newest stamp, and by the
+ * records, which is the truth. All times are in microseconds since 1970 by the cache's clock. Not
+ * thread-safe.
+ *
+ * <p>The true time is T in decision record 0005. A charge of c tokens at time t moves it: T ←
+ * max(T, t) + c·τ, where τ is the time in which the bucket gains one token. That is the generic
+ * cell rate algorithm in its virtual-scheduling form (ITU-T I.371), and T its theoretical arrival
+ * time.
+ *
+ * <p>A bucket that does not refill keeps the end of its period as both times.
+ */
+final class TimeToFull {
+  /** The error of a clock that is read in whole milliseconds. */
+  static final long CLOCK_STEP_MICROS = 1_000;
+
+  /** By no more do the clocks of the cache and of its nodes differ while they are right. */
+  private static final long CLOCKS_DIFFER_MICROS = 1_000_000;
+
+  private long cacheMicros;
+  private long trueMicros;
+  private long owedSinceMicros;
+  private final FullTimes fullTimes;
+
+  /**
+   * The times as a value.
+   *
+   * @param cacheMicros when the bucket is full by the cache's newest stamp
+   * @param trueMicros when it is full by the records
+   * @param owedSinceMicros by how much the true time has moved beyond the cache's since the newest
+   *     correction was published: what is owed and stated by no correction yet
+   * @param fullTimes when the bucket was full by the records, under the limit that is followed
+   */
+  record State(long cacheMicros, long trueMicros, long owedSinceMicros, FullTimes fullTimes) {}
+
+  /** Begins with the same time for the cache and the truth. */
+  TimeToFull(long fullAtMicros) {
+    this(new State(fullAtMicros, fullAtMicros, 0, new FullTimes()));
+  }
+
+  /** Restores the times. */
+  TimeToFull(State state) {
+    this.cacheMicros = state.cacheMicros;
+    this.trueMicros = state.trueMicros;
+    this.owedSinceMicros = state.owedSinceMicros;
+    this.fullTimes = state.fullTimes;
+  }
+
+  /** Returns the times as a value, which holds until the next change. */
+  State state() {
+    return new State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
+  }
+
+  /** Returns when the bucket is full by the cache's newest stamp. */
+  long cacheMicros() {
+    return cacheMicros;
+  }
+
+  /** Returns when the bucket is full by the records. */
+  long trueMicros() {
+    return trueMicros;
+  }
+
+  /** Takes a charge at its time: T ← max(T, at) + tokens·τ. */
+  void charge(Refill refill, long tokens, long atMicros) {
+    chargeMicros(refill.boundedMicrosFor(tokens), atMicros);
+  }
+
+  /**
+   * Takes a charge that may be older than others that are known: as {@link #charge}, less what the
+   * bucket has refilled since the charge was made. The cache does not know of it, so it is owed.
+   */
+  void chargeLate(Refill refill, long tokens, long atMicros) {
+    long micros = refill.boundedMicrosFor(tokens);
+    long left = micros - fullTimes.take(atMicros, micros);
+    owedSinceMicros = Saturating.add(owedSinceMicros, left);
+    chargeMicros(left, atMicros);
+  }
+
+  private void chargeMicros(long micros, long atMicros) {
+    fullTimes.add(trueMicros, atMicros);
+    long fullAt = Math.max(trueMicros, atMicros) + micros;
+    trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
+  }
+
+  /**
+   * Makes the bucket full earlier, by the refill of tokens or by a credited time. The result may
+   * lie in the past, which is full: the next charge begins at its own time.
+   */
+  void credit(long micros) {
+    trueMicros = Math.max(0, trueMicros - micros);
+  }
+
+  /**
+   * Takes a refund. Charges since the one that is refunded have used what the bucket had, so
+   * whether it was full, with the refund, before the time by which it is full without is not known.
+   */
+  void refund(long micros) {
+    fullTimes.notBefore(trueMicros);
+    credit(micros);
+  }
+
+  /** Observes the cache's clock, in the newest stamp. */
+  void observeClock(long atMicros) {
+    fullTimes.notBeyond(atMicros, CLOCKS_DIFFER_MICROS);
+  }
+
+  /**
+   * Takes a credit back, which the cache does not know of, less what the bucket has refilled while
+   * it stood full by that credit.
+   *
+   * @param fromMicros from when the credit could make the bucket full
+   */
+  void takeBack(long micros, long fromMicros) {
+    long left = micros - fullTimes.take(fromMicros, micros);
+    owedSinceMicros = Saturating.add(owedSinceMicros, left);
+    long fullAt = Saturating.add(trueMicros, left);
+    trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
+  }
+
+  /** Notes the cache's time in its newest stamp. */
+  void show(Stamp stamp) {
+    cacheMicros = stamp.fullAtEpochMicros();
+  }
+
+  /** Takes the cache's newest time for the truth, since both agree. */
+  void trustCache() {
+    trueMicros = cacheMicros;
+    owedSinceMicros = 0;
+  }
+
+  /**
+   * Takes the time in the stamp of an earlier charge for the cache's and the truth.
+   *
+   * @param sinceMicros the refill time of what the cache has charged since that stamp
+   */
+  void believe(Stamp stamp, long sinceMicros) {
+    long fullAt = stamp.fullAtEpochMicros() + sinceMicros;
+    fullAt = Math.max(0, Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS));
+    cacheMicros = fullAt;
+    trueMicros = fullAt;
+  }
+
+  /** Takes the time in a stamp for the truth, if the bucket is not full later anyway. */
+  void raiseTo(Stamp stamp) {
+    trueMicros = Math.max(trueMicros, stamp.fullAtEpochMicros());
+  }
+
+  /**
+   * Takes the time in a stamp for the truth, though charges explain it that no record shows; which
+   * of the full times these have used up is not known, so all are forgotten.
+   */
+  void believeUnexplained(Stamp stamp, long atMicros) {
+    trueMicros = stamp.fullAtEpochMicros();
+    fullTimes.restart(atMicros);
+  }
+
+  /** Notes that what is owed is stated by a correction, or by the first stamp of an epoch. */
+  void stateOwed() {
+    owedSinceMicros = 0;
+  }
+
+  /** Assumes that all by which the truth exceeds the cache is owed since the newest correction. */
+  void oweBeyondCache() {
+    owedSinceMicros = Math.max(owedSinceMicros, trueMicros - cacheMicros);
+  }
+
+  /**
+   * Bounds the truth by a stamp that shows the newest correction, and is the newest. The same
+   * charges lead from two levels of a bucket to two levels that are no farther apart, so the truth
+   * exceeds the stamp's time to full by no more than what is owed since that correction. Charges
+   * that no record has shown yet were added to the truth as if they had been made now; the cache
+   * may have refilled them long before, or have taken them under another limit (simulation, seed
+   * 103).
+   *
+   * @return whether the truth was beyond the bound, and was set to it
+   */
+  boolean boundByCache() {
+    long latest = Saturating.add(cacheMicros, owedSinceMicros);
+    if (trueMicros <= latest) {
+      return false;
+    }
+    trueMicros = latest;
+    return true;
+  }
+
+  /** Notes that the bucket was full from the time it became so until a later time. */
+  void noteFull(long fromMicros, long toMicros) {
+    fullTimes.add(fromMicros, toMicros);
+  }
+
+  /**
+   * Notes how long the bucket was full before a charge of the cache. The cache may have made other
+   * charges in that time, which no record has shown yet, so their refill is subtracted.
+   *
+   * @param fullAtBefore the true time before the charge
+   * @param jumpTokens by how much the cache's counter has risen with the charge
+   */
+  void noteFullBefore(
+      Refill refill, long fullAtBefore, long jumpTokens, long costTokens, long atMicros) {
+    long byTheClock = atMicros - refill.boundedMicrosFor(jumpTokens - costTokens);
+    long byTheStamp = trueMicros - refill.boundedMicrosFor(jumpTokens);
+    fullTimes.add(fullAtBefore, Math.min(byTheClock, byTheStamp));
+  }
+
+  /** Forgets the full times before a charge under a changed limit. */
+  void forgetFullTimes(long atMicros) {
+    fullTimes.restart(atMicros);
+  }
+
+  /** Converts the times that stand for tokens to those of a changed limit. */
+  void followOwed(LimitChange change, long atMicros) {
+    fullTimes.restart(atMicros);
+    owedSinceMicros = change.sameTokensMicros(owedSinceMicros);
+  }
+
+  /** Converts the true time to that of a changed limit. */
+  void followTrue(LimitChange change) {
+    trueMicros = change.fullAtMicros(trueMicros);
+  }
+
+  /** Converts the cache's time to that of a changed limit. */
+  void followCache(LimitChange change) {
+    cacheMicros = change.fullAtMicros(cacheMicros);
+  }
+
+  /** Returns the tokens that the cache believes the bucket to hold beyond the truth. */
+  long lostTokens(Refill refill) {
+    double missing = Math.max(0, trueMicros - cacheMicros);
+    return Math.round(missing * refill.tokens() / refill.periodMicros());
+  }
+}

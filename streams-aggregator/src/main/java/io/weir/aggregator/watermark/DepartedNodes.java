@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.watermark;
+
+import io.weir.aggregator.state.ByteStore;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The journals that are no longer awaited. They are kept in the store alone, where each costs some
+ * 60 bytes and no work, so that their batches are recognized if they come again. Each journal that
+ * is added makes room by examining whether two others are old enough to be forgotten. Not
+ * thread-safe.
+ */
+final class DepartedNodes {
+  private static final byte[] FIRST_KEY = {'d'};
+  private static final byte[] BEHIND_LAST_KEY = {'e'};
+  private static final int EXAMINED_FOR_EACH = 2;
+
+  private final ByteStore store;
+  private byte[] examineFrom = FIRST_KEY;
+
+  DepartedNodes(ByteStore store) {
+    this.store = store;
+  }
+
+  /** Adds a journal, and forgets some whose last record is older than the horizon. */
+  void add(NodeTrack track, long horizonEpochMillis) {
+    forgetSome(horizonEpochMillis);
+    store.put(key(track.node(), track.epoch()), NodeTrackBytes.encode(track));
+  }
+
+  private void forgetSome(long horizonEpochMillis) {
+    List<ByteStore.Entry> entries = store.scan(examineFrom, BEHIND_LAST_KEY, EXAMINED_FOR_EACH);
+    for (ByteStore.Entry entry : entries) {
+      if (NodeTrackBytes.decode(entry.value()).lastAtEpochMillis() < horizonEpochMillis) {
+        store.delete(entry.key());
+      }
+    }
+    examineFrom =
+        entries.size() < EXAMINED_FOR_EACH
+            ? FIRST_KEY
+            : ByteStore.behind(entries.get(entries.size() - 1).key());
+  }
+
+  /** Returns a journal, or null if it is not known. */
+  @Nullable NodeTrack find(String node, long epoch) {
+    byte[] value = store.get(key(node, epoch));
+    return value == null ? null : NodeTrackBytes.decode(value);
+  }
+
+  /** Removes and returns a journal of which a record has come; null if it is not known. */
+  @Nullable NodeTrack remove(String node, long epoch) {
+    NodeTrack track = find(node, epoch);
+    if (track != null) {
+      store.delete(key(node, epoch));
+    }
+    return track;
+  }
+
+  private static byte[] key(String node, long epoch) {
+    byte[] name = node.getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(9 + name.length).put(FIRST_KEY).putLong(epoch).put(name).array();
+  }
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.watermark;
+
+import io.weir.aggregator.state.ByteStore;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.State;
+import io.weir.topics.model.UsagePosition;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The low watermarks of all ingest journals of which records may still come into one partition, and
+ * the partition's watermark, which follows from them. Both depend only on the low watermarks in the
+ * partition's records and on the broker's time stamps, so that a replay comes to the same result.
+ * Not thread-safe.
+ *
+ * <p>A journal is <em>departed</em> if its node has declared that it holds nothing more,
+ * <em>lost</em> if a newer journal of the same node has appeared without that, <em>silent</em> if
+ * its low watermark lags behind the newest one by more than the hold, and <em>live</em> otherwise.
+ * The partition's watermark is the least low watermark of the live journals.
+ *
+ * <p>Memory and the work per record grow with the journals that may still send records: a departed
+ * one without a hole moves to {@link DepartedNodes} an hour later. If there are more than {@link
+ * #MAX_TRACKS} others, the one that was silent for longest moves there too, and what it may hide
+ * remains among the {@link PossibleGaps}; it returns with its next record. No record is refused for
+ * want of room.
+ */
+public final class NodeWatermarks {
+  /** Most journals awaited in a partition; bounds the progress record and the work per batch. */
+  public static final int MAX_TRACKS = 1_000;
+
+  /** How long a departed journal is still published: reports ask for positions of its calls. */
+  public static final long PUBLISHED_AFTER_DEPARTURE_MILLIS = 3_600_000L;
+
+  /** How long a journal is kept after calls of it would be refused for their age. */
+  private static final long FORGET_AFTER_MILLIS = 24 * 3_600_000L;
+
+  private static final byte[] FIRST_KEY = {'n'};
+  private static final byte[] BEHIND_LAST_KEY = {'o'};
+
+  private final long maxHoldMillis;
+  private final long forgetAfterMillis;
+  private final ByteStore store;
+  private final DepartedNodes left;
+  private final PossibleGaps hidden;
+  private final Map<Id, NodeTrack> tracks = new HashMap<>();
+  private final Map<String, Id> newestOfNode = new HashMap<>();
+  private long nextTidyAtMillis;
+
+  private record Id(String node, long epoch) {}
+
+  /**
+   * Loads what is stored.
+   *
+   * @param maxHoldMillis by how much a low watermark may lag before it is not waited for
+   * @param latenessMillis how old a call may be when it arrives
+   */
+  public NodeWatermarks(long maxHoldMillis, long latenessMillis, ByteStore store) {
+    this.maxHoldMillis = maxHoldMillis;
+    this.forgetAfterMillis = latenessMillis + FORGET_AFTER_MILLIS;
+    this.store = store;
+    this.left = new DepartedNodes(store);
+    this.hidden = new PossibleGaps(store);
+    for (ByteStore.Entry entry : store.scan(FIRST_KEY, BEHIND_LAST_KEY, Integer.MAX_VALUE)) {
+      remember(NodeTrackBytes.decode(entry.value()));
+    }
+  }
+
+  /** Returns what is known of the lines of a batch. */
+  public Arrival judge(BatchHeader header) {
+    NodeTrack track = find(header);
+    return track == null ? Arrival.NEW : track.judge(header);
+  }
+
+  /** Returns what is known of one line of a batch. */
+  public Arrival judge(BatchHeader header, long line) {
+    NodeTrack track = find(header);
+    return track == null ? Arrival.NEW : track.judge(line);
+  }
+
+  /** Returns what is known of a line of this partition; a journal that was released stays so. */
+  public Arrival judge(UsagePosition line) {
+    NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
+    NodeTrack known = track == null ? left.find(line.node(), line.nodeEpoch()) : track;
+    return known == null ? Arrival.NEW : known.judge(line.line());
+  }
+
+  private @Nullable NodeTrack find(BatchHeader header) {
+    NodeTrack track = tracks.get(new Id(header.node(), header.nodeEpoch()));
+    if (track == null) {
+      track = left.remove(header.node(), header.nodeEpoch());
+      if (track != null) {
+        keep(track);
+      }
+    }
+    return track;
+  }
+
+  /**
+   * Notes a heartbeat, or a batch with a line that was judged new. A low watermark is never
+   * believed beyond the broker's clock: the lesser value is always safe, and a node whose clock is
+   * wrong cannot close a window before its time.
+   *
+   * @param mayHaveBegunBefore whether records of the journal may have expired before the partition
+   *     was first read, so that the first batch that is seen need not be its first
+   * @return the journal's greatest low watermark
+   */
+  public long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
+    long lowWatermark = Math.min(header.lowWatermarkEpochMillis(), atEpochMillis);
+    NodeTrack track = find(header);
+    if (track == null) {
+      long base = mayHaveBegunBefore ? header.linesBefore() : header.linesBeforeEpoch();
+      track = NodeTrack.first(header, lowWatermark, base, atEpochMillis);
+    }
+    NodeTrack next =
+        header.isHeartbeat()
+            ? track.withHeartbeat(header, lowWatermark, atEpochMillis)
+            : track.withBatch(header, lowWatermark, atEpochMillis);
+    keep(next);
+    tidy(next, atEpochMillis);
+    return next.newestLowWatermark();
+  }
+
+  private void keep(NodeTrack track) {
+    remember(track);
+    store.put(key(track), NodeTrackBytes.encode(track));
+  }
+
+  private void remember(NodeTrack track) {
+    Id id = new Id(track.node(), track.epoch());
+    tracks.put(id, track);
+    newestOfNode.merge(
+        track.node(), id, (one, other) -> one.epoch() >= other.epoch() ? one : other);
+  }
+
+  /**
+   * Releases the journals that are no longer awaited: once an hour, and when there are too many.
+   */
+  private void tidy(NodeTrack newest, long atEpochMillis) {
+    if (atEpochMillis >= nextTidyAtMillis) {
+      nextTidyAtMillis = atEpochMillis + PUBLISHED_AFTER_DEPARTURE_MILLIS;
+      for (NodeTrack track : List.copyOf(tracks.values())) {
+        if (!isSame(track, newest) && isOver(track, atEpochMillis)) {
+          release(track, atEpochMillis);
+        }
+      }
+    }
+    while (tracks.size() > MAX_TRACKS) {
+      tracks.values().stream()
+          .filter(track -> !isSame(track, newest))
+          .min(
+              Comparator.comparing((NodeTrack track) -> !isIdle(track))
+                  .thenComparingLong(NodeTrack::lastAtEpochMillis))
+          .ifPresent(track -> release(track, atEpochMillis));
+    }
+  }
+
+  private static boolean isSame(NodeTrack one, NodeTrack other) {
+    return one.epoch() == other.epoch() && one.node().equals(other.node());
+  }
+
+  private boolean isOver(NodeTrack track, long atEpochMillis) {
+    long age = atEpochMillis - track.lastAtEpochMillis();
+    return isIdle(track) ? age >= PUBLISHED_AFTER_DEPARTURE_MILLIS : age > forgetAfterMillis;
+  }
+
+  /** Returns whether a journal has departed and no lost one before it needs it as successor. */
+  private boolean isIdle(NodeTrack track) {
+    return track.isFinished()
+        && tracks.values().stream()
+            .noneMatch(
+                other ->
+                    other.node().equals(track.node())
+                        && other.epoch() < track.epoch()
+                        && !other.departed());
+  }
+
+  private void release(NodeTrack track, long atEpochMillis) {
+    Id id = new Id(track.node(), track.epoch());
+    long expiresAt = track.lastAtEpochMillis() + forgetAfterMillis;
+    if (expiresAt > atEpochMillis) {
+      for (Interval gap : possibleGaps(track, Long.MAX_VALUE)) {
+        hidden.add(gap, expiresAt);
+      }
+      left.add(track, atEpochMillis - forgetAfterMillis);
+    }
+    tracks.remove(id);
+    newestOfNode.remove(id.node(), id);
+    store.delete(key(track));
+    hidden.expire(atEpochMillis);
+  }
+
+  /**
+   * Returns the partition's watermark: the least low watermark of the live journals or, if none is
+   * live, the greatest that is believed.
+   *
+   * @param newestLowWatermark the greatest low watermark of any journal
+   */
+  public long watermark(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - maxHoldMillis;
+    long least = Long.MAX_VALUE;
+    long greatest = 0;
+    for (NodeTrack track : tracks.values()) {
+      long lowWatermark = track.lowWatermark(holdUntil);
+      greatest = Math.max(greatest, lowWatermark);
+      if (isAwaited(track) && lowWatermark >= holdUntil) {
+        least = Math.min(least, lowWatermark);
+      }
+    }
+    return least == Long.MAX_VALUE ? greatest : least;
+  }
+
+  /** Returns the event times for which calls may be missing. */
+  public List<Interval> possibleGaps(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - maxHoldMillis;
+    List<Interval> gaps = new ArrayList<>(hidden.all());
+    for (NodeTrack track : tracks.values()) {
+      gaps.addAll(possibleGaps(track, holdUntil));
+    }
+    return gaps;
+  }
+
+  private List<Interval> possibleGaps(NodeTrack track, long holdUntil) {
+    List<Interval> gaps = new ArrayList<>(track.holes());
+    if (track.departed()) {
+      return gaps;
+    }
+    if (successor(track) != null) {
+      gaps.add(new Interval(track.newestLowWatermark(), nextOpeningMillis(track)));
+    } else if (track.lowWatermark(holdUntil) < holdUntil) {
+      gaps.add(new Interval(track.lowWatermark(holdUntil), Long.MAX_VALUE));
+    }
+    return gaps;
+  }
+
+  /** Returns what is published of the journals. */
+  public List<PartitionProgress.Node> nodes(long newestLowWatermark) {
+    long holdUntil = newestLowWatermark - maxHoldMillis;
+    List<PartitionProgress.Node> nodes = new ArrayList<>(tracks.size());
+    for (NodeTrack track : tracks.values()) {
+      long lowWatermark = track.lowWatermark(holdUntil);
+      nodes.add(
+          new PartitionProgress.Node(
+              track.node(),
+              track.epoch(),
+              track.lines(),
+              track.missing(),
+              lowWatermark,
+              state(track, lowWatermark, holdUntil)));
+    }
+    return nodes;
+  }
+
+  private State state(NodeTrack track, long lowWatermark, long holdUntil) {
+    if (track.departed()) {
+      return State.DEPARTED;
+    }
+    if (successor(track) != null) {
+      return State.LOST;
+    }
+    return lowWatermark < holdUntil ? State.SILENT : State.LIVE;
+  }
+
+  private boolean isAwaited(NodeTrack track) {
+    return !track.departed() && successor(track) == null;
+  }
+
+  /** Returns when the epoch after this one first sent a record; a lost journal has one. */
+  private long nextOpeningMillis(NodeTrack track) {
+    return tracks.values().stream()
+        .filter(other -> other.node().equals(track.node()) && other.epoch() > track.epoch())
+        .min(Comparator.comparingLong(NodeTrack::epoch))
+        .map(NodeTrack::firstAtEpochMillis)
+        .orElse(Long.MAX_VALUE);
+  }
+
+  private @Nullable NodeTrack successor(NodeTrack track) {
+    Id newest = newestOfNode.get(track.node());
+    return newest == null || newest.epoch() == track.epoch() ? null : tracks.get(newest);
+  }
+
+  private static byte[] key(NodeTrack track) {
+    byte[] node = track.node().getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(9 + node.length)
+        .put(FIRST_KEY)
+        .putLong(track.epoch())
+        .put(node)
+        .array();
+  }
+}

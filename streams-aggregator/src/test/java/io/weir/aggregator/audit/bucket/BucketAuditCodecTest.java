@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit.bucket;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.weir.aggregator.state.Packer;
+import io.weir.limits.TokenBucketLimit;
+import java.util.HexFormat;
+import org.junit.jupiter.api.Test;
+
+/** Stored values of each version that is read; a difference means that state has to be migrated. */
+final class BucketAuditCodecTest {
+  private static final String VERSION_3 =
+      """
+      062677313a7b343a61636d657d3a353a6275727374c8010280897a8080f281838985065080c2c9b1838985064203\
+      80b4fb94838985060480d89bc8fb8885061880fcc2a28289850612000080b0c58ef48885061880d4ece8fa888506\
+      180000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962\
+      e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204""";
+
+  private static final String VERSION_3_AS_6 =
+      """
+      0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb94838985060000000280d89bc8fb8885061880fcc2a28289850612000000\
+      0000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0\
+      eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffff\
+      ffff01feffffffffffffffff010204c0a8a50400""";
+
+  private static final String VERSION_4 =
+      """
+      082677313a7b343a61636d657d3a353a6275727374c8010280897a8080f281838985065080c2c9b1838985064203\
+      80b4fb948389850604c08db7010480d89bc8fb8885061880fcc2a282898506120000000080b0c58ef48885061880\
+      d4ece8fa8885061800000000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1\
+      fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffff\
+      ffff010204""";
+
+  private static final String VERSION_4_AS_6 =
+      """
+      0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db701000280d89bc8fb8885061880fcc2a28289850612\
+      0000000000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fe\
+      f962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffff\
+      ffffffffff01feffffffffffffffff010204c0a8a50400""";
+
+  private static final String VERSION_5 =
+      """
+      0a2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db7010280d89bc8fb8885061880fcc2a2828985061200\
+      000000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962\
+      e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204e0c65b04\
+      80a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
+
+  private static final String VERSION_5_AS_6 =
+      """
+      0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db701000280d89bc8fb8885061880fcc2a28289850612\
+      0000000000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fe\
+      f962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffff\
+      ffffffffff01feffffffffffffffff010204e0c65b0480a6adf88289850680d38ffd828985068089ec8283898506\
+      8092e68383898506""";
+
+  private static final String VERSION_6 =
+      """
+      0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db70180efabb6838985060280d89bc8fb8885061880fc\
+      c2a282898506120000000000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1\
+      fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffff\
+      ffff01c096b102c09fab030204e0c65b0480a6adf88289850680d38ffd828985068089ec82838985068092e68383\
+      898506""";
+
+  @Test
+  void version6_restoredAndStoredAgain_isTheSameBytes() {
+    assertEquals(VERSION_6, storedAgain(VERSION_6));
+  }
+
+  @Test
+  void version5_isReadWithoutDistancesInFlight() {
+    assertEquals(VERSION_5_AS_6, storedAgain(VERSION_5));
+  }
+
+  /** What is owed is assumed to be all by which the truth exceeds the cache. */
+  @Test
+  void version4_isReadWithoutFullTimes() {
+    assertEquals(VERSION_4_AS_6, storedAgain(VERSION_4));
+  }
+
+  @Test
+  void version3_isReadWithoutFullTimesAndCredits() {
+    assertEquals(VERSION_3_AS_6, storedAgain(VERSION_3));
+  }
+
+  @Test
+  void version2_isRefused() {
+    byte[] bytes = new Packer().integer(2).text("w1:{4:acme}:5:burst").toBytes();
+
+    assertThrows(IllegalStateException.class, () -> BucketAuditCodec.decode(bytes));
+  }
+
+  @Test
+  void snapshot_isWhatTheStoredValueSays() {
+    BucketSnapshot expected =
+        new BucketSnapshot(
+            "w1:{4:acme}:5:burst",
+            new TokenBucketLimit(100, 1, 1_000_000),
+            1_700_000_000_000_000L,
+            4,
+            3,
+            40,
+            8,
+            57,
+            1_700_000_060_000_000L,
+            1_700_000_064_500_000L,
+            1_700_000_050_000L);
+
+    assertEquals(expected, BucketAuditCodec.snapshot(bytes(VERSION_6)));
+    assertEquals(expected, BucketAuditCodec.snapshot(bytes(VERSION_3)));
+  }
+
+  private static byte[] bytes(String hex) {
+    return HexFormat.of().parseHex(hex);
+  }
+
+  private static String storedAgain(String hex) {
+    BucketAudit restored = BucketAuditCodec.decode(bytes(hex));
+    return HexFormat.of().formatHex(BucketAuditCodec.encode(restored, new Packer()));
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit.bucket;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.limits.BucketLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.Stamp;
+import org.junit.jupiter.api.Test;
+
+/** What the steps of one audit return. A token is a second. */
+final class BucketAuditTest {
+  private static final long T = 1_700_000_000_000L;
+  private static final long EPOCH = (T - 1_000) * 1_000;
+  private static final String BUCKET = "w1:{4:acme}:5:burst";
+  private static final BucketLimit LIMIT = new TokenBucketLimit(10, 1, 1_000_000);
+
+  private final BucketAudit audit =
+      BucketAudit.ofStamp(
+          stamped(0, 1, 1, T + 1_000),
+          LIMIT,
+          new Stamp(EPOCH, 0, 1, (T + 1_000) * 1_000),
+          T,
+          false);
+
+  @Test
+  void take_stampThatAgrees_changesNothing() {
+    AuditEffect effect = take(T + 100, stamped(0, 1, 2, T + 2_000));
+
+    assertTrue(effect.isNothing());
+    assertTrue(effect.confirmedAfterMillis() < 0);
+    assertNull(audit.dueCause());
+  }
+
+  @Test
+  void take_chargeWithoutTheCache_isOutageAndDrift_andMakesACorrectionDue() {
+    AuditEffect effect = take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
+
+    assertEquals(AuditEffect.ofDifferences(3, 3), effect);
+    assertEquals(Cause.UNSTAMPED, audit.dueCause());
+  }
+
+  @Test
+  void take_admittedBeyondTheTrueBucket_isJudgedWrong() {
+    take(T + 100, new Charge(BUCKET, 9, LIMIT, null));
+
+    assertEquals(1, take(T + 200, stamped(0, 1, 2, T + 2_000)).wronglyAdmitted());
+  }
+
+  @Test
+  void take_stampThatShowsTheCorrection_closesTheDifferences_andSaysHowLongItWasAwaited() {
+    take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
+    assertNotNull(audit.publish(Cause.UNSTAMPED, T + 150));
+
+    AuditEffect effect = take(T + 400, stamped(1, 1, 2, T + 5_000));
+
+    assertEquals(-3, effect.driftTokens());
+    assertEquals(-3, effect.outageTokens());
+    assertEquals(300, effect.confirmedAfterMillis());
+  }
+
+  @Test
+  void publish_advancesTheVersion_andAnswersTheDisturbance() {
+    take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
+
+    Correction correction = audit.publish(Cause.UNSTAMPED, T + 150);
+
+    assertNotNull(correction);
+    assertEquals(1, correction.version());
+    assertEquals((T + 4_000) * 1_000, correction.fullAtEpochMicros());
+    assertNull(audit.dueCause());
+  }
+
+  @Test
+  void secondCorrection_waitsForTheFirst_once() {
+    take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
+    audit.publish(Cause.UNSTAMPED, T + 150);
+    take(T + 200, new Charge(BUCKET, 1, LIMIT, null));
+
+    assertFalse(audit.mayPublish(T + 1_149));
+    assertTrue(audit.mayPublish(T + 1_150));
+    assertEquals(T + 1_150, audit.waitsUntilMillis());
+    assertTrue(audit.beginWaiting());
+    assertFalse(audit.beginWaiting());
+  }
+
+  @Test
+  void publish_ofABucketOfCapacityZero_isNothing() {
+    BucketLimit deny = new TokenBucketLimit(0, 1, 1_000_000);
+    BucketAudit denied = BucketAudit.ofUnstamped(new Charge(BUCKET, 0, deny, null), deny, T);
+
+    assertNull(denied.publish(Cause.UNSTAMPED, T));
+    assertNull(denied.dueCause());
+  }
+
+  @Test
+  void check_behindTheNewestStamp_givesUpWhatWasNeverRecorded() {
+    take(T + 100, stamped(0, 1, 7, T + 7_000));
+    long behind = T + 101;
+    audit.check(behind); // of the first stamp
+
+    assertEquals(AuditEffect.ofGaps(5, 0), audit.check(behind));
+    assertEquals(Cause.GAP, audit.dueCause());
+  }
+
+  @Test
+  void settle_refund_isDrift() {
+    assertEquals(AuditEffect.ofDifferences(1, 0), audit.settle(-1, T));
+    assertEquals(Cause.SETTLE, audit.dueCause());
+  }
+
+  private AuditEffect take(long at, Charge charge) {
+    return audit.take(charge, LIMIT, Math.max(1, charge.cost()), at, at);
+  }
+
+  private static Charge stamped(long version, long cost, long charged, long fullAt) {
+    return new Charge(BUCKET, cost, LIMIT, new Stamp(EPOCH, version, charged, fullAt * 1_000));
+  }
+}

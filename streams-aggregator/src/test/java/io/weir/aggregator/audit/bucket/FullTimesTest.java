@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit.bucket;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+final class FullTimesTest {
+  private final FullTimes times = new FullTimes();
+
+  /** A charge and the refill that it takes. */
+  private record Charge(long atMicros, long micros) {}
+
+  @Test
+  void take_madeInAFullTime_isRefilledInTheRestOfIt() {
+    times.add(10, 14);
+
+    assertEquals(2, times.take(12, 6));
+
+    assertEquals(1, times.size());
+    assertEquals(10, times.beginMicros(0));
+    assertEquals(12, times.endMicros(0));
+  }
+
+  @Test
+  void take_madeBetweenTwo_isRefilledInTheSecondOnly() {
+    times.add(10, 14);
+    times.add(20, 30);
+
+    assertEquals(4, times.take(15, 4));
+    assertEquals(6, times.take(15, 9));
+    assertEquals(0, times.take(15, 9));
+    assertEquals(4, times.take(0, 9));
+    assertEquals(0, times.size());
+  }
+
+  @Test
+  void take_inTheMiddle_leavesBothEnds() {
+    times.add(10, 20);
+
+    assertEquals(2, times.take(14, 2));
+
+    assertEquals(4, times.take(16, 9));
+    assertEquals(4, times.take(0, 9));
+  }
+
+  @Test
+  void take_madeAfterAll_isNotRefilled() {
+    times.add(10, 14);
+
+    assertEquals(0, times.take(14, 5));
+  }
+
+  @Test
+  void add_beginsBeforeAnEndThatIsKnown_countsOnce() {
+    times.add(10, 14);
+    times.add(12, 16);
+
+    assertEquals(6, times.take(0, 100));
+  }
+
+  @Test
+  void notBefore_laterThanAll_cutsWhatIsAddedNext() {
+    times.add(10, 14);
+    times.notBefore(20);
+    times.add(15, 24);
+
+    assertEquals(8, times.take(0, 100));
+  }
+
+  @Test
+  void notBefore_withinATime_changesNothing() {
+    times.add(10, 14);
+    times.notBefore(12);
+
+    assertEquals(4, times.take(0, 100));
+  }
+
+  @Test
+  void notBeyond_byLittle_cutsTheEnd_andWhatIsAddedNextCounts() {
+    times.add(10, 14);
+    times.add(20, 30);
+    times.notBeyond(25, 5);
+    times.add(26, 29);
+
+    assertEquals(4 + 5 + 3, times.take(0, 100));
+  }
+
+  @Test
+  void notBeyond_byLittle_forgetsATimeThatLiesBeyond() {
+    times.add(10, 14);
+    times.add(20, 22);
+    times.notBeyond(18, 5);
+
+    assertEquals(4, times.take(0, 100));
+  }
+
+  /** Once, the mark that a refund leaves ahead of the clock made all be forgotten. */
+  @Test
+  void notBeyond_behindTheMarkOfARefund_forgetsNothing() {
+    times.add(10, 14);
+    times.notBefore(100);
+    times.notBeyond(50, 5);
+    times.add(60, 110);
+
+    assertEquals(4 + 10, times.take(0, 1_000));
+  }
+
+  /** Once, the mark was forgotten together with what was cut, and the refund counted twice. */
+  @Test
+  void notBeyond_byLittle_behindTheMarkOfARefund_keepsTheMark() {
+    times.add(40, 52);
+    times.notBefore(100);
+    times.notBeyond(50, 5);
+    times.add(60, 110);
+
+    assertEquals(10 + 10, times.take(0, 1_000));
+  }
+
+  /** Once, a limit that changed while the clock was ahead kept all from counting until then. */
+  @Test
+  void notBeyond_behindARestartByAClockThatWasAhead_startsAnew() {
+    times.restart(1_000);
+    times.notBeyond(50, 5);
+    times.add(40, 80);
+
+    assertEquals(30, times.take(0, 1_000));
+  }
+
+  @Test
+  void notBeyond_behindARestartByALittle_countsNothingBefore() {
+    times.restart(54);
+    times.notBeyond(50, 5);
+    times.add(40, 80);
+
+    assertEquals(30, times.take(0, 1_000));
+  }
+
+  /** Once, a mark that was near the newest of many times was merged into it. */
+  @Test
+  void notBefore_whenAsManyAreKeptAsMayBe_cutsWhatIsAddedNext() {
+    for (int i = 0; i < FullTimes.MAX; i++) {
+      times.add(100L * i, 100L * i + 50);
+    }
+    times.notBefore(760);
+    times.add(751, 770);
+
+    assertEquals(
+        FullTimes.MAX * 50 + 10, (double) times.take(0, 1_000), 2.0, "two marks cost 1 µs each");
+  }
+
+  @Test
+  void notBeyond_byMuch_forgetsAll_andCountsNothingBefore() {
+    times.add(10, 14);
+    times.add(20, 30);
+    times.notBeyond(24, 5);
+    times.add(15, 27);
+
+    assertEquals(3, times.take(0, 100));
+  }
+
+  /** Ten times of 6 µs, 4 µs apart, but for two that are 1 µs apart. */
+  @Test
+  void add_moreThanAreKept_mergesTheNearest() {
+    for (int i = 0; i <= FullTimes.MAX; i++) {
+      long from = i == 3 ? 37 : 10L * (i + 1);
+      times.add(from, 10L * (i + 1) + 6);
+    }
+
+    assertEquals(FullTimes.MAX, times.size());
+    assertEquals(30, times.beginMicros(2));
+    assertEquals(45, times.endMicros(2), "6 µs of the one, and 9 of the other");
+  }
+
+  @Test
+  void restart_countsNothingBefore() {
+    times.add(10, 14);
+    times.restart(20);
+    times.add(15, 22);
+
+    assertEquals(2, times.take(0, 9));
+  }
+
+  /** Once, the mark of a restart was not restored with the state. */
+  @Test
+  void restore_ofARestart_countsNothingBefore() {
+    times.restart(20);
+    FullTimes restored = new FullTimes();
+    for (int i = 0; i < times.size(); i++) {
+      restored.restore(times.beginMicros(i), times.endMicros(i));
+    }
+    restored.add(15, 22);
+
+    assertEquals(2, restored.take(0, 9));
+  }
+
+  /** Against the slow obvious way: all charges in the order in which they were made. */
+  @Test
+  void randomCharges_inAnyOrder_areMissingAsIfTheyHadComeInOrder() {
+    int exact = 0;
+    for (int seed = 0; seed < 20_000; seed++) {
+      exact += agreesWithTheOrder(new Random(seed)) ? 1 : 0;
+    }
+    assertTrue(exact > 10_000, exact + " without a merger");
+  }
+
+  private static boolean agreesWithTheOrder(Random random) {
+    FullTimes times = new FullTimes();
+    List<Charge> known = new ArrayList<>();
+    long fullAt = 0;
+    boolean merged = false;
+    int charges = 2 + random.nextInt(20);
+    for (int i = 0; i < charges; i++) {
+      boolean late = i > 0 && random.nextInt(3) == 0;
+      long newest = known.stream().mapToLong(Charge::atMicros).max().orElse(0);
+      long at = late ? random.nextLong(newest + 1) : newest + random.nextInt(12);
+      Charge charge = new Charge(at, 1 + random.nextInt(12));
+      known.add(charge);
+      long left = charge.micros() - times.take(at, charge.micros());
+      if (fullAt < at) {
+        times.add(fullAt, at);
+        fullAt = at;
+      }
+      fullAt += left;
+      merged |= times.size() == FullTimes.MAX;
+      long expected = inOrder(known);
+      assertTrue(fullAt >= expected, () -> "too little is missing after " + known);
+      if (!merged) {
+        assertEquals(expected, fullAt, known::toString);
+      }
+    }
+    return !merged;
+  }
+
+  private static long inOrder(List<Charge> charges) {
+    long fullAt = 0;
+    for (Charge charge :
+        charges.stream().sorted(Comparator.comparingLong(Charge::atMicros)).toList()) {
+      fullAt = Math.max(fullAt, charge.atMicros()) + charge.micros();
+    }
+    return fullAt;
+  }
+}
