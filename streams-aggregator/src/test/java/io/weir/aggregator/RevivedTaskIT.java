@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -39,6 +40,7 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.TaskCorruptedException;
+import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.api.ContextualProcessor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
@@ -62,7 +64,12 @@ final class RevivedTaskIT {
 
   @TempDir Path folder;
 
-  /** Aborts the transaction that a batch of the first partition was counted in, twice. */
+  /**
+   * Aborts the transaction that a batch of the first partition was counted in, twice: for all tasks
+   * of the thread, as Kafka Streams does when a commit takes too long. Were one of them named
+   * alone, the others would be committed, and what that one has written with them ({@code
+   * TaskManager.handleCorruption}).
+   */
   private static final class AbortTwice extends ContextualProcessor<byte[], byte[], Void, Void> {
     private final Aborts aborts;
 
@@ -73,6 +80,7 @@ final class RevivedTaskIT {
     @Override
     public void init(ProcessorContext<Void, Void> context) {
       super.init(context);
+      aborts.tasksOfThread().add(context.taskId());
       if (context.taskId().partition() == 0) {
         aborts.initialized.incrementAndGet();
       }
@@ -86,8 +94,13 @@ final class RevivedTaskIT {
       }
       byte[] sequence = record.headers().lastHeader("batch_seq").value();
       if (Arrays.equals(sequence, ABORTED_BATCH) && aborts.made.incrementAndGet() <= 2) {
-        throw new TaskCorruptedException(Set.of(context().taskId()));
+        throw new TaskCorruptedException(Set.copyOf(aborts.tasksOfThread()));
       }
+    }
+
+    @Override
+    public void close() {
+      aborts.tasksOfThread().remove(context().taskId());
     }
   }
 
@@ -96,6 +109,12 @@ final class RevivedTaskIT {
 
     /** How often the first partition's task was. */
     final AtomicInteger initialized = new AtomicInteger();
+
+    private final Map<Thread, Set<TaskId>> tasks = new ConcurrentHashMap<>();
+
+    private Set<TaskId> tasksOfThread() {
+      return tasks.computeIfAbsent(Thread.currentThread(), unseen -> ConcurrentHashMap.newKeySet());
+    }
 
     /**
      * Keeps a thread from joining again, and so the group from being rebalanced, until the other
