@@ -89,11 +89,12 @@ final class AdmissionHandler extends Handler.Wrapper {
   }
 
   /**
-   * Notes that a large answer is complete and only has to be written: the request gives its place
-   * to others, however slowly its caller reads.
+   * Notes that an answer is complete and only has to be written: if it is large, the request gives
+   * its place to others, however slowly its caller reads.
    */
-  static void answerIsComplete(Context context) {
-    if (context.req().getAttribute(ANSWER) instanceof Runnable complete) {
+  static void answerIsComplete(Context context, int bytes) {
+    if (bytes > HttpServerSetup.SEND_BUFFER_BYTES
+        && context.req().getAttribute(ANSWER) instanceof Runnable complete) {
       complete.run();
     }
   }

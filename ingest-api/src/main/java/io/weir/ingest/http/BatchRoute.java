@@ -59,7 +59,7 @@ final class BatchRoute {
     List<CheckOutcome> outcomes = calls.isEmpty() ? List.of() : gate.check(calls);
     byte[] body = body(elements, outcomes.iterator());
     context.contentType("application/json");
-    AdmissionHandler.answerIsComplete(context);
+    AdmissionHandler.answerIsComplete(context, body.length);
     CheckApi.write(context, body);
     return null;
   }

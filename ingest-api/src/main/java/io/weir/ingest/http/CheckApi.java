@@ -86,7 +86,8 @@ public final class CheckApi implements AutoCloseable {
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
         Admission.of(settings.effectiveCallsUnderWay(), settings.queueDelayTarget().toNanos());
-    this.unread = new UnreadAnswers(statistics.timedOut(HttpStatistics.Part.ANSWER));
+    this.unread =
+        new UnreadAnswers(statistics.timedOut(HttpStatistics.Part.ANSWER), System::nanoTime);
     IncompleteBodies bodies = new IncompleteBodies();
     this.javalin =
         Javalin.create(
@@ -163,8 +164,9 @@ public final class CheckApi implements AutoCloseable {
       answer(context, Routes.CHECK_API.missing(context.path()));
       return;
     }
-    context.contentType("text/plain; version=0.0.4; charset=utf-8").result(parts.metrics().get());
-    AdmissionHandler.answerIsComplete(context);
+    String text = parts.metrics().get();
+    context.contentType("text/plain; version=0.0.4; charset=utf-8").result(text);
+    AdmissionHandler.answerIsComplete(context, text.length());
   }
 
   private void problemPage(Context context) {

@@ -37,7 +37,7 @@ final class HttpServerSetup {
    * The kernel's buffer for an answer, which a caller that does not read it occupies: enough for
    * any answer but those of large batches.
    */
-  private static final int SEND_BUFFER_BYTES = 128 * 1024;
+  static final int SEND_BUFFER_BYTES = 128 * 1024;
 
   /** The threads that calls may use without virtual threads, and some for everything else. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;

@@ -2,31 +2,41 @@
 package io.weir.ingest.http;
 
 import io.micrometer.core.instrument.Counter;
-import java.util.LinkedHashSet;
-import java.util.Set;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The large answers that are being written. An answer that does not fit into the buffers of a
  * connection occupies a thread for as long as the caller leaves it unread, so there is room for
- * {@value #MAX} of them; if another needs the room, the connection of the oldest is closed. A
- * caller that reads takes milliseconds, so callers that do not read displace one another. The work
- * of the call is done by then and holds no other place. Thread-safe.
+ * {@value #MAX} of them. If another needs the room, the connection of the oldest is closed, unless
+ * that one has had less than two seconds; so callers that do not read displace one another. The
+ * work of the call is done by then and holds no other place. Thread-safe.
  */
 final class UnreadAnswers {
   /** Less than the platform threads that are kept besides those of calls in progress. */
   static final int MAX = 32;
 
+  /** How long a caller may read before its answer gives way to others. */
+  static final Duration GRACE = Duration.ofSeconds(2);
+
   private final Counter closed;
-  private final Set<Runnable> oldestFirst = new LinkedHashSet<>();
+  private final LongSupplier nanos;
+
+  /** When the writing of each began, by what closes its connection; the oldest first. */
+  private final Map<Runnable, Long> begun = new LinkedHashMap<>();
 
   /**
    * Creates an empty set.
    *
    * @param closed counts the answers whose connections were closed
+   * @param nanos the clock
    */
-  UnreadAnswers(Counter closed) {
+  UnreadAnswers(Counter closed, LongSupplier nanos) {
     this.closed = closed;
+    this.nanos = nanos;
   }
 
   /**
@@ -43,22 +53,27 @@ final class UnreadAnswers {
   }
 
   private synchronized @Nullable Runnable add(Runnable close) {
-    oldestFirst.add(close);
-    if (oldestFirst.size() <= MAX) {
+    long now = nanos.getAsLong();
+    begun.put(close, now);
+    if (begun.size() <= MAX) {
       return null;
     }
-    Runnable oldest = oldestFirst.iterator().next();
-    oldestFirst.remove(oldest);
-    return oldest;
+    Map.Entry<Runnable, Long> oldest = begun.entrySet().iterator().next();
+    if (now - oldest.getValue() < GRACE.toNanos()) {
+      return null;
+    }
+    Runnable closing = oldest.getKey();
+    begun.remove(closing);
+    return closing;
   }
 
   /** Returns the number of answers that are being written. */
   synchronized int size() {
-    return oldestFirst.size();
+    return begun.size();
   }
 
   /** Notes that an answer has been written, or never will be. */
   synchronized void end(Runnable close) {
-    oldestFirst.remove(close);
+    begun.remove(close);
   }
 }

@@ -10,13 +10,18 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class UnreadAnswersTest {
+  private static final long GRACE = UnreadAnswers.GRACE.toNanos();
+
+  private long now;
   private final Counter counter = new SimpleMeterRegistry().counter("closed");
-  private final UnreadAnswers answers = new UnreadAnswers(counter);
+  private final UnreadAnswers answers = new UnreadAnswers(counter, () -> now);
   private final List<Integer> closed = new ArrayList<>();
 
   @Test
   void begin_beyondTheRoom_closesTheOldest() {
-    List<Runnable> all = begin(UnreadAnswers.MAX + 2);
+    List<Runnable> all = begin(UnreadAnswers.MAX);
+    now = GRACE;
+    begin(2);
 
     assertEquals(List.of(0, 1), closed);
     assertEquals(2, counter.count());
@@ -28,12 +33,23 @@ final class UnreadAnswersTest {
   @Test
   void end_givesTheRoomBack() {
     List<Runnable> all = begin(UnreadAnswers.MAX);
+    now = GRACE;
     answers.end(all.get(5));
     begin(1);
     assertEquals(List.of(), closed);
 
     begin(1);
     assertEquals(List.of(0), closed);
+  }
+
+  @Test
+  void begin_whileTheOldestHasHadLittleTime_closesNobody() {
+    begin(UnreadAnswers.MAX);
+    now = GRACE - 1;
+    begin(1);
+
+    assertEquals(List.of(), closed);
+    assertEquals(UnreadAnswers.MAX + 1, answers.size());
   }
 
   private List<Runnable> begin(int count) {

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 public final class BucketAuditCodec {
   private static final int VERSION = 6;
 
+  /** Stands for the time of a credit that is not known: nothing counts as refilled by it. */
+  private static final long UNKNOWN_CREDIT = Long.MAX_VALUE;
+
   /** Lacks how near to full charges in flight may have found a bucket, and when it was credited. */
   private static final int VERSION_WITHOUT_FLIGHT = 5;
 
@@ -210,6 +213,6 @@ public final class BucketAuditCodec {
         value.integer(),
         hasCredits ? value.integer() : 0,
         hasCredits ? value.integer() : 0,
-        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : 0);
+        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_CREDIT);
   }
 }

@@ -21,10 +21,10 @@ final class BucketAuditCodecTest {
   private static final String VERSION_3_AS_6 =
       """
       0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb94838985060000000280d89bc8fb8885061880fcc2a28289850612000000\
-      0000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0\
-      eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffff\
-      ffff01feffffffffffffffff010204c0a8a50400""";
+      85065080c2c9b183898506420380b4fb94838985060000feffffffffffffffff010280d89bc8fb8885061880fcc2\
+      a2828985061200000000feffffffffffffffff01809c8ebb83898506c0c4b3bf8389850680b9cfb0838985067208\
+      0606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d0\
+      07feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
 
   private static final String VERSION_4 =
       """
@@ -37,10 +37,10 @@ final class BucketAuditCodecTest {
   private static final String VERSION_4_AS_6 =
       """
       0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb948389850604c08db701000280d89bc8fb8885061880fcc2a28289850612\
-      0000000000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fe\
-      f962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffff\
-      ffffffffff01feffffffffffffffff010204c0a8a50400""";
+      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff010280d89bc8fb88850618\
+      80fcc2a2828985061200000000feffffffffffffffff01809c8ebb83898506c0c4b3bf8389850680b9cfb0838985\
+      0672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e03\
+      80c8d007feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
 
   private static final String VERSION_5 =
       """
@@ -53,11 +53,11 @@ final class BucketAuditCodecTest {
   private static final String VERSION_5_AS_6 =
       """
       0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb948389850604c08db701000280d89bc8fb8885061880fcc2a28289850612\
-      0000000000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fe\
-      f962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffff\
-      ffffffffff01feffffffffffffffff010204e0c65b0480a6adf88289850680d38ffd828985068089ec8283898506\
-      8092e68383898506""";
+      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff010280d89bc8fb88850618\
+      80fcc2a2828985061200000000feffffffffffffffff01809c8ebb83898506c0c4b3bf8389850680b9cfb0838985\
+      0672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e03\
+      80c8d007feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65b0480a6adf88289\
+      850680d38ffd828985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_6 =
       """
@@ -73,8 +73,9 @@ final class BucketAuditCodecTest {
     assertEquals(VERSION_6, storedAgain(VERSION_6));
   }
 
+  /** Once, a credit whose time is not known counted as refilled since ever. */
   @Test
-  void version5_isReadWithoutDistancesInFlight() {
+  void version5_isReadWithoutDistancesInFlight_andNothingWasRefilledByItsCredits() {
     assertEquals(VERSION_5_AS_6, storedAgain(VERSION_5));
   }
 
