@@ -81,15 +81,16 @@ public record AggregatorConfig(
    */
   public static AggregatorConfig of(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
+    Duration window = window(settings);
     return new AggregatorConfig(
         settings.bootstrapServers("WEIR_KAFKA"),
         Path.of(settings.text("WEIR_DATA", ".weir")),
         settings.text("WEIR_REPORTS_HOST", "0.0.0.0"),
         settings.port("WEIR_REPORTS_PORT", 8081),
-        window(settings),
+        window,
         settings.duration("WEIR_GRACE", Duration.ofMinutes(10), Duration.ZERO, LONGEST),
         settings.duration("WEIR_MAX_HOLD", Duration.ofHours(1), Duration.ofMillis(1), LONGEST),
-        settings.duration("WEIR_LATENESS", Topics.LATENESS, window(settings), Topics.LATENESS),
+        settings.duration("WEIR_LATENESS", Topics.LATENESS, window, Topics.LATENESS),
         (int) settings.integer("WEIR_STREAM_THREADS", 1, 1, MAX_STREAM_THREADS),
         (int) settings.integer("WEIR_STANDBYS", 1, 0, MAX_STANDBYS),
         name(settings, "WEIR_INSTANCE", settings.text("HOSTNAME", "aggregator")),

@@ -216,12 +216,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
-  /** Makes one attempt, and waits for as long as its connection lasts. */
+  /** Makes one attempt, unless there is a connection, and waits for as long as that lasts. */
   @Override
   public void run() throws InterruptedException {
     long beganNanos = NanoClock.now();
-    connect();
-    firstTry.countDown();
+    if (current == null) {
+      connect();
+      firstTry.countDown();
+    }
     while (current != null) {
       losses.acquire();
     }
@@ -234,7 +236,9 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   @Override
   public long failed(Throwable fault) {
     faults.note("connecting", fault);
-    unreachable("connecting failed: " + fault);
+    if (current == null) {
+      unreachable("connecting failed: " + fault);
+    }
     firstTry.countDown();
     return backoff.failedMillis();
   }

@@ -4,6 +4,7 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lettuce.core.metrics.CommandLatencyRecorder;
@@ -72,5 +73,38 @@ class FaultIT {
       assertEquals(2, counted.get());
       assertTrue(faults.recent().contains("nothing expected this"), faults::recent);
     }
+  }
+
+  /** Once, it connected anew, and the connection that it had was never closed. */
+  @Test
+  void linkIsInterruptedThoughNobodyCloses_keepsItsConnection() throws Exception {
+    AtomicInteger counted = new AtomicInteger();
+    AtomicInteger tries = new AtomicInteger();
+    try (TestRedis redis = TestRedis.borrow();
+        RedisLink link =
+            new RedisLink(
+                PatientConfig.of(redis),
+                RedisScript.takeTokens(),
+                tries::incrementAndGet,
+                new Faults(counted::incrementAndGet),
+                CommandLatencyRecorder.disabled())) {
+      link.start();
+      Await.until(link::reason, () -> link.current() != null);
+      Thread thread = linkThread();
+      Await.until("the link to wait", () -> thread.getState() == Thread.State.WAITING);
+      thread.interrupt();
+
+      Await.until("the interrupt to be counted", () -> counted.get() == 1);
+      Await.until("the link to wait again", () -> thread.getState() == Thread.State.WAITING);
+      assertEquals(1, tries.get());
+      assertNotNull(link.current(), link::reason);
+    }
+  }
+
+  private static Thread linkThread() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("weir-redis-link"))
+        .findAny()
+        .orElseThrow();
   }
 }

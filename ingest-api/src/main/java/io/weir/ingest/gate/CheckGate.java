@@ -136,10 +136,11 @@ public final class CheckGate {
       part.add(new Matched(call, matched));
       buckets += matched.evaluated().size();
       if (buckets >= BUCKETS_OF_A_PART) {
-        outcomes.addAll(decidePart(part, buckets, nowEpochMillis));
+        List<CheckOutcome> decided = decidePart(part, buckets, nowEpochMillis);
+        outcomes.addAll(decided);
         part.clear();
         buckets = 0;
-        CheckOutcome.Shed shed = shedIn(outcomes);
+        CheckOutcome.Shed shed = shedIn(decided);
         if (shed != null) {
           statistics.shed.increment(calls.size() - outcomes.size());
           outcomes.addAll(Collections.nCopies(calls.size() - outcomes.size(), shed));
