@@ -65,10 +65,9 @@ final class RevivedTaskIT {
   @TempDir Path folder;
 
   /**
-   * Aborts the transaction that a batch of the first partition was counted in, twice: for all tasks
-   * of the thread, as Kafka Streams does when a commit takes too long. Were one of them named
-   * alone, the others would be committed, and what that one has written with them ({@code
-   * TaskManager.handleCorruption}).
+   * Makes the tasks of a thread corrupted at a batch of the first partition, twice, as Kafka
+   * Streams does when a commit takes too long. Were one task named alone, the others would be
+   * committed, and what that one has written with them ({@code TaskManager.handleCorruption}).
    */
   private static final class AbortTwice extends ContextualProcessor<byte[], byte[], Void, Void> {
     private final Aborts aborts;
@@ -209,8 +208,20 @@ final class RevivedTaskIT {
     assertEquals(calls, all);
     Map<String, List<LedgerRow>> byId =
         ledger.stream().collect(Collectors.groupingBy(LedgerRow::recordId));
-    byId.values().removeIf(once -> once.size() == 1);
+    byId.values()
+        .removeIf(once -> once.size() == 1 || once.stream().allMatch(RevivedTaskIT::isEmpty));
     assertEquals(Map.of(), byId, "written twice");
+  }
+
+  /**
+   * Returns whether a row closes windows without usage. Where nothing has failed in the producer,
+   * Kafka Streams commits the transaction of corrupted tasks without its offsets ({@code
+   * TaskExecutor.commitOffsetsOrTransaction}), so that a row that was written just before is
+   * written once more. A commit that takes too long does not come there with a transaction that can
+   * be committed.
+   */
+  private static boolean isEmpty(LedgerRow row) {
+    return row instanceof CloseRow close && close.rows() == 0 && close.quantityTotal() == 0;
   }
 
   private KafkaStreams streams(
