@@ -217,8 +217,8 @@ final class RevivedTaskIT {
    * Returns whether a row closes windows without usage. Where nothing has failed in the producer,
    * Kafka Streams commits the transaction of corrupted tasks without its offsets ({@code
    * TaskExecutor.commitOffsetsOrTransaction}), so that a row that was written just before is
-   * written once more. A commit that takes too long does not come there with a transaction that can
-   * be committed.
+   * written once more. After a commit that took too long the transaction has its offsets already,
+   * or cannot be committed.
    */
   private static boolean isEmpty(LedgerRow row) {
     return row instanceof CloseRow close && close.rows() == 0 && close.quantityTotal() == 0;

@@ -94,7 +94,8 @@ final class OutageIT {
   private static void assertPoliciesDecided(List<CallEvent> calls, long from, long to) {
     List<CallEvent> during =
         calls.stream()
-            .filter(call -> call.decidedAtEpochMillis() >= from && call.decidedAtEpochMillis() < to)
+            // Redis may have decided in the millisecond in which it went away
+            .filter(call -> call.decidedAtEpochMillis() > from && call.decidedAtEpochMillis() < to)
             .toList();
     assertTrue(
         during.size() > CALLS_WITHOUT_REDIS / 2,
