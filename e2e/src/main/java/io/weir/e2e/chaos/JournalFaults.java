@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /** Faults of a journal that has no room, because of its own bound or a full disk, in both modes. */
 final class JournalFaults {
@@ -105,14 +106,27 @@ final class JournalFaults {
         scene.truth().note(node.name() + " was restarted to write its journal again");
         restartUntilEmpty(scene, node);
       }
-      Expect.that(
-          name + " has sent all it holds", () -> cluster.metric(node, "weir_log_held_calls") == 0);
+      awaitSent(cluster, node);
       node.terminate();
       node.override(Map.of());
       node.start();
     } catch (SmallDisk.NoDiskException unable) {
       scene.truth().note("not done: " + unable.getMessage());
     }
+  }
+
+  /**
+   * Waits until Kafka has all that a node holds now. Calls go on meanwhile, so that the node may
+   * always hold some: the oldest must be younger than this wait.
+   */
+  private static void awaitSent(Cluster cluster, Member node) throws Exception {
+    long sinceNanos = System.nanoTime();
+    Expect.that(
+        node.name() + " has sent all it held",
+        () -> {
+          long waitedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sinceNanos);
+          return cluster.metric(node, "weir_log_oldest_unacked_ms") < waitedMillis;
+        });
   }
 
   private static void restartUntilEmpty(Scene scene, Member node) throws Exception {
