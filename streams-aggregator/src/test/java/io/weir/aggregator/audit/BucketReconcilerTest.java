@@ -503,6 +503,36 @@ final class BucketReconcilerTest {
   }
 
   /**
+   * Found by {@code ./weir sim}, seed 4027591: what was in flight of later calls stood for what had
+   * come, and was always in flight.
+   */
+  @Test
+  void gapThatIsRecordedAfterAll_isTakenBack_alsoOfABucketOfWhichAChargeIsAlwaysInFlight() {
+    take(T, quotaCharge(0, 1, 1), quotaCharge(0, 1, 8));
+    watermark(T + 3_000);
+    watermark(T + 4_000);
+    assertEquals(-6, only().driftTokens());
+
+    take(T + 5_000, quotaCharge(1, 1, 20)); // eleven of another node are in flight
+    take(T, quotaCharge(0, 6, 7));
+    take(T + 9_000, quotaCharge(1, 1, 30)); // nine more
+    take(T + 4_900, quotaCharge(1, 11, 19));
+    watermark(T + 8_000);
+
+    assertEquals(Cause.OVERLAP, last().cause());
+    assertEquals(0, last().driftTokens());
+  }
+
+  private static Charge quotaCharge(long version, long cost, long charged) {
+    long end = T + 3_600_000;
+    return new Charge(
+        BUCKET,
+        cost,
+        new QuotaLimit(100, end * 1_000),
+        new Stamp(EPOCH, version, charged, end * 1_000));
+  }
+
+  /**
    * Once, the bucket was forgotten as full, and what it lacked was given back as never recorded.
    */
   @Test

@@ -119,9 +119,7 @@ final class BucketAccount {
 
   /**
    * Takes what is recorded of an epoch beyond what the cache has charged. What a gap had given up
-   * was charged, and is taken back as far as it was credited: where the bucket had refilled there
-   * was nothing to credit (simulation, seeds 500 and 3573). While the bucket stood full by the
-   * credit, it would have refilled what is taken back (simulation, seed 1017828).
+   * was charged, and is taken back; the rest the cache does not know of.
    */
   void oweOverlap(EpochAccount epoch, long atMillis) {
     long tokens = epoch.acceptOverlap();
@@ -130,16 +128,38 @@ final class BucketAccount {
     }
     long ofGaps = Math.min(tokens, epoch.gapTokens());
     long atMicros = atMillis * MICROS_PER_MILLI;
-    Refill refill = limit.refill();
-    if (refill != null) {
-      timeToFull.takeBack(
-          epoch.takeBackGap(ofGaps, refill.boundedMicrosFor(ofGaps)), epoch.creditedFromMicros());
-    }
+    takeBackCredit(epoch, ofGaps);
     if (tokens > ofGaps) {
       chargeLate(tokens - ofGaps, atMicros);
     }
     chargedAtMicros = Math.max(chargedAtMicros, atMicros);
     corrections.disturb(Cause.OVERLAP, tokens, atMillis);
+  }
+
+  /**
+   * Takes back tokens that a gap had given up and that are recorded after all, while charges since
+   * are in flight.
+   *
+   * @param tokens at most the {@link EpochAccount#gapTokens} of the epoch
+   */
+  void takeBackGap(EpochAccount epoch, long tokens) {
+    if (tokens <= 0) {
+      return;
+    }
+    epoch.acceptCome(tokens);
+    takeBackCredit(epoch, tokens);
+    corrections.disturb(Cause.OVERLAP, tokens, epoch.stampedAtMicros() / MICROS_PER_MILLI);
+  }
+
+  /**
+   * Takes back what gaps were credited with, as far as it was credited: where the bucket had
+   * refilled there was nothing to credit (simulation, seeds 500 and 3573). While the bucket stood
+   * full by the credit, it would have refilled what is taken back (simulation, seed 1017828).
+   */
+  private void takeBackCredit(EpochAccount epoch, long tokens) {
+    Refill refill = limit.refill();
+    long micros = refill == null ? 0 : refill.boundedMicrosFor(tokens);
+    timeToFull.takeBack(epoch.takeBackGap(tokens, micros), epoch.creditedFromMicros());
   }
 
   private void chargeLate(long tokens, long atMicros) {

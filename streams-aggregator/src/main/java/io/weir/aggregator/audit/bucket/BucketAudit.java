@@ -231,7 +231,10 @@ public final class BucketAudit {
         || account.epochs().needsCheck(watermarkMillis * MICROS_PER_MILLI);
   }
 
-  /** Gives up charges that will never be recorded: every call before the watermark is known. */
+  /**
+   * Gives up charges that will never be recorded, since every call before the watermark is known,
+   * and takes back what was given up and has come after all.
+   */
   public AuditEffect check(long watermarkMillis) {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
     EpochAccounts epochs = account.epochs();
@@ -242,6 +245,7 @@ public final class BucketAudit {
     }
     if (epochs.isCheckDue(watermark)) {
       wrongRefusals += account.creditGap(epochs.current(), epochs.missingTokens(), watermark);
+      account.takeBackGap(epochs.current(), epochs.tokensThatCame());
       epochs.beginNextCheck();
     }
     return AuditEffect.ofGaps(corrections.openDriftTokens() - driftBefore, wrongRefusals);

@@ -181,6 +181,11 @@ final class EpochAccount {
     return overlap;
   }
 
+  /** Accepts that tokens were recorded which gaps had given up. */
+  void acceptCome(long tokens) {
+    driftTokens = Saturating.add(driftTokens, tokens);
+  }
+
   /**
    * Accepts that tokens will never be recorded.
    *
