@@ -16,7 +16,10 @@ import io.weir.limits.correction.CorrectionRule;
 import io.weir.sim.InvariantBroken.Invariant;
 import io.weir.topics.model.Charge;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -31,8 +34,20 @@ final class BucketWitness implements CacheWitness {
 
   private final World world;
   private final TreeMap<String, Admissions> buckets = new TreeMap<>();
-  private final TreeMap<String, Long> charged = new TreeMap<>();
+  private final TreeMap<String, List<CacheCharge>> charged = new TreeMap<>();
+  private final Set<String> cutOff = new HashSet<>();
   private boolean wentBack;
+
+  /**
+   * A charge that the cache has made, whether it is recorded or not.
+   *
+   * @param atMicros when it was made, by the cache's clock
+   * @param epoch the bucket's epoch
+   * @param charged the bucket's counter with this charge
+   * @param tokens what was charged
+   * @param limit the limit by which it was charged
+   */
+  record CacheCharge(long atMicros, long epoch, long charged, long tokens, BucketLimit limit) {}
 
   private static final class Admissions {
     final boolean held;
@@ -41,8 +56,8 @@ final class BucketWitness implements CacheWitness {
     double allowance;
     int lossesSinceAdmitted;
 
-    /** Whether the cache has gone back since a correction last gave tokens. */
-    boolean wentBack;
+    /** Tokens that the cache has lost by going back and that no correction has given since. */
+    long behindTokens;
 
     /** Whether a debt cap has cut off a debit since the last credit. */
     boolean clamped;
@@ -102,18 +117,18 @@ final class BucketWitness implements CacheWitness {
    * @param recordedTokens tokens that the cache has charged and that are recorded
    */
   long hiddenTokens(String bucket, long recordedTokens) {
-    return wentBack ? keptBackTokens(bucket, recordedTokens) : 0;
+    long tokens = charges(bucket).stream().mapToLong(CacheCharge::tokens).sum();
+    return wentBack ? Math.max(0, tokens - recordedTokens) : 0;
   }
 
-  /**
-   * Returns the tokens by which a token bucket may stay too low until it has been full once: those
-   * charged without a record. They are given back as far as it is certain that the bucket has not
-   * refilled them, and of when they were charged no more is known than a span of the counter.
-   *
-   * @param recordedTokens tokens that the cache has charged and that are recorded
-   */
-  long keptBackTokens(String bucket, long recordedTokens) {
-    return Math.max(0, charged.getOrDefault(bucket, 0L) - recordedTokens);
+  /** Returns whether a debt cap has ever cut off what a bucket owes. */
+  boolean wasCutOff(String bucket) {
+    return cutOff.contains(bucket);
+  }
+
+  /** Returns all that the cache has charged to a bucket, in order. */
+  List<CacheCharge> charges(String bucket) {
+    return charged.getOrDefault(bucket, List.of());
   }
 
   /** Notes what a decision admits. */
@@ -178,16 +193,24 @@ final class BucketWitness implements CacheWitness {
    * lowered. A quota that holds adds nothing, unless no node could see the loss.
    */
   @Override
-  public void cacheLost(boolean toOlder, boolean seen) {
-    wentBack |= toOlder;
+  public void cacheLost(Map<String, Long> behind, boolean seen) {
+    wentBack |= !behind.isEmpty();
+    behind.forEach(this::noteBehind);
     for (Admissions bucket : buckets.values()) {
-      bucket.wentBack |= toOlder;
       if (!bucket.held || !seen) {
         bucket.refill(world.redis().clock().passedMicros());
         bucket.allowance =
             Math.max(bucket.allowance, -bucket.level) + bucket.limit.capacityTokens();
         bucket.lossesSinceAdmitted++;
       }
+    }
+  }
+
+  private void noteBehind(String bucket, long tokens) {
+    Admissions admissions = buckets.get(bucket);
+    if (admissions != null) {
+      admissions.behindTokens =
+          Math.min(admissions.limit.capacityTokens(), admissions.behindTokens + tokens);
     }
   }
 
@@ -210,8 +233,18 @@ final class BucketWitness implements CacheWitness {
     if (!(outcome.decision() instanceof Decision.Allowed) && !outcome.writes().isEmpty()) {
       throw new InvariantBroken(Invariant.DENY, "a call that is not allowed writes " + outcome);
     }
+    long at = world.redis().clock().epochMicros();
     for (CheckDecider.Write write : outcome.writes()) {
-      charged.merge(write.bucket(), check.cost(), Long::sum);
+      BucketState state = write.state();
+      BucketLimit limit =
+          check.buckets().stream()
+              .filter(request -> request.bucket().equals(write.bucket()))
+              .map(BucketRequest::limit)
+              .findFirst()
+              .orElseThrow();
+      charged
+          .computeIfAbsent(write.bucket(), unseen -> new ArrayList<>())
+          .add(new CacheCharge(at, state.epoch(), state.chargedTokens(), check.cost(), limit));
     }
   }
 
@@ -252,6 +285,9 @@ final class BucketWitness implements CacheWitness {
       bucket.allowance += result.outcome().changeTokens();
       bucket.clamped = false;
     }
+    if (result.outcome().clamped()) {
+      cutOff.add(correction.bucket());
+    }
     if (bucket != null && result.outcome().clamped()) {
       bucket.clamped = true;
     }
@@ -279,11 +315,10 @@ final class BucketWitness implements CacheWitness {
   /**
    * Term: a correction that was published before the records show that the cache has gone back
    * takes the first charges since for those that the cache has lost, and gives these to the bucket
-   * once more, at most a capacity (seeds 1014207 and 1040078). And a quota of which the records
-   * first show a call without a stamp is taken for unused until the records of before come (seed
-   * 1059598).
+   * once more (seeds 1014207 and 1040078). And a quota of which the records first show a call
+   * without a stamp is taken for unused until the records of before come (seed 1059598).
    */
-  private double givenTokens(Admissions bucket, Correction correction, long changeTokens) {
+  private long givenTokens(Admissions bucket, Correction correction, long changeTokens) {
     if (changeTokens <= 0) {
       return 0;
     }
@@ -292,9 +327,9 @@ final class BucketWitness implements CacheWitness {
           world.tokensBeforeFirstStamp(correction.bucket(), correction.asOfEpochMillis());
       return Math.min(changeTokens, unknown);
     }
-    boolean gives = bucket.wentBack;
-    bucket.wentBack = false;
-    return gives ? Math.min(changeTokens, correction.limit().capacityTokens()) : 0;
+    long given = Math.min(changeTokens, bucket.behindTokens);
+    bucket.behindTokens -= given;
+    return given;
   }
 
   /** Returns a bucket's level in tokens before and after a correction, for the trace. */

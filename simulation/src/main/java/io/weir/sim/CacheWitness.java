@@ -6,6 +6,7 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionRule;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Observes the changes of the cache as they happen. */
@@ -20,10 +21,11 @@ interface CacheWitness {
   /**
    * Called when the cache has lost its state, or part of it.
    *
-   * @param toOlder whether it has gone back to an older state
+   * @param behind the tokens that buckets were charged since the older state to which it has gone
+   *     back; empty if it has lost everything
    * @param seen whether the nodes can see the loss
    */
-  void cacheLost(boolean toOlder, boolean seen);
+  void cacheLost(Map<String, Long> behind, boolean seen);
 
   /** Called when the cache's clock was set back. */
   void clockSetBack(long byMicros);

@@ -10,12 +10,15 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Stamp;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Computes where each bucket should stand by the records alone: every recorded call is taken from
@@ -28,12 +31,29 @@ final class Convergence {
    */
   private static final double TOLERANCE_TOKENS = 1.1;
 
+  /** Distances from full are remembered for two checks, which follow the newest stamp. */
+  private static final long LOOKBACK_MILLIS = 5_000;
+
   private final World world;
   private final TreeMap<String, History> histories = new TreeMap<>();
 
   private record Event(long atMillis, long epoch, long charged, long tokens, BucketLimit limit) {
+    static final Comparator<Event> ORDER =
+        Comparator.comparingLong(Event::atMillis)
+            .thenComparingLong(Event::epoch)
+            .thenComparingLong(Event::charged);
+
     boolean isStamped() {
       return epoch > 0;
+    }
+
+    double atMicros() {
+      return atMillis * 1_000.0;
+    }
+
+    /** Returns what tells a stamped charge from others of its bucket. */
+    String name() {
+      return epoch + " " + charged + " " + tokens;
     }
   }
 
@@ -57,11 +77,7 @@ final class Convergence {
         call.charges().forEach(charge -> add(call, charge));
       }
     }
-    Comparator<Event> order =
-        Comparator.comparingLong(Event::atMillis)
-            .thenComparingLong(Event::epoch)
-            .thenComparingLong(Event::charged);
-    histories.values().forEach(history -> history.events.sort(order));
+    histories.values().forEach(history -> history.events.sort(Event.ORDER));
   }
 
   private void add(CallEvent call, Charge charge) {
@@ -125,51 +141,132 @@ final class Convergence {
   }
 
   private void checkBucket(String bucket, History history, long healedMicros) {
-    BucketLimit limit = null;
-    double interval = 0;
-    double slowest = 0;
-    double fullAt = 0;
-    double chargedAt = 0;
+    Level level = new Level();
     boolean wasFullSince = false;
     for (Event event : history.events) {
-      double at = event.atMillis() * 1_000.0;
-      BucketLimit now = event.limit();
-      Refill refill = now.refill();
-      if (refill != null && !now.equals(limit)) {
-        double next = (double) refill.periodMicros() / refill.tokens();
-        if (limit != null) {
-          // an upper bound: what was missing at the charge before, plus all that the bucket holds,
-          // since in between a correction may have kept it under a limit that held next to nothing
-          double missing = Math.max(0, fullAt - chargedAt) / interval;
-          fullAt = at + (missing + now.capacityTokens()) * next;
-        }
-        wasFullSince = false;
-        limit = now;
-        interval = next;
-        slowest = Math.max(slowest, next);
-      }
-      chargedAt = at;
-      wasFullSince |= at > healedMicros && fullAt < at;
-      fullAt = event.tokens() < 0 ? fullAt : Math.max(fullAt, at);
-      // term: a call without the cache is owed by the limit in force when its record arrives
-      fullAt += event.tokens() * (event.isStamped() ? interval : slowest);
+      wasFullSince = level.changesLimit(event) ? false : wasFullSince;
+      boolean wasFull = level.take(event);
+      wasFullSince |= wasFull && event.atMicros() > healedMicros;
     }
-    if (limit != null && (wasFullSince || fullAt <= healedMicros)) {
-      double now = world.redis().clock().epochMicros();
-      double missing = Math.max(0, fullAt - now) / interval;
-      double below = TOLERANCE_TOKENS + keptBackTokens(bucket, history);
-      compare(bucket, limit.capacityTokens() - missing, below, TOLERANCE_TOKENS);
+    if (wasFullSince || level.fullAtMicros <= healedMicros || isPlain(bucket, history)) {
+      double truth = level.tokensAt(world.redis().clock().epochMicros());
+      double below =
+          TOLERANCE_TOKENS + world.tokensGivenUp(bucket) + keptBackTokens(bucket, history);
+      compare(bucket, truth, below, TOLERANCE_TOKENS);
+    }
+  }
+
+  /** Returns whether nothing has happened to a bucket that may outlast its healing. */
+  private boolean isPlain(String bucket, History history) {
+    return !world.redis().wasClockSet()
+        && !world.buckets().wasCutOff(bucket)
+        && history.events.stream().map(Event::limit).distinct().count() == 1;
+  }
+
+  /** A token bucket's level, as the time at which it is full. */
+  private static final class Level {
+    private @Nullable BucketLimit limit;
+    private double interval;
+    private double slowest;
+    private double fullAtMicros;
+    private double chargedAtMicros;
+
+    /** Returns whether an event is decided by another limit than the one before. */
+    boolean changesLimit(Event event) {
+      return !event.limit().equals(limit) && event.limit().refills();
+    }
+
+    /** Takes the tokens of an event; returns whether the bucket was full before it. */
+    boolean take(Event event) {
+      double at = event.atMicros();
+      Refill refill = event.limit().refill();
+      if (refill != null && changesLimit(event)) {
+        follow(event.limit(), refill, at);
+      }
+      chargedAtMicros = at;
+      boolean wasFull = fullAtMicros < at;
+      fullAtMicros = event.tokens() < 0 ? fullAtMicros : Math.max(fullAtMicros, at);
+      // term: a call without the cache is owed by the limit in force when its record arrives
+      fullAtMicros += event.tokens() * (event.isStamped() ? interval : slowest);
+      return wasFull;
+    }
+
+    private void follow(BucketLimit changed, Refill refill, double at) {
+      double next = (double) refill.periodMicros() / refill.tokens();
+      if (limit != null) {
+        // an upper bound: what was missing at the charge before, plus all that the bucket holds,
+        // since in between a correction may have kept it under a limit that held next to nothing
+        double missing = Math.max(0, fullAtMicros - chargedAtMicros) / interval;
+        fullAtMicros = at + (missing + changed.capacityTokens()) * next;
+      }
+      limit = changed;
+      interval = next;
+      slowest = Math.max(slowest, next);
+    }
+
+    double missingAt(double nowMicros) {
+      return limit == null ? 0 : Math.max(0, fullAtMicros - nowMicros) / interval;
+    }
+
+    double tokensAt(double nowMicros) {
+      return limit == null ? 0 : limit.capacityTokens() - missingAt(nowMicros);
     }
   }
 
   /**
-   * Term: what was given up as never recorded and is recorded after all is taken back, though the
-   * bucket may have refilled it meanwhile (seed 1017828); and what {@link
-   * BucketWitness#keptBackTokens} says.
+   * Term: the tokens that were charged without a record since the bucket was last full, with these
+   * charges counted. They are given back as far as it is certain that the bucket has not refilled
+   * them, and of when they were charged no more is known than a span of the counter.
    */
   private double keptBackTokens(String bucket, History history) {
-    long stamped = history.events.stream().filter(Event::isStamped).mapToLong(Event::tokens).sum();
-    return (double) (world.tokensGivenUp(bucket) + world.buckets().keptBackTokens(bucket, stamped));
+    Map<String, Integer> recorded = new TreeMap<>();
+    history.events.stream()
+        .filter(Event::isStamped)
+        .filter(event -> event.tokens() > 0)
+        .forEach(event -> recorded.merge(event.name(), 1, Integer::sum));
+    List<Event> all = new ArrayList<>(history.events);
+    Set<Event> unrecorded = Collections.newSetFromMap(new IdentityHashMap<>());
+    for (BucketWitness.CacheCharge charge : world.buckets().charges(bucket)) {
+      Event event =
+          new Event(
+              charge.atMicros() / 1_000,
+              charge.epoch(),
+              charge.charged(),
+              charge.tokens(),
+              charge.limit());
+      if (recorded.merge(event.name(), -1, Integer::sum) < 0) {
+        unrecorded.add(event);
+        all.add(event);
+      }
+    }
+    all.sort(Event.ORDER);
+    Level level = new Level();
+    Level recordedLevel = new Level();
+    TreeMap<Long, Double> distances = new TreeMap<>();
+    double tokens = 0;
+    long sinceMillis = Long.MAX_VALUE;
+    for (Event event : all) {
+      if (level.take(event)) {
+        tokens = 0;
+        sinceMillis = Long.MAX_VALUE;
+      }
+      if (unrecorded.contains(event)) {
+        tokens += event.tokens();
+        sinceMillis = Math.min(sinceMillis, event.atMillis());
+      } else {
+        distances.merge(event.atMillis(), recordedLevel.missingAt(event.atMicros()), Math::min);
+        recordedLevel.take(event);
+      }
+    }
+    if (tokens == 0 || !isPlain(bucket, history)) {
+      return tokens;
+    }
+    double least =
+        distances.tailMap(sinceMillis - LOOKBACK_MILLIS).values().stream()
+            .mapToDouble(Double::doubleValue)
+            .min()
+            .orElse(0);
+    return Math.max(0, tokens - least);
   }
 
   private void compare(String bucket, double truth, double below, double above) {

@@ -10,6 +10,7 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.Decision;
 import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.BatchHeader;
 import java.nio.charset.StandardCharsets;
@@ -196,17 +197,22 @@ enum Mutant implements Edges {
       BucketState state = result.state();
       return state == null || kept == null || result.outcome().changeTokens() >= 0
           ? result
-          : new CorrectionRule.Result(
-              result.outcome(),
-              new BucketState(
-                  kept.units(),
-                  kept.unitsPerToken(),
-                  kept.lastEpochMicros(),
-                  state.epoch(),
-                  state.correctedEpoch(),
-                  state.version(),
-                  state.chargedTokens()),
-              result.ttlMillis());
+          : noted(result, state, kept);
+    }
+  },
+
+  GAPS_KEPT_BACK("a token bucket gets nothing back of what was charged without a record") {
+    @Override
+    public CorrectionRule.Result correct(
+        BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
+      CorrectionRule.Result result = CorrectionRule.apply(correction, kept, nowEpochMicros);
+      BucketState state = result.state();
+      boolean isGap =
+          correction.correction().cause() == Correction.Cause.GAP
+              && correction.correction().limit().refills();
+      return state == null || kept == null || !isGap || result.outcome().changeTokens() <= 0
+          ? result
+          : noted(result, state, kept);
     }
   },
 
@@ -329,6 +335,22 @@ enum Mutant implements Edges {
     public void remember(byte[] key, String text, long appendEpochMillis) {
       real.remember(key, text, appendEpochMillis);
     }
+  }
+
+  /** Returns a correction's result by which the bucket holds what it held before. */
+  private static CorrectionRule.Result noted(
+      CorrectionRule.Result result, BucketState state, BucketState kept) {
+    return new CorrectionRule.Result(
+        result.outcome(),
+        new BucketState(
+            kept.units(),
+            kept.unitsPerToken(),
+            kept.lastEpochMicros(),
+            state.epoch(),
+            state.correctedEpoch(),
+            state.version(),
+            state.chargedTokens()),
+        result.ttlMillis());
   }
 
   private static BucketState with(BucketState state, long version, long chargedTokens) {

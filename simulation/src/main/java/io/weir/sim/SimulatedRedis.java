@@ -10,7 +10,9 @@ import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.CacheRestored;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +35,7 @@ final class SimulatedRedis {
   private int lives;
   private int generations;
   private boolean away;
+  private boolean clockWasSet;
 
   /** What the server holds and may lose. */
   private static final class Memory {
@@ -77,10 +80,15 @@ final class SimulatedRedis {
 
   /** Sets the clock forward, or back if {@code byMicros} is negative. */
   void stepClock(long byMicros) {
+    clockWasSet = true;
     clock.step(byMicros);
     if (byMicros < 0) {
       witness.clockSetBack(-byMicros);
     }
+  }
+
+  boolean wasClockSet() {
+    return clockWasSet;
   }
 
   boolean isAway() {
@@ -105,7 +113,7 @@ final class SimulatedRedis {
 
   void flush() {
     memory = new Memory();
-    witness.cacheLost(false, true);
+    witness.cacheLost(Map.of(), true);
   }
 
   /**
@@ -114,18 +122,31 @@ final class SimulatedRedis {
    * @param seen whether the nodes see that it is another server
    */
   void comeBackAs(Snapshot older, boolean seen) {
+    Memory before = memory;
     memory = older.memory.copy();
     if (seen) {
       life = "life" + ++lives;
     }
-    witness.cacheLost(true, seen);
+    witness.cacheLost(chargedSince(before), seen);
+  }
+
+  private Map<String, Long> chargedSince(Memory newer) {
+    Map<String, Long> tokens = new HashMap<>();
+    newer.buckets.forEach(
+        (bucket, kept) -> {
+          Kept older = memory.buckets.get(bucket);
+          boolean sameEpoch = older != null && older.state.epoch() == kept.state.epoch();
+          long charged = kept.state.chargedTokens();
+          tokens.put(bucket, sameEpoch ? charged - older.state.chargedTokens() : charged);
+        });
+    return tokens;
   }
 
   /** Comes back empty, as a server without a file does. */
   void comeBackEmpty() {
     memory = new Memory();
     life = "life" + ++lives;
-    witness.cacheLost(false, true);
+    witness.cacheLost(Map.of(), true);
   }
 
   /** Returns the present state of a bucket, or null if there is none. */
