@@ -236,7 +236,7 @@ class RedisOutageIT {
       try (Load load = new Load(cache, 8)) {
         // more than what is under way and queued at once: callers come back again and again
         Await.until("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT).count() >= 40);
-        assertTrue(load.seen.size() >= 32, () -> load.seen.size() + " answers");
+        Await.until("the callers to tell", () -> load.seen.size() >= 32);
         assertEquals(0, cache.statistics().stalls.count());
         assertEquals(0, cache.statistics().undecided(Cause.UNAVAILABLE).count());
       } finally {

@@ -20,7 +20,6 @@ import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -108,7 +107,7 @@ public final class CallRecorder {
     this.journal = journal;
     this.clock = clock;
     watermark = new LowWatermark(decisionClock::nowEpochMillis);
-    statistics = new RecordStatistics(journal.identity().partitions(), registry);
+    statistics = new RecordStatistics(journal.identity().partitions(), registry, clock);
     this.threads = threads.countingFaults(statistics.faults::increment);
     BatchSealer.Limits limits =
         new BatchSealer.Limits(config.maxBatchLines(), config.maxBatchBytes());
@@ -334,7 +333,7 @@ public final class CallRecorder {
     for (PartitionBuffer buffer : buffers) {
       oldestNanos = Math.max(oldestNanos, buffer.oldestUnackedNanos(nowNanos));
     }
-    statistics.oldestUnacked(TimeUnit.NANOSECONDS.toMillis(oldestNanos));
+    statistics.oldestUnacked(oldestNanos, nowNanos);
     if ((draining || oldestNanos > BACKLOG_NANOS) && backlogPace.isDue()) {
       LOG.info(
           "{} held_lines={} held_bytes={} oldest_ms={}",

@@ -5,15 +5,18 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.record.journal.BatchManifest;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The metrics of a call log since it was opened. Thread-safe.
@@ -52,9 +55,13 @@ public final class RecordStatistics {
   private final AtomicLong heldLines = new AtomicLong();
   private final AtomicLong heldBytes = new AtomicLong();
   private final AtomicLongArray lowWatermarks;
-  private volatile long oldestUnackedMillis;
+  private final LocalClock clock;
 
-  RecordStatistics(int partitions, MeterRegistry registry) {
+  /** Since when the oldest call or heartbeat has waited, by the clock's nanoseconds; null: none. */
+  private volatile @Nullable Long oldestUnackedSince;
+
+  RecordStatistics(int partitions, MeterRegistry registry, LocalClock clock) {
+    this.clock = clock;
     lowWatermarks = new AtomicLongArray(partitions);
     appendedLines = counter(registry, "weir.log.appended.calls", "calls written to the journal");
     groupCommits =
@@ -150,10 +157,12 @@ public final class RecordStatistics {
 
   /**
    * Returns how long the oldest of those calls, or the heartbeat of a partition without calls, has
-   * waited in this process, in milliseconds; 0 when Kafka has acknowledged everything.
+   * waited in this process until now, in milliseconds; 0 when Kafka has acknowledged everything. It
+   * grows also while the record loop stands still.
    */
   long oldestUnackedMillis() {
-    return oldestUnackedMillis;
+    Long since = oldestUnackedSince;
+    return since == null ? 0 : TimeUnit.NANOSECONDS.toMillis(clock.nowNanos() - since);
   }
 
   /** Returns the number of partitions of the calls topic. */
@@ -204,7 +213,13 @@ public final class RecordStatistics {
     heldBytes.addAndGet(-manifest.bytes());
   }
 
-  void oldestUnacked(long millis) {
-    oldestUnackedMillis = millis;
+  /**
+   * Notes how long the oldest call or heartbeat has waited.
+   *
+   * @param ageNanos 0 when none waits
+   * @param nowNanos when it was looked at, by the clock
+   */
+  void oldestUnacked(long ageNanos, long nowNanos) {
+    oldestUnackedSince = ageNanos == 0 ? null : nowNanos - ageNanos;
   }
 }

@@ -127,6 +127,19 @@ final class CallRecorderTest {
     assertTrue(lines(lines, "backlog") >= 4, "of 50 s in which it is older than 10 s");
   }
 
+  /** Once, the age stood still with the loop, just when there was something to be seen. */
+  @Test
+  void ageOfTheOldestCall_grows_whileTheRecordLoopStandsStill() throws Exception {
+    CallRecorder recorder = open();
+    record(recorder);
+    nanos.addAndGet(1_000_000L);
+    recorder.runOnce();
+
+    nanos.addAndGet(7_000_000_000L);
+
+    assertEquals(7_001, recorder.statistics().oldestUnackedMillis());
+  }
+
   private static long lines(ListAppender<ILoggingEvent> lines, String event) {
     return lines.list.stream().filter(line -> line.getFormattedMessage().startsWith(event)).count();
   }
