@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-import io.javalin.http.Context;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.util.Set;
@@ -10,6 +9,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
 import org.eclipse.jetty.io.EndPoint;
@@ -62,7 +62,19 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   private static final String NOTHING_DONE = "; the call was neither decided nor recorded";
 
+  /** Routes that are served without the servlet. */
+  interface DirectRoutes {
+    /**
+     * Answers a request of such a route; the callback is completed when the answer is written.
+     *
+     * @param body the request's whole body
+     * @return whether the request is of such a route; if not, nothing was done
+     */
+    boolean serve(Request request, Response response, Callback callback, byte[] body);
+  }
+
   private final Executor threads;
+  private final DirectRoutes direct;
   private final Admission admission;
   private final IncompleteBodies incomplete;
   private final HttpStatistics statistics;
@@ -74,14 +86,17 @@ final class AdmissionHandler extends Handler.Wrapper {
    * Creates the handler in front of the routes.
    *
    * @param threads runs each call; not the threads that read the connections
+   * @param direct serves some routes without the servlet
    */
   AdmissionHandler(
       Executor threads,
+      DirectRoutes direct,
       Admission admission,
       IncompleteBodies incomplete,
       UnreadAnswers unread,
       HttpStatistics statistics) {
     this.threads = threads;
+    this.direct = direct;
     this.admission = admission;
     this.incomplete = incomplete;
     this.statistics = statistics;
@@ -91,10 +106,12 @@ final class AdmissionHandler extends Handler.Wrapper {
   /**
    * Notes that an answer is complete and only has to be written: if it is large, the request gives
    * its place to others, however slowly its caller reads.
+   *
+   * @param attributes returns the attributes of the request
    */
-  static void answerIsComplete(Context context, int bytes) {
+  static void answerIsComplete(Function<String, @Nullable Object> attributes, int bytes) {
     if (bytes > HttpServerSetup.SEND_BUFFER_BYTES
-        && context.req().getAttribute(ANSWER) instanceof Runnable complete) {
+        && attributes.apply(ANSWER) instanceof Runnable complete) {
       complete.run();
     }
   }
@@ -230,7 +247,9 @@ final class AdmissionHandler extends Handler.Wrapper {
           ending,
           () -> {
             admission.begin(queuedNanos);
-            route(request, response, ending);
+            if (!direct.serve(request, response, ending, body)) {
+              route(request, response, ending);
+            }
           });
     }
 

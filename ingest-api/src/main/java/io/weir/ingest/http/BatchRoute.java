@@ -2,17 +2,14 @@
 package io.weir.ingest.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.javalin.http.Context;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.topics.problem.Problem;
-import io.weir.topics.problem.Routes;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The route {@code POST /v1/check/batch}: up to a thousand checks in one request. Each is decided
@@ -30,26 +27,10 @@ final class BatchRoute {
     this.unknownMembers = unknownMembers;
   }
 
-  /**
-   * Answers a request.
-   *
-   * @return the problem if the request is refused as a whole, otherwise null
-   */
-  @Nullable Problem handle(Context context) throws IOException {
-    if (!PATH.equals(context.req().getRequestURI())) {
-      // written in another way, which the bounds on batches have not been applied to
-      return Routes.CHECK_API.missing(context.path());
-    }
-    Problem unknown = CheckApi.unknownParameter(context);
-    if (unknown != null) {
-      return unknown;
-    }
-    List<JsonBody.Element<Call>> elements;
-    try {
-      elements = CheckRequest.readBatch(RequestBody.of(context), unknownMembers);
-    } catch (JsonBody.Invalid invalid) {
-      return invalid.problem();
-    }
+  /** Answers a request. */
+  void handle(Exchange exchange) throws JsonBody.Invalid {
+    exchange.requireNoParameters();
+    List<JsonBody.Element<Call>> elements = CheckRequest.readBatch(exchange.body(), unknownMembers);
     List<Call> calls = new ArrayList<>(elements.size());
     for (JsonBody.Element<Call> element : elements) {
       if (element.value() != null) {
@@ -58,10 +39,8 @@ final class BatchRoute {
     }
     List<CheckOutcome> outcomes = calls.isEmpty() ? List.of() : gate.check(calls);
     byte[] body = body(elements, outcomes.iterator());
-    context.contentType("application/json");
-    AdmissionHandler.answerIsComplete(context, body.length);
-    CheckApi.write(context, body);
-    return null;
+    AdmissionHandler.answerIsComplete(exchange.request()::getAttribute, body.length);
+    exchange.write(200, body);
   }
 
   private static byte[] body(

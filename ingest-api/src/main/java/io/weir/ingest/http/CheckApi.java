@@ -8,25 +8,25 @@ import io.javalin.http.HttpResponseException;
 import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.decision.DecisionCache;
 import io.weir.ingest.correct.Corrections;
-import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
-import io.weir.ingest.gate.CheckOutcome;
-import io.weir.ingest.gate.LimitStatus;
-import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.settle.Settler;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpHeaderValue;
+import org.eclipse.jetty.http.HttpMethod;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,8 +35,10 @@ import org.slf4j.LoggerFactory;
 public final class CheckApi implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CheckApi.class);
 
-  /** How long a caller is told to wait after a 503; our dependencies recover within seconds. */
-  private static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
+  private static final Problem STOPPING =
+      Problem.of(ProblemReason.STOPPING, "the node is stopping");
+  private static final Problem FAILED =
+      Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log");
 
   /** As long as a call may wait for Kafka. */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
@@ -44,9 +46,10 @@ public final class CheckApi implements AutoCloseable {
   private static final Duration FINISH_LOOK = Duration.ofMillis(5);
 
   private static final String JSON = "application/json";
+  private static final String CHECK_WITH_SLASH = CheckRoute.PATH + "/";
 
   private final Parts parts;
-  private final UnknownMembers unknownMembers;
+  private final CheckRoute check;
   private final BatchRoute batch;
   private final SettleRoute settle;
   private final Admission admission;
@@ -81,7 +84,7 @@ public final class CheckApi implements AutoCloseable {
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
     this.parts = parts;
-    this.unknownMembers = settings.unknownMembers();
+    this.check = new CheckRoute(parts.gate(), settings.unknownMembers());
     this.batch = new BatchRoute(parts.gate(), settings.unknownMembers());
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
@@ -93,7 +96,14 @@ public final class CheckApi implements AutoCloseable {
         Javalin.create(
             config -> {
               HttpServerSetup.apply(
-                  config, settings, callThreads, admission, bodies, unread, statistics);
+                  config,
+                  settings,
+                  callThreads,
+                  this::serve,
+                  admission,
+                  bodies,
+                  unread,
+                  statistics);
               routes(config);
             });
     this.slowSenders = new SlowSenders(javalin.jettyServer().server(), bodies, statistics);
@@ -121,8 +131,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private void routes(JavalinConfig config) {
-    config.routes.post("/v1/check", this::check);
-    config.routes.post(BatchRoute.PATH, this::checkBatch);
+    config.routes.post(CheckRoute.PATH, CheckApi::isServedBefore);
+    config.routes.post(BatchRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
@@ -140,7 +150,7 @@ public final class CheckApi implements AutoCloseable {
         Exception.class,
         (failed, context) -> {
           LOG.error("request failed path={}", context.path(), failed);
-          answer(context, Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log"));
+          answer(context, FAILED);
         });
   }
 
@@ -166,7 +176,7 @@ public final class CheckApi implements AutoCloseable {
     }
     String text = parts.metrics().get();
     context.contentType("text/plain; version=0.0.4; charset=utf-8").result(text);
-    AdmissionHandler.answerIsComplete(context, text.length());
+    AdmissionHandler.answerIsComplete(context.req()::getAttribute, text.length());
   }
 
   private void problemPage(Context context) {
@@ -180,57 +190,46 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
-  private void check(Context context) throws IOException {
-    if (turningAway) {
-      context.header("Connection", "close");
-      answer(context, Problem.of(ProblemReason.STOPPING, "the node is stopping"));
-      return;
+  /**
+   * Answers a request of a route that is served without the servlet.
+   *
+   * @return whether the request is of such a route; if not, nothing was done
+   */
+  private boolean serve(Request request, Response response, Callback callback, byte[] body) {
+    String path = request.getHttpURI().getPath();
+    boolean isCheck = CheckRoute.PATH.equals(path) || CHECK_WITH_SLASH.equals(path);
+    if (!HttpMethod.POST.is(request.getMethod()) || !isCheck && !BatchRoute.PATH.equals(path)) {
+      return false;
     }
-    Problem problem = parameterProblem(context);
-    if (problem != null) {
-      answer(context, problem);
-      return;
-    }
-    Call call;
+    Exchange exchange = new Exchange(request, response, callback, body);
     try {
-      call = CheckRequest.read(RequestBody.of(context), unknownMembers);
+      if (turningAway) {
+        exchange.fields().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
+        exchange.refuse(STOPPING);
+      } else if (isCheck) {
+        check.handle(exchange);
+      } else {
+        batch.handle(exchange);
+      }
     } catch (JsonBody.Invalid invalid) {
-      answer(context, invalid.problem());
-      return;
+      exchange.refuse(invalid.problem());
+    } catch (RuntimeException | Error failed) {
+      LOG.error("request failed path={}", path, failed);
+      exchange.refuse(FAILED);
     }
-    boolean peek = "true".equals(context.queryParam("peek"));
-    CheckOutcome outcome = peek ? parts.gate().peek(call) : parts.gate().check(call);
-    if (outcome instanceof CheckOutcome.Decided decided) {
-      answer(context, decided);
-      return;
-    }
-    if (outcome instanceof CheckOutcome.NotKept notKept) {
-      LOG.debug("call not kept: {}", notKept.refused());
-    }
-    answer(context, Objects.requireNonNull(CheckResponse.problem(outcome)));
-    if (outcome instanceof CheckOutcome.Shed) {
-      context.header("Retry-After", AdmissionHandler.retryAfterSeconds());
-    }
+    return true;
   }
 
-  private void checkBatch(Context context) throws IOException {
-    Problem problem;
-    if (turningAway) {
-      context.header("Connection", "close");
-      problem = Problem.of(ProblemReason.STOPPING, "the node is stopping");
-    } else {
-      problem = batch.handle(context);
-    }
-    if (problem != null) {
-      answer(context, problem);
-    }
+  /**
+   * Answers a request that the servlet takes for one of the routes before it: its path is written
+   * in another way, to which the bounds of these routes have not been applied.
+   */
+  private static void isServedBefore(Context context) {
+    answer(context, Routes.CHECK_API.missing(context.req().getRequestURI()));
   }
 
   private void settle(Context context) {
-    Problem problem =
-        turningAway
-            ? Problem.of(ProblemReason.STOPPING, "the node is stopping")
-            : settle.handle(context);
+    Problem problem = turningAway ? STOPPING : settle.handle(context);
     if (problem != null) {
       answer(context, problem);
     }
@@ -246,62 +245,11 @@ public final class CheckApi implements AutoCloseable {
         ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
   }
 
-  private static @Nullable Problem parameterProblem(Context context) {
-    String query = context.queryString();
-    if (query == null) {
-      return null;
-    }
-    for (var parameter : context.queryParamMap().entrySet()) {
-      if (!parameter.getKey().equals("peek")) {
-        return Problem.ofField(
-            ProblemReason.INVALID_PARAMETER,
-            parameter.getKey(),
-            "is not a parameter here; known is peek");
-      }
-      for (String value : parameter.getValue()) {
-        if (!value.equals("true") && !value.equals("false")) {
-          return Problem.ofField(ProblemReason.INVALID_PARAMETER, "peek", "must be true or false");
-        }
-      }
-    }
-    return null;
-  }
-
-  private static void answer(Context context, CheckOutcome.Decided decided) throws IOException {
-    int status = CheckResponse.status(decided);
-    context.status(status);
-    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise callers
-    // nothing
-    if (decided.limits().stream().anyMatch(LimitStatus::enforced)) {
-      context.header("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
-      context.header("RateLimit", RateLimitFields.state(decided.limits(), decided.denial()));
-    }
-    CheckOutcome.Denial denial = decided.denial();
-    if (denial != null && !denial.costExceedsCapacity()) {
-      context.header(
-          "Retry-After",
-          Long.toString(RateLimitFields.retryAfterSeconds(denial.retryAfterMicros())));
-    } else if (status == 503) {
-      context.header("Retry-After", RETRY_AFTER_UNAVAILABLE_SECONDS);
-    }
-    if (decided.recorded() instanceof Recorded.Durable durable) {
-      context.header("Usage-Position", durable.position().toString());
-    }
-    context.contentType(status == 200 ? JSON : Problem.MEDIA_TYPE);
-    write(context, CheckResponse.body(decided));
-  }
-
-  /** Writes the body directly to the response; Javalin would copy a result through a buffer. */
-  static void write(Context context, byte[] body) throws IOException {
-    context.res().setContentLength(body.length);
-    context.res().getOutputStream().write(body);
-  }
-
   private static void answer(Context context, Problem problem) {
     context.status(problem.status());
     context.contentType(Problem.MEDIA_TYPE);
     if (problem.status() == 503) {
-      context.header("Retry-After", RETRY_AFTER_UNAVAILABLE_SECONDS);
+      context.header("Retry-After", Exchange.RETRY_AFTER_UNAVAILABLE_SECONDS);
     }
     context.result(problem.toJson());
   }

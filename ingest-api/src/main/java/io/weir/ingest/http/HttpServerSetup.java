@@ -50,11 +50,13 @@ final class HttpServerSetup {
    * Configures a server.
    *
    * @param callThreads runs the calls; null for the server's threads
+   * @param direct serves some routes without the servlet
    */
   static void apply(
       JavalinConfig config,
       HttpSettings settings,
       @Nullable Executor callThreads,
+      AdmissionHandler.DirectRoutes direct,
       Admission admission,
       IncompleteBodies bodies,
       UnreadAnswers unread,
@@ -70,7 +72,7 @@ final class HttpServerSetup {
     config.jetty.modifyServer(
         server -> {
           server.insertHandler(
-              new AdmissionHandler(threads, admission, bodies, unread, statistics));
+              new AdmissionHandler(threads, direct, admission, bodies, unread, statistics));
           server.setErrorHandler(new ProblemWriter());
           statistics.watch(server);
         });

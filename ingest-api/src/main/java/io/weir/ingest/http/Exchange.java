@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import java.nio.ByteBuffer;
+import org.eclipse.jetty.http.HttpException;
+import org.eclipse.jetty.http.HttpField;
+import org.eclipse.jetty.http.HttpFields;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.MimeTypes;
+import org.eclipse.jetty.http.PreEncodedHttpField;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.Fields;
+
+/**
+ * A request with its whole body, and the answer to it, on a route that is served without the
+ * servlet. Answered once, by {@link #write} or {@link #refuse}, neither of which waits for the
+ * caller to read. Not thread-safe.
+ *
+ * @param callback completed when the answer is written, or cannot be
+ */
+record Exchange(Request request, Response response, Callback callback, byte[] body) {
+  private static final HttpField JSON =
+      new PreEncodedHttpField(HttpHeader.CONTENT_TYPE, MimeTypes.Type.APPLICATION_JSON.asString());
+  private static final HttpField PROBLEM =
+      new PreEncodedHttpField(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
+
+  /** How long a caller is told to wait after a 503; our dependencies recover within seconds. */
+  static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
+
+  /** Returns the parameters of the query. */
+  Fields parameters() throws JsonBody.Invalid {
+    if (request.getHttpURI().getQuery() == null) {
+      return Fields.EMPTY;
+    }
+    try {
+      return Request.extractQueryParameters(request);
+    } catch (IllegalStateException
+        | IllegalArgumentException
+        | HttpException.RuntimeException bad) {
+      throw new JsonBody.Invalid(Problem.malformed(400, "the query could not be read"));
+    }
+  }
+
+  /** Refuses a query that has parameters. */
+  void requireNoParameters() throws JsonBody.Invalid {
+    for (Fields.Field parameter : parameters()) {
+      throw invalidParameter(parameter.getName(), "is not a parameter here; none is known");
+    }
+  }
+
+  static JsonBody.Invalid invalidParameter(String parameter, String rule) {
+    return new JsonBody.Invalid(Problem.ofField(ProblemReason.INVALID_PARAMETER, parameter, rule));
+  }
+
+  /** Returns the header fields of the answer. */
+  HttpFields.Mutable fields() {
+    return response.getHeaders();
+  }
+
+  /** Answers with a JSON body; a problem document unless the status is 200. */
+  void write(int status, byte[] json) {
+    response.setStatus(status);
+    fields().put(status == 200 ? JSON : PROBLEM);
+    fields().put(HttpHeader.CONTENT_LENGTH, json.length);
+    response.write(true, ByteBuffer.wrap(json), callback);
+  }
+
+  /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */
+  void refuse(Problem problem) {
+    if (problem.status() == 503 && !fields().contains(HttpHeader.RETRY_AFTER)) {
+      fields().put(HttpHeader.RETRY_AFTER, RETRY_AFTER_UNAVAILABLE_SECONDS);
+    }
+    ProblemWriter.write(response, callback, problem);
+  }
+}
