@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.bench;
 
-import io.javalin.Javalin;
-import io.weir.ingest.Ingest;
+import io.weir.servers.RedisServer;
+import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -10,22 +10,46 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
  * {@code POST /v1/check} with a decision by Redis and the event journaled, against an empty Javalin
- * route that reads nothing, both by wrk from this machine.
+ * route that reads nothing, both by wrk from this machine. Each server is a process of its own. The
+ * rounds of both are interleaved, and beside each rate stands the processor time of each process
+ * per call: on a machine with other work rates vary, processor time hardly does.
  */
 final class CheckBenchmark {
   private static final int CLIENTS = 10_000;
+  private static final int BATCH = 100;
+  private static final int ROUNDS = 3;
   private static final Pattern RATE = Pattern.compile("Requests/sec: +([0-9.]+)");
+  private static final Pattern REQUESTS = Pattern.compile("\n +([0-9]+) requests in ");
+
+  private static final String POLICIES =
+      """
+      policies:
+        - name: burst
+          limit: {algorithm: token-bucket, capacity: 1000, refill_tokens: 1000, refill_period: PT1S}
+      """;
 
   private final Duration warmUp;
   private final Duration length;
   private final PrintStream out;
+
+  /** What is measured: an address, and the processes that work for it. */
+  private record Subject(
+      String name,
+      String address,
+      Path script,
+      int callsOfARequest,
+      Map<String, LongSupplier> cpu) {}
 
   CheckBenchmark(Duration warmUp, Duration length, PrintStream out) {
     this.warmUp = warmUp;
@@ -34,60 +58,103 @@ final class CheckBenchmark {
   }
 
   void run(Path folder) throws IOException, InterruptedException, TopicAdminException {
-    double empty = emptyRoute(folder);
-    double check = check(folder);
-    if (empty > 0) {
-      out.printf("/v1/check / empty route: %.0f %%%n", 100 * check / empty);
+    Files.writeString(folder.resolve("policies.yml"), POLICIES);
+    try (MeasuredServer empty = MeasuredServer.emptyRoute();
+        MeasuredServer broker = MeasuredServer.broker(folder.resolve("kafka"));
+        RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
+      try (TopicAdmin topics = TopicAdmin.connect(broker.address())) {
+        topics.createMissing(4, Optional.empty());
+      }
+      try (MeasuredServer node = MeasuredServer.node(variables(folder, broker, redis))) {
+        ProcessHandle redisProcess = ProcessHandle.of(redis.pid()).orElseThrow();
+        Map<String, LongSupplier> cpu = new LinkedHashMap<>();
+        cpu.put("node", node::cpuNanos);
+        cpu.put("Redis", () -> MeasuredServer.cpuNanos(redisProcess));
+        cpu.put("broker", broker::cpuNanos);
+        Path single = script(folder, "check", "/v1/check", 1);
+        Path batches = script(folder, "batch", "/v1/check/batch", BATCH);
+        measure(
+            List.of(
+                new Subject(
+                    "empty Javalin route",
+                    empty.address(),
+                    single,
+                    1,
+                    Map.of("server", empty::cpuNanos)),
+                new Subject("/v1/check", node.address(), single, 1, cpu),
+                new Subject("/v1/check/batch of 100", node.address(), batches, BATCH, cpu)));
+        DecidedByCache.require("http://" + node.address());
+      }
     }
   }
 
-  private double emptyRoute(Path folder) throws IOException, InterruptedException {
-    Javalin javalin =
-        Javalin.create(
-                config -> {
-                  config.startup.showJavalinBanner = false;
-                  config.concurrency.useVirtualThreads = Runtime.version().feature() >= 21;
-                  config.routes.post("/v1/check", context -> context.result("{}"));
-                })
-            .start("127.0.0.1", 0);
-    try {
-      wrk(folder, javalin.port(), warmUp, "warm-up");
-      return wrk(folder, javalin.port(), length, "empty Javalin route");
-    } finally {
-      javalin.stop();
+  private static Map<String, String> variables(
+      Path folder, MeasuredServer broker, RedisServer redis) {
+    return Map.of(
+        "WEIR_KAFKA", broker.address(),
+        "WEIR_SINGLE_COPY", "allow",
+        "WEIR_DATA", folder.resolve("node").toString(),
+        "WEIR_STOP_DELAY", "PT0S",
+        "WEIR_REDIS", redis.uri(),
+        "WEIR_HTTP_HOST", "127.0.0.1",
+        "WEIR_HTTP_PORT", "0",
+        "WEIR_POLICIES", folder.resolve("policies.yml").toString(),
+        "WEIR_NODE", "bench");
+  }
+
+  private void measure(List<Subject> subjects) throws IOException, InterruptedException {
+    for (Subject subject : subjects) {
+      wrk(subject, warmUp, false);
+    }
+    List<List<Double>> rates = new ArrayList<>();
+    subjects.forEach(subject -> rates.add(new ArrayList<>()));
+    for (int round = 0; round < ROUNDS; round++) {
+      for (int i = 0; i < subjects.size(); i++) {
+        rates.get(i).add(wrk(subjects.get(i), length, true));
+      }
+    }
+    double floor = median(rates.get(0));
+    if (floor > 0) {
+      out.printf(
+          "/v1/check: %.0f %% of the empty route; batches: %.1f times /v1/check"
+              + " (medians of %d rounds)%n",
+          100 * median(rates.get(1)) / floor, median(rates.get(2)) / median(rates.get(1)), ROUNDS);
     }
   }
 
-  private double check(Path folder) throws IOException, InterruptedException, TopicAdminException {
-    String policies =
-        """
-        policies:
-          - name: burst
-            limit: {algorithm: token-bucket, capacity: 1000, refill_tokens: 1000, refill_period: PT1S}
-        """;
-    try (Ground ground = Ground.start(folder, 4, policies, "--appendonly", "no");
-        Ingest ingest = ground.node("bench", Map.of())) {
-      wrk(folder, ingest.httpPort(), warmUp, "warm-up");
-      double rate = wrk(folder, ingest.httpPort(), length, "/v1/check, decided and journaled");
-      DecidedByCache.require("http://127.0.0.1:" + ingest.httpPort());
-      return rate;
-    }
+  private static double median(List<Double> values) {
+    return values.stream().sorted().toList().get(values.size() / 2);
   }
 
-  private double wrk(Path folder, int port, Duration time, String name)
-      throws IOException, InterruptedException {
-    Path script = folder.resolve("check.lua");
+  private static Path script(Path folder, String name, String path, int calls) throws IOException {
+    Path script = folder.resolve(name + ".lua");
     Files.writeString(
         script,
-        "local n = 0\n"
-            + "local headers = {[\"Content-Type\"] = \"application/json\"}\n"
-            + "request = function()\n"
-            + "  n = n + 1\n"
-            + "  return wrk.format(\"POST\", \"/v1/check\", headers,\n"
-            + "    '{\"client\":\"c' .. (n * 7919 % "
-            + CLIENTS
-            + ") .. '\",\"endpoint\":\"GET /v1/items\"}')\n"
-            + "end\n");
+        """
+        local n = 0
+        local headers = {["Content-Type"] = "application/json"}
+        local function call()
+          n = n + 1
+          return '{"client":"c' .. (n * 7919 %% %d) .. '","endpoint":"GET /v1/items"}'
+        end
+        request = function()
+          local body = call()
+          if %d > 1 then
+            for i = 2, %d do body = body .. "," .. call() end
+            body = "[" .. body .. "]"
+          end
+          return wrk.format("POST", "%s", headers, body)
+        end
+        """
+            .formatted(CLIENTS, calls, calls, path));
+    return script;
+  }
+
+  /** Runs wrk; returns the calls a second. */
+  private double wrk(Subject subject, Duration time, boolean tell)
+      throws IOException, InterruptedException {
+    Map<String, Long> before = new LinkedHashMap<>();
+    subject.cpu.forEach((name, nanos) -> before.put(name, nanos.getAsLong()));
     Process process;
     try {
       process =
@@ -99,8 +166,8 @@ final class CheckBenchmark {
                       "-d" + time.toSeconds() + "s",
                       "--latency",
                       "-s",
-                      script.toString(),
-                      "http://127.0.0.1:" + port))
+                      subject.script.toString(),
+                      "http://" + subject.address))
               .redirectErrorStream(true)
               .start();
     } catch (IOException missing) {
@@ -109,14 +176,31 @@ final class CheckBenchmark {
     }
     String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     process.waitFor();
-    Matcher rate = RATE.matcher(text);
-    double perSecond = rate.find() ? Double.parseDouble(rate.group(1)) : 0;
-    if (!name.equals("warm-up")) {
+    double perSecond = number(RATE, text) * subject.callsOfARequest;
+    double calls = number(REQUESTS, text) * subject.callsOfARequest;
+    if (tell) {
+      StringBuilder cpu = new StringBuilder();
+      subject.cpu.forEach(
+          (name, nanos) ->
+              cpu.append(
+                  String.format(
+                      "  %s %.1f µs",
+                      name, (nanos.getAsLong() - before.get(name)) / 1_000.0 / calls)));
       out.printf(
-          "%-34s %,10.0f/s   p50 %s   p99 %s%s%n",
-          name, perSecond, percentile(text, "50%"), percentile(text, "99%"), failures(text));
+          "%-24s %,10.0f calls/s   p50 %s   p99 %s   CPU a call:%s%s%n",
+          subject.name,
+          perSecond,
+          percentile(text, "50%"),
+          percentile(text, "99%"),
+          cpu,
+          failures(text));
     }
     return perSecond;
+  }
+
+  private static double number(Pattern pattern, String text) {
+    Matcher value = pattern.matcher(text);
+    return value.find() ? Double.parseDouble(value.group(1)) : 0;
   }
 
   private static String percentile(String text, String percent) {

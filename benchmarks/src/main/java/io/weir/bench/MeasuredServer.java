@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import io.javalin.Javalin;
+import io.weir.ingest.Ingest;
+import io.weir.ingest.IngestConfig;
+import io.weir.servers.EmbeddedKafka;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A server in a process of its own, so that the processor time it takes can be told from that of
+ * all others. It ends with the process that started it.
+ */
+final class MeasuredServer implements AutoCloseable {
+  /** Variable with further options of a node's JVM, such as those of a flight recording. */
+  private static final String NODE_OPTIONS = "BENCH_NODE_JAVA_OPTS";
+
+  private static final String READY = "ready ";
+  private static final long END_SECONDS = 30;
+
+  private final Process process;
+  private final String address;
+
+  private MeasuredServer(Process process, String address) {
+    this.process = process;
+    this.address = address;
+  }
+
+  /** Starts a broker. */
+  static MeasuredServer broker(Path folder) throws IOException {
+    return start("broker", folder.toString());
+  }
+
+  /** Starts an empty Javalin route, which reads nothing. */
+  static MeasuredServer emptyRoute() throws IOException {
+    return start("empty");
+  }
+
+  /** Starts an ingest node with these variables. */
+  static MeasuredServer node(Map<String, String> variables) throws IOException {
+    List<String> arguments = new ArrayList<>(List.of("node"));
+    variables.forEach((name, value) -> arguments.add(name + "=" + value));
+    return start(arguments.toArray(String[]::new));
+  }
+
+  private static MeasuredServer start(String... arguments) throws IOException {
+    String options = arguments[0].equals("node") ? System.getenv(NODE_OPTIONS) : null;
+    ProcessHandle here = ProcessHandle.current();
+    List<String> command = new ArrayList<>();
+    command.add(here.info().command().orElse("java"));
+    if (Runtime.version().feature() >= 21) {
+      command.add("--enable-native-access=ALL-UNNAMED");
+    }
+    if (options != null) {
+      command.addAll(List.of(options.split(" ")));
+    }
+    command.addAll(
+        List.of(
+            "-Xmx1g",
+            "-cp",
+            System.getProperty("java.class.path"),
+            MeasuredServer.class.getName()));
+    command.addAll(List.of(arguments));
+    Process process =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    BufferedReader lines =
+        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      if (line.startsWith(READY)) {
+        return new MeasuredServer(process, line.substring(READY.length()));
+      }
+    }
+    throw new IOException(String.join(" ", arguments) + " did not start");
+  }
+
+  /** Returns host and port. */
+  String address() {
+    return address;
+  }
+
+  /** Returns the processor time that the process has taken since its start. */
+  long cpuNanos() {
+    return cpuNanos(process.toHandle());
+  }
+
+  /** Returns the processor time that a process has taken since its start; 0 when it has ended. */
+  static long cpuNanos(ProcessHandle process) {
+    return process.info().totalCpuDuration().map(time -> time.toNanos()).orElse(0L);
+  }
+
+  @Override
+  public void close() throws IOException {
+    process.getOutputStream().close();
+    try {
+      if (!process.waitFor(END_SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException interrupted) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Runs the server until nothing more can be read from the process that started it. */
+  public static void main(String... arguments) throws Exception {
+    AutoCloseable server =
+        switch (arguments[0]) {
+          case "broker" -> startBroker(Path.of(arguments[1]));
+          case "empty" -> startEmptyRoute();
+          case "node" -> startNode(List.of(arguments).subList(1, arguments.length));
+          default -> throw new IllegalArgumentException(arguments[0]);
+        };
+    while (System.in.read() >= 0) {
+      // nothing is sent
+    }
+    server.close();
+    System.exit(0);
+  }
+
+  private static AutoCloseable startBroker(Path folder) throws IOException {
+    EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0);
+    System.out.println(READY + kafka.bootstrapServers());
+    return kafka;
+  }
+
+  private static AutoCloseable startEmptyRoute() {
+    Javalin javalin =
+        Javalin.create(
+                config -> {
+                  config.startup.showJavalinBanner = false;
+                  config.concurrency.useVirtualThreads = Runtime.version().feature() >= 21;
+                  config.routes.post("/v1/check", context -> context.result("{}"));
+                })
+            .start("127.0.0.1", 0);
+    System.out.println(READY + "127.0.0.1:" + javalin.port());
+    return javalin::stop;
+  }
+
+  private static AutoCloseable startNode(List<String> variables) {
+    Map<String, String> environment = new HashMap<>();
+    for (String variable : variables) {
+      String[] parts = variable.split("=", 2);
+      environment.put(parts[0], parts[1]);
+    }
+    Ingest node = Ingest.start(IngestConfig.of(environment));
+    System.out.println(READY + "127.0.0.1:" + node.httpPort());
+    return node;
+  }
+}
