@@ -82,7 +82,7 @@ final class AlertsIT {
               "weir_streams_running\\S+ 1\\.0",
               "weir_watermark_lag_ms\\{partition=\"3\"} [0-9]",
               "weir_corrections_lag_records 0\\.0");
-      call();
+      Await.until("a call that the cache decides", AlertsIT::isDecidedByTheCache);
       inUse =
           scrapeUntil(
               "weir_decisions_judged_total\\S+ [1-9]",
@@ -90,7 +90,7 @@ final class AlertsIT {
     }
   }
 
-  private static void call() throws Exception {
+  private static boolean isDecidedByTheCache() throws Exception {
     HttpResponse<String> answer =
         HTTP.send(
             HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + checks + "/v1/check"))
@@ -99,7 +99,7 @@ final class AlertsIT {
                         "{\"client\":\"acme\",\"endpoint\":\"GET /v1/items\"}"))
                 .build(),
             HttpResponse.BodyHandlers.ofString());
-    assertEquals(200, answer.statusCode(), answer.body());
+    return answer.statusCode() == 200 && answer.body().contains("\"decided_by\":\"cache\"");
   }
 
   /** What both ports tell, once it holds all of these. */

@@ -32,7 +32,8 @@ final class CommandsIT {
     try (WeirProcess demo =
         WeirProcess.start(
             folder,
-            Map.of("WEIR_DATA", folder.resolve("data").toString()),
+            Map.of(
+                "WEIR_DATA", folder.resolve("data").toString(), "WEIR_DECISION_DEADLINE", "PT10S"),
             "demo",
             "--json",
             "--seconds",

@@ -45,8 +45,7 @@ final class Watch implements AutoCloseable {
 
   private record Answered(long begunNanos, long endedNanos) {}
 
-  private final HttpClient http =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private volatile HttpClient http = newClient();
   private final Traffic traffic;
   private final Map<String, Long> greatest = new ConcurrentHashMap<>();
   private final Map<String, Deque<Answered>> answered = new ConcurrentHashMap<>();
@@ -69,9 +68,17 @@ final class Watch implements AutoCloseable {
     thread.start();
   }
 
-  /** From now on others are asked. */
+  /**
+   * From now on others are asked, over new connections: one to a process that stood still for long
+   * may be closed by its idle timeout as soon as it goes on, with a question under way.
+   */
   void ask(List<Integer> instead) {
+    http = newClient();
     ports = List.copyOf(instead);
+  }
+
+  private static HttpClient newClient() {
+    return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   }
 
   /** From now on those that say that they are not ready are passed over, as a balancer does. */
@@ -212,16 +219,9 @@ final class Watch implements AutoCloseable {
     return true;
   }
 
-  /**
-   * What was wrong so far. For a question to be put off something must stand still for 2 s or more;
-   * when many are, that is wrong, too.
-   */
+  /** What was wrong so far; to be put off for ever is, to be put off is not. */
   List<String> wrong() {
-    List<String> all = new ArrayList<>(wrong);
-    if (putOff.get() > 10 + answers.get() / 50) {
-      all.add(putOff + " of " + answers + " questions were put off");
-    }
-    return all;
+    return new ArrayList<>(wrong);
   }
 
   /**

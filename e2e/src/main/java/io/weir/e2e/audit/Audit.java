@@ -73,7 +73,7 @@ final class Audit {
       Map<String, Sums> counted,
       Map<String, Sums> ledger,
       Optional<Admissions> admissions)
-      throws IOException, InterruptedException {
+      throws Exception {
     List<String> details = new ArrayList<>();
     Set<Truth.Verdict> answered = truth.verdicts();
     List<String> missing =
@@ -179,13 +179,20 @@ final class Audit {
     return ledger;
   }
 
-  private Sums reported(String url, String client) throws IOException, InterruptedException {
-    JsonNode report =
-        JSON.readTree(
-            get(
-                url
-                    + "/v1/usage?window=total&from=2026-01-01&client="
-                    + URLEncoder.encode(client, StandardCharsets.UTF_8)));
+  private Sums reported(String url, String client) throws Exception {
+    String question =
+        url
+            + "/v1/usage?window=total&from=2026-01-01&client="
+            + URLEncoder.encode(client, StandardCharsets.UTF_8);
+    List<HttpResponse<String>> answers = new ArrayList<>();
+    // an aggregator that is held up may put a question off
+    Expect.that(
+        question + " is answered",
+        () -> {
+          answers.add(ask(question));
+          return answers.get(answers.size() - 1).statusCode() == 200;
+        });
+    JsonNode report = JSON.readTree(answers.get(answers.size() - 1).body());
     Sums sums = new Sums();
     for (JsonNode row : report.path("data")) {
       sums.add(
@@ -226,11 +233,14 @@ final class Audit {
     return partitions.size() == deployment.partitions();
   }
 
+  private HttpResponse<String> ask(String url) throws IOException, InterruptedException {
+    return http.send(
+        HttpRequest.newBuilder(URI.create(url)).timeout(Await.PATIENCE).build(),
+        HttpResponse.BodyHandlers.ofString());
+  }
+
   private String get(String url) throws IOException, InterruptedException {
-    HttpResponse<String> answer =
-        http.send(
-            HttpRequest.newBuilder(URI.create(url)).timeout(Await.PATIENCE).build(),
-            HttpResponse.BodyHandlers.ofString());
+    HttpResponse<String> answer = ask(url);
     if (answer.statusCode() != 200) {
       throw new IOException(url + " answers " + answer.statusCode() + ": " + answer.body());
     }

@@ -144,6 +144,14 @@ public final class Truth {
     return dropped.sum();
   }
 
+  /**
+   * Returns the most calls that may have been answered as not recorded: {@link #droppedCount},
+   * those without a verdict, and those whose answers are in flight.
+   */
+  public long droppedAtMost() {
+    return dropped.sum() + withoutVerdict.sum() + Callers.THREADS;
+  }
+
   /** Returns the number of tries without a verdict that may be recorded all the same. */
   public long withoutVerdictCount() {
     return withoutVerdict.sum();

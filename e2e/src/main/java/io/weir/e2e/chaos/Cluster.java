@@ -4,6 +4,7 @@ package io.weir.e2e.chaos;
 import io.weir.e2e.FixedPorts;
 import io.weir.e2e.WeirProcess;
 import io.weir.e2e.audit.Deployment;
+import io.weir.e2e.audit.Expect;
 import io.weir.e2e.audit.Limit;
 import io.weir.e2e.audit.Verified;
 import io.weir.servers.RedisServer;
@@ -214,13 +215,20 @@ final class Cluster implements Deployment, AutoCloseable {
   }
 
   /** Returns the present value of a process's counter or gauge without labels. */
-  long metric(Member member, String name) throws InterruptedException {
-    for (String line : get(urls.get(member.name()) + "/metrics").orElse("").split("\n", -1)) {
-      if (line.startsWith(name + " ")) {
-        return Math.round(Double.parseDouble(line.substring(name.length() + 1)));
-      }
-    }
-    throw new IllegalStateException(member.name() + " does not tell " + name);
+  long metric(Member member, String name) throws Exception {
+    List<Long> values = new ArrayList<>();
+    Expect.that(
+        member.name() + " tells " + name,
+        () -> {
+          get(urls.get(member.name()) + "/metrics")
+              .orElse("")
+              .lines()
+              .filter(line -> line.startsWith(name + " "))
+              .map(line -> Math.round(Double.parseDouble(line.substring(name.length() + 1))))
+              .forEach(values::add);
+          return !values.isEmpty();
+        });
+    return values.get(0);
   }
 
   /** Returns the body of an answer with status 200; empty for any other status or no answer. */

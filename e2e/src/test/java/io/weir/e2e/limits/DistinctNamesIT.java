@@ -134,13 +134,22 @@ final class DistinctNamesIT {
 
   private long total(String reports, String from, String client) throws Exception {
     long begun = System.nanoTime();
-    HttpResponse<String> answer =
-        report(reports, "window=total&status=any&client=" + client + from);
+    List<JsonNode> answers = new ArrayList<>();
+    // a report does not wait for long until it has caught up, and says so
+    Await.until(
+        () -> "a report that is up to date, not " + answers,
+        () -> {
+          HttpResponse<String> answer =
+              report(reports, "window=total&status=any&client=" + client + from);
+          assertEquals(200, answer.statusCode(), answer.body());
+          answers.clear();
+          answers.add(JSON.readTree(answer.body()));
+          return answers.get(0).at("/completeness/up_to_date").asBoolean();
+        });
     System.out.printf(
-        "total of %s: %d after %d ms%n",
-        client, answer.statusCode(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
-    assertEquals(200, answer.statusCode(), answer.body());
-    return JSON.readTree(answer.body()).path("data").path(0).path("quantity").asLong();
+        "total of %s after %d ms%n",
+        client, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
+    return answers.get(0).path("data").path(0).path("quantity").asLong();
   }
 
   /** A page, or a problem that says what to do; never the end of the process. */

@@ -47,11 +47,19 @@ final class PeerReports {
   private static final Logger LOG = LoggerFactory.getLogger(PeerReports.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  private final HttpClient http =
-      HttpClient.newBuilder()
-          .connectTimeout(CONNECT_TIMEOUT)
-          .version(HttpClient.Version.HTTP_1_1)
-          .build();
+  private final HttpClient http;
+
+  PeerReports() {
+    this(CONNECT_TIMEOUT);
+  }
+
+  PeerReports(Duration connectTimeout) {
+    this.http =
+        HttpClient.newBuilder()
+            .connectTimeout(connectTimeout)
+            .version(HttpClient.Version.HTTP_1_1)
+            .build();
+  }
 
   /**
    * A request to be forwarded.
