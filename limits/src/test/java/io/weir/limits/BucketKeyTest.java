@@ -54,7 +54,7 @@ class BucketKeyTest {
   }
 
   @Test
-  void keysJoinedWithoutEscaping_differentNames_neverShareAKey() {
+  void of_differentNames_neverShareAKey() {
     Map<String, String> owners = new HashMap<>();
     for (String client : NAMES) {
       for (String policy : NAMES) {
@@ -75,7 +75,7 @@ class BucketKeyTest {
   }
 
   @Test
-  void bracesInIdsMoveTheSlot_anyNames_tagIsTheClientAlone() {
+  void of_anyNames_hashTagDependsOnTheClientAlone() {
     for (String client : NAMES) {
       String tag = tag(BucketKey.of("burst", client).text());
       for (String name : NAMES) {
@@ -95,7 +95,7 @@ class BucketKeyTest {
   }
 
   @Test
-  void parts_anyNames_areThoseTheKeyWasMadeOf() {
+  void clientAndPolicy_ofAnyKey_areTheNamesItWasMadeFrom() {
     for (String client : NAMES) {
       for (String policy : NAMES) {
         String key = BucketKey.of(policy, client, "GET /v1/{item}:}:").text();

@@ -54,7 +54,7 @@ final class CalendarQuotaTest {
   }
 
   @Test
-  void day_leftOutByTheZone_hasNoPeriod() {
+  void day_skippedByTheZone_hasNoPeriod() {
     CalendarQuota quota = day("Pacific/Apia");
 
     assertEquals(
@@ -65,7 +65,7 @@ final class CalendarQuotaTest {
   }
 
   @Test
-  void billing_anchorOnADayLeftOut_beginsOnTheNext() {
+  void billing_anchorOnASkippedDay_beginsOnTheNextDay() {
     CalendarQuota quota = billing("Pacific/Apia", "2011-10-30");
 
     assertEquals(
@@ -168,7 +168,7 @@ final class CalendarQuotaTest {
   }
 
   @Test
-  void at_clientsCalendar_goesBeforeThePolicys() {
+  void at_calendarOfTheClient_overridesThePolicys() {
     CalendarQuota quota = billing("UTC", "2026-01-01");
     long now = Instant.parse("2026-11-20T12:00:00Z").toEpochMilli();
 

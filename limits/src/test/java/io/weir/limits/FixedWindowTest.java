@@ -55,12 +55,12 @@ final class FixedWindowTest {
     "2026-10-25T22:30:00Z, 2026-10-25T22:00:00Z, 2026-10-25T23:00:00Z",
     "2026-03-29T21:30:00Z, 2026-03-29T17:00:00Z, 2026-03-29T22:00:00Z"
   })
-  void at_calendar_beginsWithTheDay_andEndsWithIt(String moment, String start, String end) {
+  void at_calendar_windowsStartAndEndWithTheDay(String moment, String start, String end) {
     assertEquals(span(start, end), at(calendar(6 * 3_600, PARIS), moment));
   }
 
   @Test
-  void at_calendarOfTheClient_precedesThePolicys() {
+  void at_calendarOfTheClient_overridesThePolicys() {
     ClientCalendar client = new ClientCalendar(PARIS, null);
     long moment = Instant.parse("2026-11-24T12:00:00Z").toEpochMilli();
 
@@ -113,7 +113,7 @@ final class FixedWindowTest {
   }
 
   @Test
-  void outOfRange_isRefused() {
+  void new_numberOutOfRange_isRefused() {
     assertThrows(
         IllegalArgumentException.class, () -> new FixedWindow(0, 60, Alignment.EPOCH, UTC));
     assertThrows(IllegalArgumentException.class, () -> new FixedWindow(1, 0, Alignment.EPOCH, UTC));

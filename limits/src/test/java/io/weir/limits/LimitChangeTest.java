@@ -17,7 +17,7 @@ final class LimitChangeTest {
       List.of(1_000L, 333_333L, 1_000_000L, 1_500_000L, 60_000_000L, 3_600_000_000L);
 
   @Test
-  void carriedOver_randomChanges_cacheAndRecordsAgreeToATickAndATokenOfRounding() {
+  void randomChanges_cacheAndRecords_agreeWithinATickAndAToken() {
     Random random = new Random(12);
     for (int i = 0; i < HISTORIES; i++) {
       TokenBucketLimit before = limit(random);
@@ -50,7 +50,7 @@ final class LimitChangeTest {
 
   /** Once, such a time filled a long, and the next sum with it was on the other side of zero. */
   @Test
-  void sameTokensMicros_timeThatTheNewLimitStretches_isBounded() {
+  void sameTokensMicros_timeStretchedByASlowerLimit_isBounded() {
     TokenBucketLimit fast = new TokenBucketLimit(100, 100, 1_000);
     TokenBucketLimit slow = new TokenBucketLimit(100, 1, 3_600_000_000L);
     LimitChange change = Objects.requireNonNull(LimitChange.of(fast, slow, T_MICROS));

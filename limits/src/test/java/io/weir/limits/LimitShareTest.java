@@ -20,20 +20,20 @@ final class LimitShareTest {
   }
 
   @Test
-  void of_fourNodes_isAQuarterOfSizeAndSpeed() {
+  void of_fourNodes_isAQuarterOfCapacityAndRate() {
     assertEquals(
         new TokenBucketLimit(25, 10, 4_000_000),
         new TokenBucketLimit(100, 10, 1_000_000).shareOf(4));
   }
 
   @Test
-  void of_capacityBelowTheNodes_isOneToken() {
+  void of_capacityBelowTheNumberOfNodes_isOneToken() {
     assertEquals(
         new TokenBucketLimit(1, 3, 10_000_000), new TokenBucketLimit(3, 3, 1_000_000).shareOf(10));
   }
 
   @Test
-  void of_periodThatWouldBeTooLong_keepsTheSpeed() {
+  void of_periodWouldBeTooLong_reducesTheRefillTokensInstead() {
     long day = 86_400_000_000L;
 
     // 100 a day among 500 nodes: 73.2 in 366 days each
@@ -43,13 +43,13 @@ final class LimitShareTest {
   }
 
   @Test
-  void of_quota_isAPartOfThePeriod() {
+  void of_quota_isAnEqualPartOfItsCapacity() {
     assertEquals(new QuotaLimit(333, 5_000), new QuotaLimit(1_000, 5_000).shareOf(3));
     assertEquals(new QuotaLimit(1, 5_000), new QuotaLimit(2, 5_000).shareOf(3));
   }
 
   @Test
-  void of_randomLimits_isCountable_andAllSharesTogetherStayWithinTheLimit() {
+  void of_randomLimits_sharesTogetherStayWithinTheLimit() {
     for (long seed = 0; seed < 20_000; seed++) {
       Random random = new Random(seed);
       int nodes = 1 + random.nextInt(1_000);

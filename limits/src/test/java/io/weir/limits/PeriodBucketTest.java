@@ -23,7 +23,7 @@ class PeriodBucketTest {
   }
 
   @Test
-  void refill_nothingKept_isFullWithoutEpoch() {
+  void refill_noStoredState_isFullWithoutEpoch() {
     BucketState full = quota(10).refill(null, T0);
 
     assertEquals(10, quota(10).remainingTokens(full));
@@ -67,7 +67,7 @@ class PeriodBucketTest {
   }
 
   @Test
-  void periodIsOver_byTheCachesClock_waitsAreNeverZero() {
+  void waits_afterThePeriodsEnd_areNeverZero() {
     assertEquals(1, quota(10).retryAfterMicros(used(8), 3, T0 + HOUR));
     assertEquals(1, quota(10).resetMicros(used(8), T0 + 2 * HOUR));
     assertEquals(10_001, quota(10).ttlMillis(used(8), T0 + 2 * HOUR));
@@ -81,7 +81,7 @@ class PeriodBucketTest {
   }
 
   @Test
-  void refill_stateOfTheOtherKind_countsAsNothingKept() {
+  void refill_stateOfAnotherAlgorithm_isTreatedAsNoState() {
     TokenBucketLimit limit = new TokenBucketLimit(10, 1, HOUR);
     BucketState ofBucket = new BucketState(3, 1, T0, T0, T0, 5, 7);
 

@@ -28,7 +28,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void refill_nothingKept_isFullWithoutEpoch() {
+  void refill_noStoredState_isFullWithoutEpoch() {
     BucketState full = bucket.refill(null, T0);
 
     assertEquals(new BucketState(1_000_000, 100_000, T0, 0, 0, 0, 0), full);
@@ -63,7 +63,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void charge_firstOfALife_stampsTheEpoch() {
+  void charge_firstOfAnEpoch_stampsTheEpoch() {
     BucketState after = bucket.charge(bucket.refill(null, T0), 3, T0);
 
     assertEquals(new BucketState(700_000, 100_000, T0, T0, 0, 0, 3), after);
@@ -118,7 +118,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void charge_bucketNearlyFullWithinATick_doesNotKeepTheTickItCannotHold() {
+  void charge_bucketNearlyFull_dropsThePartOfATickItCannotHold() {
     TokenBucket coarse = TokenBucket.of(COARSE);
     BucketState full = new BucketState(COARSE.scale().capacityUnits(), 86_400_000, T0, T0, 0, 0, 1);
 
@@ -135,7 +135,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void refill_clockSteppedBack_addsNothingAndWaitsForIt() {
+  void refill_clockSteppedBack_addsNothingUntilTheClockCatchesUp() {
     BucketState back = bucket.refill(holding(4), T0 - 500_000);
 
     assertEquals(holding(4), back);
@@ -144,19 +144,19 @@ class TokenBucketTest {
   }
 
   @Test
-  void charge_clockSteppedBack_keepsLast() {
+  void charge_clockSteppedBack_keepsTheLastRefillTime() {
     BucketState after = bucket.charge(bucket.refill(holding(10), T0 - 5), 1, T0 - 5);
 
     assertEquals(T0, after.lastEpochMicros());
   }
 
   @Test
-  void refill_lastExactlyOneFillAhead_stays() {
+  void refill_lastRefillTimeAheadByExactlyOneFill_isKept() {
     assertEquals(holding(4), bucket.refill(holding(4), T0 - SECOND));
   }
 
   @Test
-  void refill_lastFurtherAheadThanOneFill_isPulledBackToNow() {
+  void refill_lastRefillTimeAheadByMoreThanOneFill_isSetToNow() {
     BucketState pulled = bucket.refill(holding(4), T0 - SECOND - 1);
 
     assertEquals(T0 - SECOND - 1, pulled.lastEpochMicros());
@@ -172,7 +172,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void refill_capacityHasShrunk_dropsWhatIsAbove() {
+  void refill_capacityHasShrunk_dropsTheTokensAboveIt() {
     TokenBucket smaller = TokenBucket.of(new TokenBucketLimit(3, 10, SECOND));
 
     assertEquals(3, smaller.remainingTokens(smaller.refill(holding(9), T0)));
@@ -186,7 +186,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void refill_speedHasChanged_carriesWholeTokens() {
+  void refill_rateHasChanged_carriesWholeTokens() {
     TokenBucket slower = TokenBucket.of(new TokenBucketLimit(20, 7, 86_400 * SECOND));
     BucketState kept = new BucketState(999_999, 100_000, T0, T0, 0, 0, 5);
 
@@ -197,7 +197,7 @@ class TokenBucketTest {
   }
 
   @Test
-  void refill_speedHasChangedAndKeptIsHuge_isFullWithoutOverflow() {
+  void refill_rateHasChangedAndStoredLevelIsHuge_isFullWithoutOverflow() {
     TokenBucket slower = TokenBucket.of(new TokenBucketLimit(20, 7, 86_400 * SECOND));
     BucketState kept = new BucketState(TokenBucketLimit.EXACT_BELOW - 1, 1, T0, T0, 0, 0, 5);
 

@@ -141,7 +141,7 @@ class CorrectionPropertyTest {
   }
 
   @Test
-  void anyOrderAndNumber_leavesWhatTheNewestAloneLeaves() {
+  void correctionsInAnyOrderAndNumber_endInTheStateOfTheNewestAlone() {
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       Random random = new Random(seed);
       BucketLimit limit = limit(random);
@@ -180,7 +180,7 @@ class CorrectionPropertyTest {
 
   /** Of a quota nothing depends on when: whatever is charged after the stamp counts, once. */
   @Test
-  void quota_correctionLate_leavesTheSameAsInTime() {
+  void quota_correctionArrivesLate_endsInTheSameStateAsInTime() {
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       Random random = new Random(seed);
       BucketLimit limit = new QuotaLimit(CAPACITY_TOKENS, T0 + 3_600_000_000L);
@@ -211,7 +211,7 @@ class CorrectionPropertyTest {
    * between, a correction for each, and all arrive late.
    */
   @Test
-  void tokenBucket_debitsArriveLate_leavesTheTruth() {
+  void tokenBucket_debitsArriveLate_endsAtTheTrueLevel() {
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       Random random = new Random(seed);
       Bucket truth = new Bucket(tokenBucket(random));
@@ -233,7 +233,7 @@ class CorrectionPropertyTest {
 
   /** How much of a late credit was above the brim is not known; it never takes, nor gives more. */
   @Test
-  void tokenBucket_creditArrivesLate_isBetweenTheCacheAndTheTruth() {
+  void tokenBucket_creditArrivesLate_levelIsBetweenCacheAndTruth() {
     int healed = 0;
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       Random random = new Random(seed);
@@ -294,7 +294,7 @@ class CorrectionPropertyTest {
    * A flush and the correction published for it: the next charge goes on as if nothing happened.
    */
   @Test
-  void stateIsLost_truthIsApplied_goesOnAsIfNothingHappened() {
+  void stateLost_correctionApplied_bucketContinuesAsIfNeverLost() {
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       Random random = new Random(seed);
       BucketLimit limit = limit(random);

@@ -67,7 +67,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_nothingChargedSince_isTheTruth() {
+  void apply_nothingChargedSince_setsTheTrueLevel() {
     assertApplied(
         new CorrectionOutcome(Kind.APPLIED, -3, false),
         holding(LIMIT, 6, 1, 7),
@@ -84,7 +84,7 @@ class CorrectionRuleTest {
 
   /** Was a bug: a correction that came seconds late took the refill of these seconds again. */
   @Test
-  void apply_lateCorrection_takesNothingThatWasRefilledMeanwhile() {
+  void apply_lateCorrection_keepsWhatWasRefilledMeanwhile() {
     Correction fullFor4Seconds = bucket(E, 1, 7, -4);
     Correction fullFor1Second = bucket(E, 1, 7, -1);
 
@@ -103,7 +103,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_lateCorrectionChangesNothing_keepsThePartOfATickThatHasPassed() {
+  void apply_lateCorrectionWithoutChange_keepsTheElapsedPartOfATick() {
     TokenBucketLimit slow = // ticks of a second
         new TokenBucketLimit(100_000_000, 1, TokenBucketLimit.MAX_PERIOD_MICROS);
     TokenBucketLimit.Scale scale = slow.scale();
@@ -115,7 +115,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_counterWentBack_beginsANewLife() {
+  void apply_counterWentBack_beginsANewEpoch() {
     assertApplied(
         new CorrectionOutcome(Kind.APPLIED, -3, false),
         begun(LIMIT, T0, 6, 1, 0),
@@ -123,7 +123,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_newerEpoch_beginsANewLife() {
+  void apply_correctionOfANewerEpoch_beginsANewEpoch() {
     assertApplied(
         new CorrectionOutcome(Kind.APPLIED, -3, false),
         kept(LIMIT, 6, T0, E + 1, 1, 0),
@@ -132,7 +132,7 @@ class CorrectionRuleTest {
 
   /** Found by {@code ./weir sim}, seeds 302036, 309480 and 312083. */
   @Test
-  void apply_knowsOfNoChargeOfTheCache_takesButGivesToAQuotaAlone() {
+  void apply_correctionKnowingNoCharges_debitsAnyBucket_creditsQuotasOnly() {
     assertApplied(
         new CorrectionOutcome(Kind.APPLIED, 0, false),
         kept(LIMIT, 2, T0, E + 1, 1, 0),
@@ -149,7 +149,7 @@ class CorrectionRuleTest {
 
   /** Found by {@code ./weir sim}, seed 48071: the next one gave what the first had left alone. */
   @Test
-  void apply_stillKnowsOfNoChargeOfTheCache_doesNotGiveToTheLifeThatItBegan() {
+  void apply_nextCorrectionKnowingNoCharges_doesNotCreditTheEpochTheFirstBegan() {
     BucketState begun =
         Objects.requireNonNull(apply(bucket(E + 1, 1, 0, 4), holding(LIMIT, 2, 0, 8)).state());
 
@@ -162,7 +162,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_epochAheadOfTheClock_newLifeIsLaterStill() {
+  void apply_epochAheadOfTheClock_newEpochIsLaterStill() {
     Correction ahead = correction(LIMIT, T0 + 5, 1, 3, T0 + 4 * SECOND, 0);
 
     assertEquals(
@@ -170,7 +170,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_lifeBegunByACorrection_takesTheNextOfTheLifeBefore() {
+  void apply_epochBegunByACorrection_acceptsTheNextCorrectionOfThePreviousEpoch() {
     long begunAt = T0 - SECOND;
 
     assertApplied(
@@ -184,7 +184,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_lifeBegunByACorrection_sameOrOlder_isStale() {
+  void apply_epochBegunByACorrection_sameOrOlderCorrection_isStale() {
     BucketState kept = begun(LIMIT, T0, 7, 2, 3);
 
     assertEquals(Kind.STALE, apply(bucket(E, 2, 90, 5), kept).outcome().kind());
@@ -194,7 +194,7 @@ class CorrectionRuleTest {
 
   /** What was charged since may have been refilled at the brim meanwhile. */
   @Test
-  void apply_lifeBegunByACorrectionWasFull_givesButDoesNotTake() {
+  void apply_epochBegunByACorrectionWasFull_creditsButDoesNotDebit() {
     long begunAt = T0 - 30 * SECOND;
 
     assertApplied(
@@ -208,13 +208,13 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void versionOfThisEpoch_lifeBegunByACorrection_isNone() {
+  void versionOfThisEpoch_epochBegunByACorrection_isZero() {
     assertEquals(0, begun(LIMIT, T0, 7, 2, 3).versionOfThisEpoch());
     assertEquals(2, holding(LIMIT, 7, 2, 3).versionOfThisEpoch());
   }
 
   @Test
-  void apply_sameOrOlder_isStaleAndChangesNothing() {
+  void apply_sameOrOlderCorrection_isStaleAndChangesNothing() {
     for (Correction old : new Correction[] {bucket(E, 5, 7, 4), bucket(E, 4, 7, 4)}) {
       CorrectionRule.Result result = apply(old, holding(LIMIT, 9, 5, 7));
       assertEquals(new CorrectionOutcome(Kind.STALE, 0, false), result.outcome());
@@ -255,7 +255,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_bucketGone_isMadeAnew() {
+  void apply_bucketGone_recreatesIt() {
     assertApplied(
         new CorrectionOutcome(Kind.CREATED, -4, false),
         begun(LIMIT, T0, 6, 3, 0),
@@ -269,7 +269,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_inDebt_isKeptUntilItIsPaid() {
+  void apply_bucketInDebt_isKeptUntilTheDebtIsPaid() {
     assertEquals(30_000, apply(bucket(E, 1, 7, 20), holding(LIMIT, 2, 0, 7)).ttlMillis());
   }
 
@@ -294,7 +294,7 @@ class CorrectionRuleTest {
   }
 
   @Test
-  void apply_quotaGone_isMadeAnewUntilItsPeriodIsOver() {
+  void apply_quotaGone_isRecreatedUntilItsPeriodEnds() {
     BoundedCorrection untouched = new BoundedCorrection(quota(E, 1, 0, 0), 10);
     long end = QUOTA.endsAtEpochMicros();
 

@@ -42,7 +42,7 @@ final class PolicyAdviceTest {
   }
 
   @Test
-  void ordinaryPolicies_getNone() {
+  void ordinaryPolicies_getNoAdvice() {
     assertEquals(
         List.of(),
         advice(
@@ -62,7 +62,7 @@ final class PolicyAdviceTest {
   }
 
   @Test
-  void calendarOfAClientThatNoQuotaMatches_isNamed() {
+  void calendarOfAClient_matchedByNoQuota_isNamed() {
     CalendarQuota daily =
         new CalendarQuota(5, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
     FixedWindow minute = new FixedWindow(5, 60, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
@@ -103,7 +103,7 @@ final class PolicyAdviceTest {
   }
 
   @Test
-  void policyThatAnotherLeavesNothingTo_isNamed() {
+  void policyThatNeverDecides_isNamed() {
     assertEquals(
         List.of("wide never decides"),
         advice(policy("wide", endpoints("GET /v1/*"), HUNDRED), policy("tight", endpoints(), TEN)));
@@ -118,7 +118,7 @@ final class PolicyAdviceTest {
   }
 
   @Test
-  void policyThatDecidesNowAndThen_isNot() {
+  void policyThatSometimesDecides_isNotNamed() {
     TokenBucketLimit smallButFast = new TokenBucketLimit(10, 1_000, 60_000_000);
     Policy shadow = policy("tight", endpoints(), TEN, PolicyMode.SHADOW);
     Policy off = policy("tight", endpoints(), TEN, PolicyMode.OFF);
@@ -135,7 +135,7 @@ final class PolicyAdviceTest {
 
   /** While Redis is away the wide one of these decides alone. */
   @Test
-  void policyThatDecidesWithoutRedis_isNot() {
+  void policyThatDecidesOnlyWithoutRedis_isNotNamed() {
     Policy open =
         new Policy(
             "tight",
@@ -149,7 +149,7 @@ final class PolicyAdviceTest {
   }
 
   @Test
-  void bucketOfCallsThatNoOtherMeterMeets_isNot() {
+  void bucketThatMetersShareOnNoEndpoint_isNotNamed() {
     PolicyMatch uploads = new PolicyMatch(List.of(), List.of("POST /files"), List.of("bytes"));
 
     assertEquals(
@@ -162,7 +162,7 @@ final class PolicyAdviceTest {
   }
 
   @Test
-  void bucketThatEveryMeterDrains_isNamed() {
+  void bucketSharedByAllMeters_isNamed() {
     assertEquals(
         List.of("all is for every meter"),
         advice(policy("all", endpoints(), HUNDRED), policy("bytes", meters("bytes"), TEN)));

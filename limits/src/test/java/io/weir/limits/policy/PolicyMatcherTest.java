@@ -122,7 +122,7 @@ class PolicyMatcherTest {
   }
 
   @Test
-  void match_moreThanOneCheckHolds_leavesShadowPoliciesOutFirst() {
+  void match_morePoliciesThanACheckHolds_omitsShadowPoliciesFirst() {
     List<Policy> policies = new ArrayList<>();
     for (int i = 0; i < 12; i++) {
       policies.add(policy("shadow-" + i, PolicyMatch.ANY, PolicyMode.SHADOW));
@@ -142,7 +142,7 @@ class PolicyMatcherTest {
   }
 
   @Test
-  void match_moreThanACheckTakes_leavesOutNoneThatDenies() {
+  void match_morePoliciesThanACheckHolds_keepsThoseThatDeny() {
     List<Policy> policies = new ArrayList<>();
     for (int i = 0; i < Check.MAX_BUCKETS; i++) {
       policies.add(quota("enforced-" + i, CalendarPeriod.DAY, PolicyMode.ENFORCE));
@@ -192,7 +192,7 @@ class PolicyMatcherTest {
   }
 
   @Test
-  void match_quota_bucketChangesExactlyAtThePeriodsEnd_backAndForth() {
+  void match_quota_bucketChangesExactlyAtThePeriodsEnd() {
     PolicyMatcher matcher = matcher(quota("daily", CalendarPeriod.DAY, PolicyMode.ENFORCE));
     BucketRequest first = ending("daily", "acme", "2026-11-21T00:00:00Z");
     BucketRequest second = ending("daily", "acme", "2026-11-22T00:00:00Z");
@@ -205,7 +205,7 @@ class PolicyMatcherTest {
   }
 
   @Test
-  void match_clientsWithCalendars_runByTheirOwn() {
+  void match_clientsWithCalendars_useTheirOwnPeriods() {
     PolicyMatcher matcher =
         PolicyMatcher.of(
             new PolicySet(
