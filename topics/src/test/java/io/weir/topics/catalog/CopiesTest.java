@@ -21,12 +21,12 @@ final class CopiesTest {
   }
 
   @Test
-  void lacking_onePartitionWithFewerCopies_isSaid() {
+  void lacking_onePartitionWithFewerCopies_isReported() {
     assertEquals(List.of("calls has a replication factor of 2, not 3"), lacking("2", 3, 2));
   }
 
   @Test
-  void lacking_acknowledgedByOneBroker_isSaid() {
+  void lacking_minInsyncReplicasOfOne_isReported() {
     assertEquals(List.of("calls has min.insync.replicas=1, not 2"), lacking("1", 3));
   }
 

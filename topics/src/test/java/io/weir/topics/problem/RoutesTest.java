@@ -15,7 +15,7 @@ final class RoutesTest {
     "REPORTS_API,/v1/check,the check API",
     "REPORTS_API,/v1/calls/x/settle,the check API"
   })
-  void pathOfTheOtherApi_saysWhichHasIt(Routes api, String path, String other) {
+  void missing_pathOfTheOtherApi_namesThatApi(Routes api, String path, String other) {
     String problem = json(api.missing(path));
 
     assertTrue(problem.contains(path + " is a path of " + other), problem);
@@ -23,7 +23,7 @@ final class RoutesTest {
 
   @ParameterizedTest
   @CsvSource({"CHECK_API,/v1/usages", "CHECK_API,/v1/check/x", "REPORTS_API,/", "REPORTS_API,/v1"})
-  void otherPath_isNamed(Routes api, String path) {
+  void missing_unknownPath_namesThePath(Routes api, String path) {
     String problem = json(api.missing(path));
 
     assertTrue(problem.contains("\"" + path + "\""), problem);

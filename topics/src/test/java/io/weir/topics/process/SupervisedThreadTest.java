@@ -55,7 +55,7 @@ final class SupervisedThreadTest {
   }
 
   @Test
-  void work_thatFails_isBegunAnew_alsoAfterAnError() throws Exception {
+  void work_fails_isRestarted_alsoAfterAnError() throws Exception {
     IllegalStateException failure = new IllegalStateException("expected");
     AssertionError error = new AssertionError("expected");
     try (SupervisedThread thread =
@@ -119,7 +119,7 @@ final class SupervisedThreadTest {
 
   /** Once, an interrupt by anybody else ended the thread for good, and nobody was told. */
   @Test
-  void interruptThoughNobodyCloses_isAFailure_andTheWorkIsBegunAnew() throws Exception {
+  void interruptWithoutClose_isAFailure_andTheWorkIsRestarted() throws Exception {
     try (SupervisedThread thread =
         thread(
             () -> {
@@ -138,7 +138,7 @@ final class SupervisedThreadTest {
   }
 
   @Test
-  void pause_interruptedThoughNobodyCloses_isCutShort_andTheWorkIsBegunAnew() throws Exception {
+  void pause_interruptedWithoutClose_isCutShort_andTheWorkIsRestarted() throws Exception {
     try (SupervisedThread thread =
         new SupervisedThread(
             "tested",
@@ -166,7 +166,7 @@ final class SupervisedThreadTest {
   }
 
   @Test
-  void failureThatCannotBeTold_isLogged_andTheWorkIsBegunAnew() throws Exception {
+  void failureHandlerThrows_isLogged_andTheWorkIsRestarted() throws Exception {
     try (SupervisedThread thread =
         new SupervisedThread(
             "tested",
@@ -197,7 +197,7 @@ final class SupervisedThreadTest {
   }
 
   @Test
-  void close_failureMeanwhile_isNotTold() throws Exception {
+  void close_failureMeanwhile_isNotReported() throws Exception {
     SupervisedThread thread =
         thread(
             () -> {

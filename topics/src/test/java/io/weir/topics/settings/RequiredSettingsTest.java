@@ -13,7 +13,7 @@ final class RequiredSettingsTest {
       Map.of("WEIR_B", "the other", "WEIR_A", "one");
 
   @Test
-  void requireAll_namesEveryOneThatIsMissing_together() {
+  void requireAll_severalMissing_namesThemAll() {
     Settings.InvalidSettingException refused =
         assertThrows(
             Settings.InvalidSettingException.class,

@@ -52,7 +52,7 @@ final class MalformedRecordsTest {
   }
 
   @Test
-  void callLine_anyBytesCut_orFlipped_neverThrowsAnythingElse() {
+  void callLine_cutOrFlippedBytes_throwsOnlyMalformedRecord() {
     Random random = new Random(20_261_121);
     for (int i = 0; i < 20_000; i++) {
       byte[] line = GOOD.getBytes(StandardCharsets.UTF_8);
