@@ -95,7 +95,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_again_changesNothing() throws Exception {
+  void apply_sameCorrectionAgain_changesNothing() throws Exception {
     BucketReply before = take(HOURLY, 2);
     Correction correction = of(HOURLY, before.epoch(), 4, 2, 6);
     apply(correction);
@@ -120,7 +120,7 @@ public abstract class BucketCorrectorContract {
 
   /** By the records the bucket was full after the charge they know of, and refills ever since. */
   @Test
-  void apply_late_takesNothingThatWasRefilledMeanwhile() throws Exception {
+  void apply_lateCorrection_keepsWhatWasRefilledMeanwhile() throws Exception {
     BucketReply stamp = take(HOURLY, 5);
     apply(of(HOURLY, stamp.epoch(), 1, 5, 0));
     take(HOURLY, 1);
@@ -133,7 +133,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_knowsOfNoChargeOfTheCache_takesButDoesNotGive() throws Exception {
+  void apply_correctionKnowingNoCharges_debitsButDoesNotCredit() throws Exception {
     BucketReply before = take(HOURLY, 5);
 
     assertEquals(
@@ -161,7 +161,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_takesOnly_takesAndGivesNothing() throws Exception {
+  void apply_takesOnly_debitsAndNeverCredits() throws Exception {
     BucketReply stamp = take(HOURLY, 5);
 
     Correction less = of(HOURLY, stamp.epoch(), 1, 5, 2);
@@ -174,7 +174,7 @@ public abstract class BucketCorrectorContract {
 
   /** Found by {@code ./weir sim}, seed 89698: a bucket of a faster limit was left in deep debt. */
   @Test
-  void apply_takesOnly_leavesWhatWasChargedSince_whichMayHaveBeenRefilled() throws Exception {
+  void apply_takesOnly_ignoresChargesSinceThatMayHaveBeenRefilled() throws Exception {
     BucketReply stamp = take(HOURLY, 1);
     take(HOURLY, 7);
 
@@ -192,7 +192,7 @@ public abstract class BucketCorrectorContract {
 
   /** Found by {@code ./weir sim}, seed 2632. */
   @Test
-  void apply_deeperInDebtThanTheCap_byALimitThatWasLowered_isGivenNothing() throws Exception {
+  void apply_loweredLimitLeavesDebtBeyondTheCap_creditsNothing() throws Exception {
     QuotaLimit lowered = new QuotaLimit(20, quota.endsAtEpochMicros());
     BucketReply used = take(quota, 90);
 
@@ -202,7 +202,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_bucketGone_isMadeAnewInANewLife() throws Exception {
+  void apply_bucketGone_isRecreatedInANewEpoch() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;
 
     assertEquals(Kind.CREATED, apply(of(HOURLY, epoch, 7, 42, 6)).kind());
@@ -215,7 +215,7 @@ public abstract class BucketCorrectorContract {
 
   /** Sim seed 103808: a greater counter of the life before must not hide what was charged since. */
   @Test
-  void apply_knowsOfMoreThanTheBucketMadeAnew_chargesSinceCount() throws Exception {
+  void apply_greaterCounterThanTheRecreatedBuckets_chargesSinceStillCount() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;
     apply(of(HOURLY, epoch, 7, 42, 2));
     take(HOURLY, 3);
@@ -228,7 +228,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_counterWentBack_chargesSinceCount() throws Exception {
+  void apply_counterWentBack_chargesSinceStillCount() throws Exception {
     BucketReply stamp = take(HOURLY, 1);
     apply(of(HOURLY, stamp.epoch(), 1, 42, 2));
     BucketReply begun = take(HOURLY, 3);
@@ -244,7 +244,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_bucketMadeAnewWithNothingCharged_isABucket() throws Exception {
+  void apply_bucketGoneAndNothingCharged_isRecreated() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;
 
     assertEquals(Kind.CREATED, apply(of(HOURLY, epoch, 1, 0, 6)).kind());
@@ -252,7 +252,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_bucketGoneAndFull_keepsNothing() throws Exception {
+  void apply_bucketGoneAndFull_storesNothing() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;
 
     assertEquals(new CorrectionOutcome(Kind.FULL, 0, false), apply(of(HOURLY, epoch, 7, 42, 0)));
@@ -282,7 +282,7 @@ public abstract class BucketCorrectorContract {
 
   /** Found by {@code ./weir sim}, seed 20435. */
   @Test
-  void apply_olderLifeOfAQuota_isUsedInTheLifeThatAChargeBegan_too() throws Exception {
+  void apply_olderEpochOfAQuota_isAppliedToTheEpochBegunByACharge() throws Exception {
     BucketReply begun = take(quota, 1);
     long older = begun.epoch() - 1_000;
 
@@ -314,7 +314,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_oneBucketSeveralTimesInACall_goesInOrder() throws Exception {
+  void apply_severalCorrectionsOfOneBucket_areAppliedInOrder() throws Exception {
     BucketReply stamp = take(HOURLY, 1);
     List<BoundedCorrection> corrections = new ArrayList<>();
     for (long version : new long[] {1, 3, 2, 3, 4}) {
@@ -334,7 +334,7 @@ public abstract class BucketCorrectorContract {
   }
 
   @Test
-  void apply_mostCorrections_answersEach() throws Exception {
+  void apply_fullBatch_answersEachCorrection() throws Exception {
     List<BoundedCorrection> corrections =
         Collections.nCopies(
             BucketCorrector.MAX_BATCH,

@@ -118,7 +118,7 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void submit_neverAwaited_isChargedAllTheSame() throws Exception {
+  void submit_resultNeverAwaited_isStillCharged() throws Exception {
     cache().submit(check(6, enforced("a", 10)));
 
     Await.until(
@@ -150,7 +150,7 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void take_costAboveCapacity_isAVerdictOfItsOwn() {
+  void take_costAboveCapacity_isDeniedAsExceedingCapacity() {
     Decision.Denied decision = denied(check(11, enforced("a", 10)));
 
     assertTrue(decision.costExceedsCapacity());
@@ -164,7 +164,7 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void take_capacityOfNothing_isDeniedForGood_andChargesNothingBeside() {
+  void take_capacityZero_isDeniedForEver_andChargesNoOtherBucket() {
     allowed(check(3, enforced("a", 10)));
     BucketRequest deny = new BucketRequest(prefix + "a", TokenBucketLimit.DENY, true);
 
@@ -211,7 +211,7 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void take_shadowBucketIsShort_isAllowedAndLeavesTheShadowBucketAlone() {
+  void take_shadowBucketIsShort_isAllowedAndDoesNotChargeIt() {
     allowed(check(2, shadow("shadow", 2)));
 
     Decision.Allowed decision = allowed(check(1, shadow("shadow", 2), enforced("real", 10)));
@@ -272,7 +272,7 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void take_mostBuckets_decidesAll() {
+  void take_maxBuckets_decidesAll() {
     BucketRequest[] buckets = new BucketRequest[Check.MAX_BUCKETS];
     for (int i = 0; i < buckets.length; i++) {
       buckets[i] = enforced("b" + i, 10 + i);
@@ -329,7 +329,7 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void take_quotaWhosePeriodIsOver_goesOnAsItWas() {
+  void take_quotaPastItsPeriod_keepsItsState() {
     endsAt = nowEpochMicros() - HOUR_MICROS;
     allowed(check(3, quota("q", 4)));
 
@@ -340,7 +340,7 @@ public abstract class DecisionCacheContract {
   }
 
   @Test
-  void take_coldCache_holdsHeldBucketsBackAndDecidesOthers() {
+  void take_coldCache_leavesHeldBucketsUndecided_andDecidesOthers() {
     setWarm(true);
     allowed(check(1, quota("q", 10, true), enforced("a", 10)));
     setWarm(false);

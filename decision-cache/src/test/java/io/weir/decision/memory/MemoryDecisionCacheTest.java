@@ -95,7 +95,7 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
   }
 
   @Test
-  void take_oneClientHasMost_forgetsOfItsBucketsAlone() {
+  void take_oneClientHasMostBuckets_forgetsOnlyItsBuckets() {
     MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 100);
     for (int i = 0; i < 30; i++) {
       bounded.take(check("{" + i + "}burst", 1));
@@ -111,7 +111,7 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
   }
 
   @Test
-  void take_someAreFullByNow_forgetsThemBeforeThoseOfAClientWithMore() {
+  void take_atTheBound_removesFullBucketsFirst() {
     MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 40);
     for (int i = 0; i < 20; i++) {
       bounded.take(check("{" + i + "}", 1));
@@ -126,7 +126,7 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
   }
 
   @Test
-  void take_atTheBoundWithBucketsThatAreFull_countsThemNotAsForgotten() {
+  void take_atTheBound_removedFullBucketsDoNotCountAsForgotten() {
     MemoryDecisionCache bounded = new MemoryDecisionCache(nowEpochMicros::get, 4);
     for (int i = 0; i < 100; i++) {
       bounded.take(check("{" + i + "}", 1));

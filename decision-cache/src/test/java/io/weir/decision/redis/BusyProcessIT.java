@@ -76,7 +76,7 @@ class BusyProcessIT {
   }
 
   @Test
-  void take_answerIsNotReadForLongerThanDeadlineAndStall_isDecidedAllTheSame() throws Exception {
+  void take_answerReadAfterDeadlineAndStallTimeout_isStillDecided() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache =
             RedisDecisionCache.start(config(redis, Await.PATIENCE.multipliedBy(2)))) {
@@ -99,7 +99,7 @@ class BusyProcessIT {
   }
 
   @Test
-  void take_processDoesNotComeToAskInTime_isRejectedAndChargesNothing() throws Exception {
+  void take_checkNotSentInTime_isRejectedAndChargesNothing() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache =
             RedisDecisionCache.start(config(redis, HELD).withQueue(64, 1, 1))) {

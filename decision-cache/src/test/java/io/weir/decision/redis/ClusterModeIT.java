@@ -100,7 +100,7 @@ class ClusterModeIT {
   }
 
   @Test
-  void serverComesBackInClusterMode_isRefusedUntilItIsASingleOneAgain() throws Exception {
+  void serverReturnsInClusterMode_isRefusedUntilItIsStandaloneAgain() throws Exception {
     RedisServer single = RedisServer.start(folder.resolve("single"), 0);
     int port = single.port();
     try (RedisDecisionCache cache = RedisDecisionCache.start(config(single))) {
@@ -123,7 +123,7 @@ class ClusterModeIT {
   }
 
   @Test
-  void serverInClusterModeThatDoesNotTell_isUnavailable_notCorrupt() throws Exception {
+  void serverHidesItsClusterMode_isUnavailable_notCorrupt() throws Exception {
     try (RedisServer server = cluster(0)) {
       administer(
           server,

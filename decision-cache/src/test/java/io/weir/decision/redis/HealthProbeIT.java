@@ -31,7 +31,7 @@ class HealthProbeIT {
   }
 
   @Test
-  void check_askedVeryOften_asksTheServerOnceASecond() throws Exception {
+  void check_calledVeryOften_pingsTheServerOnceASecond() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
       Await.until(() -> cache.check().detail(), () -> cache.check().ok());
@@ -49,7 +49,7 @@ class HealthProbeIT {
   }
 
   @Test
-  void serverTime_isTold_whenNobodyAsks() throws Exception {
+  void serverTime_isReported_withoutHealthChecks() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
       AtomicLong toldMicros = new AtomicLong();
@@ -63,7 +63,7 @@ class HealthProbeIT {
   }
 
   @Test
-  void check_serverStandsStill_tellsSoWithoutWaitingForIt() throws Exception {
+  void check_serverPaused_isUnhealthyWithoutWaitingForIt() throws Exception {
     try (TestRedis redis = TestRedis.start();
         RedisDecisionCache cache = RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()))) {
       Await.until(() -> cache.check().detail(), () -> cache.check().ok());

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Was a hole: a line every few seconds of an outage, from each link, with all settings in it. */
+/** Once, each link logged a line with all its settings every few seconds of an outage. */
 final class OutageLogTest {
   /** Of no other test, which may be under way at the same time. */
   private static final String SERVER = "redis://outage-log-test";
@@ -48,7 +48,7 @@ final class OutageLogTest {
   }
 
   @Test
-  void outage_ofTwoLinksWithManyReasons_isOneLine_andOneWhenItIsOver() {
+  void outageOfTwoLinks_withManyReasons_isLoggedOnce_andItsEndOnce() {
     for (String why : List.of("closed", "connect timeout", "TimeoutException", "closed")) {
       decisions.away(why);
       corrections.away(why);
@@ -64,7 +64,7 @@ final class OutageLogTest {
   }
 
   @Test
-  void serverThatMustNotBeUsed_isSaidOnce_alsoInAnOutage() {
+  void refusedServer_isLoggedOnce_alsoDuringAnOutage() {
     decisions.away("closed");
     decisions.refused("it may evict");
     corrections.refused("it may evict");
@@ -75,7 +75,7 @@ final class OutageLogTest {
   }
 
   @Test
-  void linkThatIsClosed_endsNoOutageAloud_andSaysNothingMore() {
+  void closedLink_logsNoEndOfTheOutage_andNothingMore() {
     decisions.away("closed");
     decisions.close();
     decisions.away("closed");

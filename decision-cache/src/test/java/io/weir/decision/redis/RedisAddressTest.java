@@ -69,7 +69,7 @@ final class RedisAddressTest {
   }
 
   @Test
-  void of_wrong_isRefusedWithoutTheText() {
+  void of_invalidUri_isRefusedWithoutShowingIt() {
     for (String wrong :
         List.of(
             "h:6379",

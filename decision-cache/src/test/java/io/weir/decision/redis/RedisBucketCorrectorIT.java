@@ -91,7 +91,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
   }
 
   @Test
-  void apply_valueIsNotOurs_isCorruptAndLeftAlone() throws Exception {
+  void apply_foreignValue_isCorruptAndLeftUnchanged() throws Exception {
     byte[] text = ScriptRunner.bytes("not a bucket");
     try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
       runner.redis().set(ScriptRunner.bytes("text"), text);
@@ -119,8 +119,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
   }
 
   @Test
-  void apply_twoCorrectorsInAnyOrderWhileCallsAreDecided_newestCountsOnceAndNoChargeIsLost()
-      throws Exception {
+  void apply_twoCorrectorsDuringCalls_newestCountsOnceAndNoChargeIsLost() throws Exception {
     QuotaLimit quota = new QuotaLimit(1_000_000, nowEpochMicros() + 3_600_000_000L);
     Check one = new Check(List.of(new BucketRequest("w1:{two}:quota", quota, true)), 1);
     long epoch = charge(one).epoch();
@@ -183,7 +182,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
   }
 
   @Test
-  void apply_serverIsAwayOrHangs_failsByItsOwnTimeoutAndRecovers() throws Exception {
+  void apply_serverAwayOrHangs_timesOutAndRecovers() throws Exception {
     try (TestRedis own = TestRedis.start();
         RedisBucketCorrector alone = RedisBucketCorrector.start(PatientConfig.of(own))) {
       List<BoundedCorrection> corrections = List.of(correction("a"));

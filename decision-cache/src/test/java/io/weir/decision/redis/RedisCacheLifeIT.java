@@ -157,7 +157,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void flushAll_isColdAndHeldBucketsWaitWhileOthersGoOn() throws Exception {
+  void flushAll_isCold_andOnlyHeldBucketsAreUndecided() throws Exception {
     restore(life);
     assertDecides(cache, held());
 
@@ -187,7 +187,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void restartWhileRestoring_theGenerationBeforeIsIgnored() throws Exception {
+  void restartWhileRestoring_previousGenerationIsIgnored() throws Exception {
     startOverAServerOfItsOwn();
     String before = begin(life);
     note(life, before, 0);
@@ -206,7 +206,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void twoNodes_oneIsElectedAndBothMayNote() throws Exception {
+  void twoNodes_oneBeginsTheRestoration_andBothMayNotePartitions() throws Exception {
     try (RedisDecisionCache other = node(redis);
         CacheLife otherLife = RedisCacheLife.of(other)) {
       String generation = begin(life);
@@ -240,7 +240,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void flushWhileRestoring_theGenerationBeforeIsIgnored() throws Exception {
+  void flushWhileRestoring_previousGenerationIsIgnored() throws Exception {
     String before = begin(life);
     note(life, before, 0);
     flush();
@@ -254,7 +254,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void awaitColdSignal_decisionSeesTheCacheTurnCold_wakesOnce() throws Exception {
+  void awaitColdSignal_cacheTurnsCold_wakesOnce() throws Exception {
     restore(life);
     assertDecides(cache, plain());
     assertTrue(millisOfWait(Duration.ofMillis(200)) >= 190, "nothing happened");
@@ -279,7 +279,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void serverIsAway_isUnknownAndThrowsOnlyWhereItSays() throws Exception {
+  void serverAway_warmthIsUnknown_andRestorationCallsThrow() throws Exception {
     startOverAServerOfItsOwn();
     restore(life);
     redis.kill();
@@ -291,7 +291,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void serverHangs_isUnknownThoughItNeverAnswers() throws Exception {
+  void serverHangs_warmthIsUnknownAfterTheTimeout() throws Exception {
     startOverAServerOfItsOwn();
     restore(life);
     redis.pause();
@@ -309,7 +309,7 @@ class RedisCacheLifeIT {
   }
 
   @Test
-  void serverDoesNotTellItsRunId_aFlushIsStillSeen() throws Exception {
+  void serverHidesItsRunId_flushIsStillDetected() throws Exception {
     startOverAServerOfItsOwn();
     try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
       runner.redis().aclSetuser("default", AclSetuserArgs.Builder.removeCommand(CommandType.INFO));

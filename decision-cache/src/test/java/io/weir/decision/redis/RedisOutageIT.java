@@ -252,7 +252,7 @@ class RedisOutageIT {
    * where callers begin that late, another round follows.
    */
   @Test
-  void redisStopped_callsSentAreBounded_andWhatExpiredIsNeverSent() throws Exception {
+  void redisStopped_callsSentAreBounded_andExpiredOnesAreNeverSent() throws Exception {
     try (TestRedis redis = TestRedis.start();
         RedisDecisionCache cache =
             RedisDecisionCache.start(unnoticing(redis).withQueue(256, 4, 2))) {
@@ -325,7 +325,7 @@ class RedisOutageIT {
   }
 
   @Test
-  void noscriptAfterRestart_scriptsFlushed_loadsAndDecides() throws Exception {
+  void take_scriptsFlushed_reloadsTheScriptAndDecides() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache = RedisDecisionCache.start(PatientConfig.of(redis))) {
       Await.until("the first decision", () -> decides(cache));

@@ -59,7 +59,7 @@ class RedisPasswordIT {
   }
 
   @Test
-  void passwordWithReservedCharacters_connectsAndIsToldNowhere() throws Exception {
+  void passwordWithReservedCharacters_connectsAndIsShownNowhere() throws Exception {
     try (TestRedis redis = TestRedis.start()) {
       requirePassword(redis);
       String server = redis.uri().substring("redis://".length());

@@ -114,7 +114,7 @@ class RollingUpgradeIT {
 
   /** The older form was never tagged, so its nodes are not asked to read the newer one. */
   @Test
-  void nodesOfThisVersion_goOnWithTheBucketsOfForm2() throws Exception {
+  void nodesOfThisVersion_continueBucketsStoredInForm2() throws Exception {
     int[] before = new int[BUCKETS];
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache last = node(redis, released("form-2"));

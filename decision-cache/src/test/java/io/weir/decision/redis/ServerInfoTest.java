@@ -32,7 +32,7 @@ class ServerInfoTest {
   }
 
   @Test
-  void of_answerThatTellsNothing_isUsedUntilItsErrorsSayMore() {
+  void refusal_serverInfoUnknown_isNone() {
     assertEquals(ServerInfo.UNTOLD, ServerInfo.of(""));
     assertEquals("", ServerInfo.UNTOLD.refusal());
     assertEquals("", of("next", "").refusal());
