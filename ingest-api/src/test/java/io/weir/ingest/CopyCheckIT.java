@@ -23,7 +23,7 @@ final class CopyCheckIT {
   }
 
   @Test
-  void require_oneCopy_isRefusedUnlessItIsMeant() throws Exception {
+  void require_singleCopy_isRefusedUnlessAllowed() throws Exception {
     try (TestKafka kafka = TestKafka.borrow();
         TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers())) {
       admin.createMissing(1, Optional.empty());

@@ -20,7 +20,7 @@ final class IngestConfigTest {
       Map.of("WEIR_KAFKA", "127.0.0.1:9092", "WEIR_REDIS", "redis://127.0.0.1:6379");
 
   @Test
-  void of_leastVariables_takesTheDocumentedDefaults() {
+  void of_requiredVariablesOnly_takesTheDocumentedDefaults() {
     IngestConfig config = IngestConfig.of(LEAST);
 
     assertEquals(8080, config.httpPort());

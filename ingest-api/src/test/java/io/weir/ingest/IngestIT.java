@@ -182,7 +182,7 @@ final class IngestIT {
   }
 
   @Test
-  void check_costAboveCapacity_isItsOwnVerdict_withoutRetryAfter() throws Exception {
+  void check_costAboveCapacity_isDeniedWithItsOwnReason_withoutRetryAfter() throws Exception {
     HttpResponse<String> answer =
         check("{\"client\":\"a5\",\"endpoint\":\"GET /x\",\"cost\":9007199254740991}");
 
@@ -192,7 +192,7 @@ final class IngestIT {
   }
 
   @Test
-  void check_policyThatDenies_isBlocked_withoutATimeToWaitFor() throws Exception {
+  void check_policyThatDenies_isBlocked_withoutRetryAfter() throws Exception {
     HttpResponse<String> answer = check("{\"client\":\"a5\",\"endpoint\":\"DELETE /x\"}");
 
     assertEquals(429, answer.statusCode());
@@ -313,7 +313,7 @@ final class IngestIT {
   }
 
   @Test
-  void metrics_haveThoseOfTheLibraries_butNotTheirThousands() throws Exception {
+  void metrics_ofLibraries_areIncluded_exceptHighCardinalityOnes() throws Exception {
     Await.until(
         "the clients of Kafka and Redis",
         () -> {
@@ -345,7 +345,7 @@ final class IngestIT {
   }
 
   @Test
-  void start_wrongSurroundings_isRefusedAndNamesTheVariable() throws Exception {
+  void start_unusableEnvironment_isRefusedAndNamesTheVariable() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       assertRefused("WEIR_HTTP_PORT", Integer.toString(taken.getLocalPort()), "WEIR_HTTP_PORT");
     }

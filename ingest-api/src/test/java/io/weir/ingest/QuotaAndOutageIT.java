@@ -125,7 +125,7 @@ final class QuotaAndOutageIT {
   }
 
   @Test
-  void quota_atItsLimit_isDeniedUntilThePeriodEnds_andTheRecordTellsHowItStood() throws Exception {
+  void quota_exhausted_isDeniedUntilThePeriodEnds_andTheRecordCarriesItsStamp() throws Exception {
     PeriodicLimit.Span period = periodInTokyo();
     for (int i = 0; i < 3; i++) {
       assertEquals(200, check("tokyo", "quota", "q" + i).statusCode());
@@ -159,7 +159,7 @@ final class QuotaAndOutageIT {
   }
 
   @Test
-  void redisKilled_localPolicyAdmitsThisNodesShare_andTheRecordsAreOwed() throws Exception {
+  void redisKilled_localPolicyAdmitsTheNodesShare_andItsChargesHaveNoStamp() throws Exception {
     redis.kill();
     try {
       // a quarter of 11

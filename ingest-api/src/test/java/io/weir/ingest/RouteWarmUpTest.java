@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 final class RouteWarmUpTest {
   @Test
-  void run_asksForPeeksAlone_whateverAddressIsBound() throws Exception {
+  void run_boundToAnyAddress_sendsPeeksOnly() throws Exception {
     Queue<String> asked = new ConcurrentLinkedQueue<>();
     HttpServer server = HttpServer.create(new InetSocketAddress(0), 0);
     server.createContext(

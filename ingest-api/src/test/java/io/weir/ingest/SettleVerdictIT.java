@@ -40,7 +40,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What settling is answered by what the counting says, and when it says nothing; it is played. */
+/** The answers to settlements for each verdict of the aggregator, which the test plays. */
 final class SettleVerdictIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int PARTITIONS = 2;
@@ -92,7 +92,7 @@ final class SettleVerdictIT {
   }
 
   @Test
-  void settlement_isPending_whileNobodyCounts_andThenWhatTheCountingSays() throws Exception {
+  void settlement_isPendingUntilCounted_thenAnsweredByTheAggregatorsVerdict() throws Exception {
     HttpResponse<String> call = post("/v1/check", "{\"client\":\"acme\",\"cost\":8}");
     String id = JSON.readTree(call.body()).path("id").asText();
 

@@ -23,7 +23,7 @@ final class StartUpTest {
   }
 
   @Test
-  void isOver_whenTheWaitIs_whateverIsMissing() throws Exception {
+  void isOver_afterTheWait_isTrueThoughSomethingIsMissing() throws Exception {
     StartUp start = new StartUp(missing::get, Duration.ofMillis(1));
 
     start.await();
@@ -32,7 +32,7 @@ final class StartUpTest {
   }
 
   @Test
-  void isOver_atOnce_withoutAWait() {
+  void isOver_withoutAWait_isTrueAtOnce() {
     assertTrue(new StartUp(missing::get, Duration.ZERO).isOver());
   }
 }

@@ -32,14 +32,14 @@ final class ApplierTest {
   }
 
   @Test
-  void step_emptyBacklog_asksNothing() {
+  void step_emptyBacklog_doesNotAskTheCache() {
     applier.step(backlog);
 
     assertEquals(List.of(), corrector.calls());
   }
 
   @Test
-  void step_correctionsThenAWord_keepsTheOrder() {
+  void step_correctionsThenARestoredMessage_keepsTheOrder() {
     backlog.add(TestCorrections.correction(0, 0, "a", 1));
     backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
     backlog.add(TestCorrections.correction(0, 2, "b", 1));
@@ -86,7 +86,7 @@ final class ApplierTest {
   }
 
   @Test
-  void step_wordNotNoted_staysInFront() {
+  void step_restoredMessageNotNoted_staysAtTheHead() {
     life.setAvailable(false);
     backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
 
@@ -118,7 +118,7 @@ final class ApplierTest {
   }
 
   @Test
-  void step_outcomes_areCounted_andAgesOfChangesToldOnce() {
+  void step_outcomesAreCounted_andTheAgeOfEachChangeIsRecordedOnce() {
     long nowMillis = clock.clock().nowEpochMillis();
     Correction gap = TestCorrections.correction("a", 1, 1, nowMillis - 900, nowMillis - 50);
     backlog.add(new Backlog.WaitingCorrection(0, 0, new BoundedCorrection(gap, 100)));

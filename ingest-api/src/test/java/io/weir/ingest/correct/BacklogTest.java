@@ -18,14 +18,14 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Which corrections are left out, and in which order the others come. */
+/** Which corrections are superseded, and in which order the others are applied. */
 final class BacklogTest {
   private static final CacheRestored RESTORED = new CacheRestored("g", 0, 2, 1, 5);
 
   private final Backlog backlog = new Backlog();
 
   @Test
-  void add_severalOfOneBucket_newestStaysInThePlaceOfTheOldest() {
+  void add_severalOfOneBucket_newestTakesThePlaceOfTheOldest() {
     assertFalse(backlog.add(TestCorrections.correction(0, 0, "a", 1)));
     assertFalse(backlog.add(TestCorrections.correction(0, 1, "b", 7)));
     assertTrue(backlog.add(TestCorrections.correction(0, 2, "a", 3)));
@@ -45,7 +45,7 @@ final class BacklogTest {
   }
 
   @Test
-  void word_isReachedBehindWhatCameBefore_andNotSkippedByNewerCorrections() {
+  void restoredMessage_comesAfterEarlierCorrections_andBeforeNewerOnes() {
     backlog.add(TestCorrections.correction(0, 0, "a", 1));
     backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
     assertFalse(backlog.add(TestCorrections.correction(0, 2, "a", 2)));
@@ -63,7 +63,7 @@ final class BacklogTest {
   }
 
   @Test
-  void nextFixes_moreThanMax_givesTheFirst() {
+  void nextCorrections_moreThanMax_returnsTheFirst() {
     for (int i = 0; i < 5; i++) {
       backlog.add(TestCorrections.correction(0, i, "c" + i, 1));
     }
@@ -74,7 +74,7 @@ final class BacklogTest {
   }
 
   @Test
-  void answeredTo_somethingWaits_isItsOldestRecord() {
+  void answeredTo_recordsWaiting_isTheOldestOfThem() {
     backlog.add(TestCorrections.correction(0, 10, "a", 1));
     backlog.add(TestCorrections.correction(1, 70, "x", 1));
     backlog.add(TestCorrections.correction(0, 11, "b", 1));

@@ -107,7 +107,7 @@ final class CacheWatchIT {
   }
 
   @Test
-  void realCache_coldAndFlushed_isAnnouncedOncePerPartition_thoughTwoNodesWatch() throws Exception {
+  void realCache_twoWatches_announceEachLossOncePerPartition() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache one = RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()));
         RedisDecisionCache other = RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()))) {

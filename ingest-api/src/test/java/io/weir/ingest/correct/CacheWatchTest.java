@@ -32,7 +32,7 @@ final class CacheWatchTest {
   }
 
   @Test
-  void look_warm_waitsForASuspicion() {
+  void look_warmCache_waitsForASignal() {
     life.set(Warmth.WARM);
 
     assertEquals(0, watch.look());
@@ -41,7 +41,7 @@ final class CacheWatchTest {
   }
 
   @Test
-  void look_unknown_doesNothing_butWait() {
+  void look_unknownWarmth_onlyWaits() {
     assertTrue(watch.look() > 0);
     assertEquals(Warmth.UNKNOWN, statistics.warmth());
     assertEquals(List.of(), announced);

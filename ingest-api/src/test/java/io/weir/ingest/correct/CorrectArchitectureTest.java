@@ -53,7 +53,7 @@ final class CorrectArchitectureTest {
   }
 
   @Test
-  void clocks_areRead_elsewhere() {
+  void correctPackage_readsNoClock() {
     noClasses()
         .that()
         .resideInAPackage("io.weir.ingest.correct")

@@ -307,7 +307,7 @@ final class CorrectionLoopIT {
   }
 
   @Test
-  void kafkaAway_atTheStart_theLoopIsThereWhenItComes() throws Exception {
+  void kafkaAwayAtTheStart_theLoopAppliesCorrectionsOnceItIsBack() throws Exception {
     startABrokerOfItsOwn();
     topic.create().publish(corrections(0, 10, 1));
     kafka.stop();
@@ -329,7 +329,7 @@ final class CorrectionLoopIT {
           "waits 10 s for the end of a killed node's session; the same with a session that the test"
               + " ends always runs",
       turn = 0)
-  void twoNodes_oneIsKilled_theOtherGoesOnWhenItsSessionIsOver() throws Exception {
+  void twoNodes_oneIsKilled_theOtherTakesOverAfterTheSessionTimeout() throws Exception {
     killOneOfTwo(false);
   }
 

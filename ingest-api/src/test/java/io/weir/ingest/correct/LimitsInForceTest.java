@@ -64,12 +64,12 @@ final class LimitsInForceTest {
   }
 
   @Test
-  void of_bucketThatIsNotOurs_isRefused() {
+  void of_foreignKey_isRefused() {
     assertThrows(IllegalArgumentException.class, () -> cap(of("somebody's key")));
   }
 
   @Test
-  void bound_limitWasLowered_takesWhatIsMissingLessWhatWasCutOff() {
+  void bound_limitLowered_debitsWhatIsMissingLessTheCapacityCutOff() {
     policies.set(new PolicySet(3, List.of(policy("burst", 7, SMALL))));
 
     BoundedCorrection cut = limits.bound(missing(900, LARGE), 0);
@@ -80,9 +80,9 @@ final class LimitsInForceTest {
         5 * HOUR_MICROS, limits.bound(missing(995, LARGE), 0).correction().fullAtEpochMicros());
   }
 
-  /** Found by {@code ./weir sim}, seed 14703: a full bucket has begun full under the new limit. */
+  /** Found by {@code ./weir sim}, seed 14703: a full bucket starts full under the new limit. */
   @Test
-  void bound_limitWasRaised_takesWhatIsMissing_andGivesNothing() {
+  void bound_limitRaised_debitsWhatIsMissing_andCreditsNothing() {
     policies.set(new PolicySet(3, List.of(policy("burst", 7, LARGE))));
 
     BoundedCorrection raised = limits.bound(missing(3, SMALL), 0);
@@ -91,13 +91,9 @@ final class LimitsInForceTest {
     assertTrue(raised.takesOnly());
   }
 
-  /**
-   * Found by {@code ./weir sim}, seeds 982, 2401 and 63960: what was used beyond a limit and a debt
-   * cap was forgiven when the limit was raised, at least until the next correction.
-   */
-  /** Once, the time could not be told, and the correction was taken for malformed and left out. */
+  /** Once, the time was out of range, and the correction was skipped as malformed. */
   @Test
-  void bound_limitIsSoSlowNow_thatItIsFullBeyondAllTimes_isFullAtTheLastOfThem() {
+  void bound_limitSlowedToFillBeyondTheTimeRange_isFullAtTheMaximumTime() {
     TokenBucketLimit fast = new TokenBucketLimit(2_000_000_000, 1_000_000, 1_000_000);
     TokenBucketLimit slow = new TokenBucketLimit(2_000_000_000, 10, 86_400_000_000L);
     policies.set(new PolicySet(3, List.of(policy("burst", 7, slow))));
@@ -108,8 +104,12 @@ final class LimitsInForceTest {
     assertEquals(Stamp.MAX_FULL_AT_MICROS, carriedOver.fullAtEpochMicros());
   }
 
+  /**
+   * Found by {@code ./weir sim}, seeds 982, 2401 and 63960: what was used beyond a limit and a debt
+   * cap was forgiven when the limit was raised, at least until the next correction.
+   */
   @Test
-  void bound_quota_isAppliedAsItIs_withoutADebtCap() {
+  void bound_quota_isUnchanged_withoutADebtCap() {
     Correction correction = used137Of(new QuotaLimit(73, ENDS_AT));
     for (long inForce : new long[] {42, 73, 118}) {
       policies.set(new PolicySet(3, List.of(policy("monthly", 0, monthly(inForce)))));
@@ -121,7 +121,7 @@ final class LimitsInForceTest {
   }
 
   @Test
-  void bound_policyDeniesNow_isAppliedByTheLimitBefore() {
+  void bound_policyNowDenies_isAppliedUnderThePreviousLimit() {
     policies.set(new PolicySet(3, List.of(policy("burst", 7, TokenBucketLimit.DENY))));
     Correction correction = missing(3, SMALL);
 
@@ -129,7 +129,7 @@ final class LimitsInForceTest {
   }
 
   @Test
-  void bound_limitInForce_isAppliedAsItIs() {
+  void bound_correctionUnderTheLimitInForce_isUnchanged() {
     policies.set(new PolicySet(3, List.of(policy("burst", 7, LARGE))));
     Correction correction = missing(3, LARGE);
 
@@ -138,7 +138,7 @@ final class LimitsInForceTest {
 
   /** Found by {@code ./weir sim}, seed 12248. */
   @Test
-  void bound_computedByABrokersClockThatIsAhead_isFullWhenItWas() {
+  void bound_computedByABrokerClockAhead_isFullByNow() {
     TokenBucketLimit large = new TokenBucketLimit(26, 6, 1_000_000);
     TokenBucketLimit small = new TokenBucketLimit(20, 6, 700_000);
     String bucket = BucketKey.of("burst", "c").text();

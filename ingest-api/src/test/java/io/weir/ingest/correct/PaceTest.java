@@ -18,7 +18,7 @@ final class PaceTest {
   private record Sent(long atNanos, int count) {}
 
   @Test
-  void maxBatch_isAFiftiethOfASecond_withinItsBounds() {
+  void maxBatch_isAFiftiethOfTheRate_withinItsBounds() {
     assertEquals(1, new Pace(1, 0).maxBatch());
     assertEquals(20, new Pace(1_000, 0).maxBatch());
     assertEquals(64, new Pace(20_000, 0).maxBatch());
@@ -34,7 +34,7 @@ final class PaceTest {
   }
 
   @Test
-  void waitNanos_afterAPause_savesUpFiftyMillisecondsOnly() {
+  void waitNanos_afterAPause_allowsABurstOfFiftyMillisecondsOnly() {
     Pace pace = new Pace(1_000, 0);
     long later = 3_600 * SECOND;
     int sent = 0;

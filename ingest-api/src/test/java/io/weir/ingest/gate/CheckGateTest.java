@@ -128,7 +128,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_deniedByABucketThatNeverLived_recordsNoCharge() {
+  void check_deniedByABucketWithoutState_recordsNoCharge() {
     CheckOutcome.Decided denied = check(gate(1, enforced("burst", FailureMode.OPEN)), 11);
 
     assertNotNull(denied.denial());
@@ -136,7 +136,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_failOpen_owesEachEnforcedBucket_andNoShadowOne() {
+  void check_failOpen_recordsUnstampedChargesOfEnforcedBucketsOnly() {
     cache.cause = Cause.TIMEOUT;
 
     CheckOutcome.Decided passed =
@@ -155,7 +155,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_nodeDidNotComeToAsk_isShed_whateverPolicySays() {
+  void check_cacheNotAskedInTime_isShed_whateverThePoliciesSay() {
     cache.cause = Cause.REJECTED;
     CheckGate gate = gate(1, enforced("one", FailureMode.OPEN), enforced("two", FailureMode.LOCAL));
 
@@ -169,7 +169,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_failClosed_goesBeforeLocalAndOpen_andOwesNothing() {
+  void check_failClosed_overridesLocalAndOpen_andRecordsNoCharge() {
     cache.cause = Cause.UNAVAILABLE;
 
     CheckOutcome.Decided refused =
@@ -187,7 +187,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_local_admitsItsShare_andOwesEveryEnforcedBucket() {
+  void check_local_admitsItsShare_andRecordsUnstampedChargesOfEnforcedBuckets() {
     cache.cause = Cause.UNAVAILABLE;
     CheckGate gate =
         gate(4, enforced("local", FailureMode.LOCAL), enforced("open", FailureMode.OPEN));
@@ -233,7 +233,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_shadowPolicyOfLocal_isNotAsked() {
+  void check_shadowPolicyWithFailureModeLocal_isNotEvaluated() {
     cache.cause = Cause.UNAVAILABLE;
     CheckGate gate = gate(1, bucket("tried", PolicyMode.SHADOW, FailureMode.LOCAL));
 
@@ -268,7 +268,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_localQuota_admitsItsShareOfThePeriod_andAllOfItInTheNext() {
+  void check_localQuota_admitsItsShare_andAFullShareInTheNextPeriod() {
     cache.cause = Cause.COLD;
     CheckGate gate =
         gate(
@@ -293,7 +293,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_cold_onlyTheHeldQuotasHaveASay() {
+  void check_coldCache_onlyHeldQuotasDecide() {
     cache.cause = Cause.COLD;
 
     CheckOutcome.Decided passed =
@@ -313,7 +313,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_coldAndHeldQuotaFailsClosed_isRefused_thoughOthersAreOpen() {
+  void check_coldCache_heldQuotaFailsClosed_isRefusedThoughOthersFailOpen() {
     cache.cause = Cause.COLD;
 
     CheckOutcome.Decided refused =
@@ -329,7 +329,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_cold_whatIsDeniedIsDenied_besideAHeldQuota() {
+  void check_coldCache_denyPolicyBesideAHeldQuota_denies() {
     cache.cause = Cause.COLD;
     Policy deny =
         new Policy(
@@ -352,7 +352,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_cacheAwayNotCold_everyEnforcedPolicyHasASay() {
+  void check_cacheAwayButNotCold_everyEnforcedPolicyDecides() {
     cache.cause = Cause.TIMEOUT;
 
     CheckOutcome.Decided refused =
@@ -386,7 +386,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_noPolicyMatches_isAllowedByNone() {
+  void check_noPolicyMatches_isAllowedAndDecidedByNone() {
     assertEquals(DecidedBy.NONE, check(gate(1), 1).call().decidedBy());
     assertEquals(List.of(), log.last().charges());
   }
@@ -431,7 +431,7 @@ final class CheckGateTest {
   }
 
   @Test
-  void check_severalCallsThatAreShed_recordsNone_andEachSaysSo() {
+  void check_severalCallsShed_recordsNone_andAnswersEachAsShed() {
     cache.cause = Cause.REJECTED;
 
     List<CheckOutcome> outcomes = gate(1, DENIES_NOBODY).check(List.of(call(1), call(2)));

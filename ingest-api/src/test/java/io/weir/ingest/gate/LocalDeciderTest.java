@@ -33,7 +33,7 @@ final class LocalDeciderTest {
   }
 
   @Test
-  void decide_costAboveAShare_butNotAboveTheLimit_isToTryAgainSoon() {
+  void decide_costBetweenShareAndLimit_isDeniedWithAShortRetryAfter() {
     Decision.Denied denied =
         assertInstanceOf(Decision.Denied.class, take(decider(4), 10, HUNDRED, TWENTY));
 
@@ -45,7 +45,7 @@ final class LocalDeciderTest {
   }
 
   @Test
-  void decide_costAboveTheLimitItself_neverCan() {
+  void decide_costAboveTheLimit_isDeniedWithoutRetryAfter() {
     Decision.Denied denied =
         assertInstanceOf(Decision.Denied.class, take(decider(4), 30, HUNDRED, TWENTY));
 
@@ -66,7 +66,7 @@ final class LocalDeciderTest {
   }
 
   @Test
-  void decide_aClientInventsEndpoints_forgetsItsOwnBuckets() {
+  void decide_clientInventsEndpoints_forgetsOnlyItsOwnBuckets() {
     LocalDecider local = decider(1);
     BucketRequest others = new BucketRequest(BucketKey.of("p", "other").text(), HUNDRED, true);
     local.decide(List.of(others), 100, false, nowEpochMillis);

@@ -14,7 +14,7 @@ final class AdmissionTest {
   private double random = 0.5;
 
   @Test
-  void ask_asManyUnderWayAsMayBe_isRefused_untilOneEnds() {
+  void ask_maxCallsUnderWay_isRefusedUntilOneEnds() {
     Admission admission = new Admission(2, null, () -> now, () -> random);
 
     assertNull(admission.ask());
@@ -27,7 +27,7 @@ final class AdmissionTest {
   }
 
   @Test
-  void ask_callsWaitLong_isRefusedForTheShare() {
+  void ask_callsWaitLong_refusesTheShareToBeShed() {
     Admission admission =
         new Admission(1_000, new QueueDelayShedder(1, 0), () -> now, () -> random);
     assertNull(admission.ask());

@@ -79,8 +79,8 @@ final class AnswerHeadersIT {
         "GET  | /health/ready      | {}                                            | 200",
         "GET  | /metrics           | {}                                            | 200"
       })
-  void answers_areNotStoredByCaches_andHaveADate(
-      String method, String path, String body, int status) throws Exception {
+  void answers_areNotCacheable_andHaveADate(String method, String path, String body, int status)
+      throws Exception {
     RawHttp.Answer answer = ask(method, path, body);
 
     assertEquals(status, answer.status(), answer.toString());
@@ -99,7 +99,8 @@ final class AnswerHeadersIT {
         "POST    | /health/live       | GET, HEAD",
         "PUT     | /metrics           | GET, HEAD"
       })
-  void wrongMethod_isToldTheRightOnes(String method, String path, String allowed) throws Exception {
+  void wrongMethod_is405_withTheAllowedOnes(String method, String path, String allowed)
+      throws Exception {
     RawHttp.Answer answer = ask(method, path, "");
 
     assertEquals(405, answer.status(), answer.toString());
@@ -123,7 +124,7 @@ final class AnswerHeadersIT {
   }
 
   @Test
-  void denied_noLimitTellsALaterTimeThanRetryAfter() throws Exception {
+  void denied_noLimitShowsAResetLaterThanRetryAfter() throws Exception {
     RawHttp.Answer first = check("waits", 9);
     RawHttp.Answer denied = check("waits", 3);
 

@@ -18,7 +18,7 @@ final class ArrivingHeadTest {
   }
 
   @Test
-  void firstHead_thatStops_arrivesSinceTheFirstLook() {
+  void firstHead_incomplete_countsFromTheFirstLook() {
     head.look(20, 0, 0, false, 100);
     head.look(20, 0, 0, false, 200);
 
@@ -27,7 +27,7 @@ final class ArrivingHeadTest {
   }
 
   @Test
-  void head_ofWhichAByteComesNowAndThen_arrivesSinceItsFirstByte() {
+  void head_arrivingByteByByte_countsFromItsFirstByte() {
     head.look(200, 1, 1, false, 100);
     head.look(201, 1, 1, false, 200);
     head.look(202, 1, 1, false, 300);
@@ -37,7 +37,7 @@ final class ArrivingHeadTest {
   }
 
   @Test
-  void head_thatIsWhole_arrivesNoMore() {
+  void head_complete_noLongerArrives() {
     head.look(20, 0, 0, false, 100);
     head.look(200, 1, 0, false, 200);
     head.look(200, 1, 1, false, 300);
@@ -47,7 +47,7 @@ final class ArrivingHeadTest {
   }
 
   @Test
-  void body_thatArrives_isNoHead() {
+  void body_arriving_isNotTakenForAHead() {
     head.look(200, 1, 0, true, 100);
     head.look(210, 1, 0, true, 200);
     head.look(300, 1, 0, false, 300);
@@ -58,7 +58,7 @@ final class ArrivingHeadTest {
 
   /** The answer 100 counts as a response of its own, so the two counts need not agree. */
   @Test
-  void head_afterAnAnswerThatAskedForTheBody_isFound() {
+  void head_after100Continue_isFound() {
     head.look(200, 1, 2, false, 100);
     head.look(210, 1, 2, false, 200);
 
@@ -66,7 +66,7 @@ final class ArrivingHeadTest {
   }
 
   @Test
-  void request_thatWaitsForItsAnswer_isNotCutWhenItIsAnswered() {
+  void request_answeredAfterAWait_isNotCutOff() {
     head.look(200, 1, 0, false, 100);
     head.look(201, 1, 0, false, 200);
     head.look(201, 1, 1, false, 300);
@@ -76,7 +76,7 @@ final class ArrivingHeadTest {
 
   /** Once, a request that was answered after more than the limit could be cut by a 408. */
   @Test
-  void request_whoseBodyCameBetweenTwoLooks_isNotCutWhileItWaitsForItsAnswer() {
+  void request_bodyArrivedBetweenTwoLooks_isNotCutOffWhileAwaitingItsAnswer() {
     head.look(200, 1, 0, false, 100);
     head.look(300, 1, 0, false, 200);
     head.look(300, 1, 0, false, 300);
@@ -95,7 +95,7 @@ final class ArrivingHeadTest {
   }
 
   @Test
-  void times_beforeAndAfterTheClockOverflows_areCompared() {
+  void since_clockOverflowsBetween_comparesCorrectly() {
     head.look(20, 0, 0, false, Long.MAX_VALUE);
 
     assertTrue(head.since(Long.MIN_VALUE));

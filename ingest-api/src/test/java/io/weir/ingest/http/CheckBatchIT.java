@@ -86,7 +86,7 @@ final class CheckBatchIT {
   }
 
   @Test
-  void element_thatIsNoCheck_hasItsProblemInItsPlace_andTheOthersAreDecided() throws Exception {
+  void element_notACheck_getsAProblemAtItsIndex_andTheOthersAreDecided() throws Exception {
     double before = node.metric(APPENDED);
     HttpResponse<String> answer =
         post(
@@ -166,7 +166,7 @@ final class CheckBatchIT {
 
   /** Once, half of the elements of such batches were shed one by one, under a status of 200. */
   @Test
-  void batches_moreAtOnceThanTheCacheTakes_waitForOneAnother_andAreTakenWhole() throws Exception {
+  void batches_aboveTheCachesConcurrency_waitForEachOther_andAreDecidedWhole() throws Exception {
     ArrayNode batch = JSON.createArrayNode();
     for (int i = 0; i < 1_000; i++) {
       batch.add(check("crowd-" + i, "GET /a").put("cost", 11));
@@ -187,7 +187,7 @@ final class CheckBatchIT {
   }
 
   @Test
-  void body_isBounded_andLargerThanThatOfOneCheck() throws Exception {
+  void body_ofABatch_hasALargerBoundThanThatOfACheck() throws Exception {
     String large = "x".repeat(RequestBody.MAX_BYTES);
     HttpResponse<String> taken =
         post("[{\"client\":\"a\",\"attributes\":{\"k\":\"" + large + "\"}}]");
@@ -201,7 +201,7 @@ final class CheckBatchIT {
 
   /** Once, this was routed to the batches, past the bound on how many may be under way. */
   @Test
-  void path_withASlashAtItsEnd_isNoRoute() throws Exception {
+  void path_withTrailingSlash_isNotFound() throws Exception {
     double before = node.metric(APPENDED);
 
     HttpResponse<String> answer = node.send(node.post(BATCH + "/", "[{\"client\":\"a\"}]"));
@@ -212,7 +212,7 @@ final class CheckBatchIT {
   }
 
   @Test
-  void parameter_isRefused_sinceABatchCannotPeek() throws Exception {
+  void peekParameter_ofABatch_isRefused() throws Exception {
     HttpResponse<String> answer =
         node.send(node.post(BATCH + "?peek=true", "[{\"client\":\"a\"}]"));
 

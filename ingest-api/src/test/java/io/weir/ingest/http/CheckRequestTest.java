@@ -64,7 +64,7 @@ final class CheckRequestTest {
   }
 
   @Test
-  void read_unknownMember_isPassedOver_whereThatIsSet() throws Exception {
+  void read_unknownMember_isIgnored_ifConfigured() throws Exception {
     String body = "{\"client\":\"acme\",\"new\":[{\"deep\":null}],\"cost\":2}";
 
     Call call = CheckRequest.read(body.getBytes(StandardCharsets.UTF_8), UnknownMembers.IGNORE);
@@ -73,7 +73,7 @@ final class CheckRequestTest {
   }
 
   @Test
-  void read_whatIsNotJson_isToldInOurWords() {
+  void read_invalidJson_isExplainedInPlainWords() {
     assertBody("it ends before the object does", "{\"client\":\"a\"");
     assertBody("it ends before the object does", "{\"client\":\"a");
     assertBody("it holds the member client twice", "{\"client\":\"a\",\"client\":\"b\"}");
@@ -120,7 +120,7 @@ final class CheckRequestTest {
   }
 
   @Test
-  void read_hostileBytes_areRefusedAsABadRequest_neverOtherwise() {
+  void read_corruptBytes_areRefusedOnlyAsABadRequest() {
     Random random = new Random(4_711);
     byte[] good =
         "{\"client\":\"acme\",\"cost\":3,\"attributes\":{}}".getBytes(StandardCharsets.UTF_8);

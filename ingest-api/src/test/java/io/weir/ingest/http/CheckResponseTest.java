@@ -25,7 +25,7 @@ final class CheckResponseTest {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(100, 100, 60_000_000);
 
   @Test
-  void body_ofABucketInDebt_showsNothingLeft_andTheWholeWait() throws IOException {
+  void body_ofABucketInDebt_showsZeroRemaining_andTheFullWait() throws IOException {
     CheckOutcome.Decided denied = denied(DecidedBy.CACHE, LIMIT, -50);
 
     JsonNode body = new ObjectMapper().readTree(CheckResponse.body(denied));
@@ -37,7 +37,7 @@ final class CheckResponseTest {
   }
 
   @Test
-  void body_ofALocalDenial_tellsTheShare() throws IOException {
+  void body_ofALocalDenial_showsTheNodesShare() throws IOException {
     CheckOutcome.Decided denied =
         denied(DecidedBy.LOCAL, new TokenBucketLimit(25, 100, 240_000_000), 0);
 

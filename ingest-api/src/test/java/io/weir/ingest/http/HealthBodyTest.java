@@ -9,9 +9,9 @@ import io.weir.ingest.gate.CallLog;
 import org.junit.jupiter.api.Test;
 
 final class HealthBodyTest {
-  /** Was a hole: of a log with nothing to complain about the detail began with a space. */
+  /** Once, the detail of a healthy log began with a space. */
   @Test
-  void detailOfTheCallLog_beginsWithAWord() {
+  void of_detailOfTheCallLog_hasNoLeadingSpace() {
     String body =
         HealthBody.of(
             true,

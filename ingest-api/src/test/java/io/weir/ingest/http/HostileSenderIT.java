@@ -136,7 +136,7 @@ final class HostileSenderIT {
   }
 
   @Test
-  void contentLength_tooShort_leavesARestThatIsNoRequest() throws Exception {
+  void contentLength_tooShort_bodyAndRestAreRefused() throws Exception {
     try (RawHttp connection = node.connect()) {
       connection.send(CHECK + "Content-Length: 5\r\n\r\n" + BODY + "\r\n\r\n");
 
@@ -147,7 +147,7 @@ final class HostileSenderIT {
   }
 
   @Test
-  void expectContinue_isAskedForTheBody_unlessItIsTooLarge() throws Exception {
+  void expectContinue_isAnswered100_unlessTheBodyIsTooLarge() throws Exception {
     expected = 1;
     try (RawHttp connection = node.connect()) {
       connection.send(
@@ -163,7 +163,7 @@ final class HostileSenderIT {
   }
 
   @Test
-  void id_of1Mib_is413_andABodyWithoutEndIsNotReadForEver() throws Exception {
+  void body_of1MibOrWithoutEnd_is413() throws Exception {
     try (RawHttp connection = node.connect()) {
       String body = "{\"client\":\"a\",\"id\":\"" + "x".repeat(1_000_000) + "\"}";
       connection.send(CHECK + "Content-Length: " + body.length() + "\r\n\r\n" + body);

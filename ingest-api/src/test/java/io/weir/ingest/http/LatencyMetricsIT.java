@@ -18,7 +18,7 @@ final class LatencyMetricsIT {
   @TempDir private Path folder;
 
   @Test
-  void metrics_afterCalls_tellHowLongTheirPartsTook() throws Exception {
+  void metrics_afterCalls_showTheLatencyOfEachPart() throws Exception {
     try (TestNode node = TestNode.start(folder, Map.of())) {
       for (int i = 0; i < CALLS; i++) {
         assertEquals(

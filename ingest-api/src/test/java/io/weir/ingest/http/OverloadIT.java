@@ -83,7 +83,7 @@ final class OverloadIT {
   }
 
   @Test
-  void shedCallsOfOneConnection_endItNowAndThen() throws Exception {
+  void shedCalls_ofOneConnection_closeItAfterEvery64th() throws Exception {
     List<CompletableFuture<HttpResponse<String>>> held = holdAll();
     try (RawHttp connection = node.connect()) {
       String request = "POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: 2\r\n\r\n{}";
@@ -104,7 +104,7 @@ final class OverloadIT {
   }
 
   @Test
-  void callerThatLeaves_isNoLongerUnderWay_onceItsCallIsRecorded() throws Exception {
+  void callOfADisconnectedCaller_isUnderWayUntilRecorded() throws Exception {
     node.calls.hold();
     for (int i = 0; i < 5; i++) {
       node.connect()
@@ -121,7 +121,7 @@ final class OverloadIT {
   }
 
   @Test
-  void scrapes_areFew_andTheOthersAreShed_whileCallsAndHealthAreServed() throws Exception {
+  void scrapesAboveTheirBound_areShed_whileCallsAndHealthAreServed() throws Exception {
     node.holdScrapes();
     List<CompletableFuture<HttpResponse<String>>> scrapes = new ArrayList<>();
     for (int i = 0; i < 4; i++) {

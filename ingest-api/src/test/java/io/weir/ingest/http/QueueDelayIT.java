@@ -59,7 +59,7 @@ final class QueueDelayIT {
   }
 
   @Test
-  void callsThatWaitTooLong_shedOthers_untilTheCrowdHasGone() throws Exception {
+  void longQueueDelay_shedsCalls_untilTheLoadIsGone() throws Exception {
     for (int i = 0; i < CROWD; i++) {
       callers.add(new Caller(i));
     }

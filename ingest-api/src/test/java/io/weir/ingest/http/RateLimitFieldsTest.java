@@ -44,7 +44,7 @@ final class RateLimitFieldsTest {
   }
 
   @Test
-  void state_ofABucket_tellsWhenItHoldsATokenMore() {
+  void state_ofABucket_showsWhenOneMoreTokenIsAvailable() {
     Random random = new Random(23);
     for (int round = 0; round < 2_000; round++) {
       long capacity = 1L + random.nextInt(50);
@@ -80,7 +80,7 @@ final class RateLimitFieldsTest {
   }
 
   @Test
-  void state_ofADeniedCall_tellsNothingLaterThanRetryAfter() {
+  void state_ofADeniedCall_showsNoTimeLaterThanRetryAfter() {
     List<LimitStatus> limits =
         List.of(
             limit("burst", PolicyMode.ENFORCE, 100, 3, 58_200_000),
@@ -106,7 +106,7 @@ final class RateLimitFieldsTest {
   }
 
   @Test
-  void state_ofAFullBucket_isNothingToWaitFor() {
+  void state_ofAFullBucket_showsZeroWait() {
     assertEquals(
         "\"burst\";r=100;t=0",
         RateLimitFields.state(List.of(limit("burst", PolicyMode.ENFORCE, 100, 100, 0)), null));
@@ -142,7 +142,7 @@ final class RateLimitFieldsTest {
   }
 
   @Test
-  void fields_ofAQuota_tellItsPeriodAndItsEnd() {
+  void fields_ofAQuota_showItsPeriodAndItsEnd() {
     CalendarQuota monthly =
         new CalendarQuota(
             10_000, CalendarPeriod.MONTH, ZoneId.of("Europe/Paris"), CalendarQuota.FIRST_OF_MONTH);
@@ -162,7 +162,7 @@ final class RateLimitFieldsTest {
   }
 
   @Test
-  void fields_ofABucketInDebt_showNothingLeft() {
+  void fields_ofABucketInDebt_showZeroRemaining() {
     assertEquals(
         "\"burst\";r=0;t=31",
         RateLimitFields.state(
@@ -170,7 +170,7 @@ final class RateLimitFieldsTest {
   }
 
   @Test
-  void fields_ofAShare_areTheShares() {
+  void fields_ofANodesShare_showTheSharesCapacity() {
     TokenBucketLimit whole = new TokenBucketLimit(100, 100, 60_000_000);
     List<LimitStatus> limits =
         List.of(

@@ -62,7 +62,7 @@ final class SlowReadersIT {
    * others' batches off the node.
    */
   @Test
-  void callersThatDoNotRead_displaceOneAnother_andNobodyElse() throws Exception {
+  void callersThatDoNotReadAnswers_displaceEachOtherOnly() throws Exception {
     byte[] request = request(batchOfProblems());
     List<Socket> slow = new ArrayList<>();
     try {
@@ -87,7 +87,7 @@ final class SlowReadersIT {
 
   /** Once, the checks of three such batches kept all others waiting for longer than they would. */
   @Test
-  void batchesOfManyBuckets_areTakenWhole_andSingleChecksBesideThem() throws Exception {
+  void batchesOfManyBuckets_areDecidedWhole_andSingleChecksMeanwhile() throws Exception {
     String body = batch("many");
     List<CompletableFuture<HttpResponse<String>>> batches = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
@@ -109,7 +109,7 @@ final class SlowReadersIT {
 
   /** Once, this was answered past the bound on scrapes, and timed as a call. */
   @Test
-  void metrics_withASlashAtItsEnd_isNoRoute() throws Exception {
+  void metrics_withTrailingSlash_isNotFound() throws Exception {
     assertEquals(404, node.get("/metrics/").statusCode());
   }
 

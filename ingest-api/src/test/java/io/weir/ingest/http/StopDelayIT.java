@@ -17,7 +17,7 @@ final class StopDelayIT {
   @TempDir private Path folder;
 
   @Test
-  void stop_isUnreadyAndServesOn_untilTheDelayIsOver() throws Exception {
+  void stop_duringTheDelay_isUnreadyButStillServes() throws Exception {
     TestNode node = TestNode.start(folder, Map.of("WEIR_STOP_DELAY", "PT10M"));
     Thread stop = new Thread(node::close, "stop");
     try (RawHttp kept = node.connect()) {
@@ -39,7 +39,7 @@ final class StopDelayIT {
   }
 
   @Test
-  void connectionWithoutARequest_isKeptAsLongAsIsSet() throws Exception {
+  void idleConnection_isClosedAfterTheConfiguredKeepAlive() throws Exception {
     try (TestNode node = TestNode.start(folder, Map.of("WEIR_KEEP_ALIVE", "PT1S"));
         RawHttp idle = node.connect()) {
       assertTrue(idle.ends());

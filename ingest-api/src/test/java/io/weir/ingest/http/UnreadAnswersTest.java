@@ -18,7 +18,7 @@ final class UnreadAnswersTest {
   private final List<Integer> closed = new ArrayList<>();
 
   @Test
-  void begin_beyondTheRoom_closesTheOldest() {
+  void begin_aboveTheBound_closesTheOldest() {
     List<Runnable> all = begin(UnreadAnswers.MAX);
     now = GRACE;
     begin(2);
@@ -31,7 +31,7 @@ final class UnreadAnswersTest {
   }
 
   @Test
-  void end_givesTheRoomBack() {
+  void end_freesItsPlace() {
     List<Runnable> all = begin(UnreadAnswers.MAX);
     now = GRACE;
     answers.end(all.get(5));
@@ -43,7 +43,7 @@ final class UnreadAnswersTest {
   }
 
   @Test
-  void begin_whileTheOldestHasHadLittleTime_closesNobody() {
+  void begin_aboveTheBoundButOldestWithinGrace_closesNone() {
     begin(UnreadAnswers.MAX);
     now = GRACE - 1;
     begin(1);

@@ -64,7 +64,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_leastFields_takeTheDefaults() {
+  void parse_requiredFieldsOnly_takesTheDefaults() {
     Policy policy = valid("policies:\n  - name: a\n    " + LIMIT).policies().get(0);
 
     assertEquals(PolicyMatch.ANY, policy.match());
@@ -74,7 +74,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_bareOff_andWhatOtherToolsMakeOfIt_isOff() {
+  void parse_modeOffOrFalse_isOff() {
     for (String off : new String[] {"off", "false"}) {
       Policy policy =
           valid("policies:\n  - name: a\n    mode: " + off + "\n    " + LIMIT).policies().get(0);
@@ -84,7 +84,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_anchorsAndMergedKeys_areResolved_andOwnKeysLeftAlone() {
+  void parse_anchorsAndMergeKeys_areResolved_andExtensionKeysIgnored() {
     PolicySet set =
         valid(
             """
@@ -108,7 +108,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_deny_isABucketWithoutRoom_thatNeverOpens() {
+  void parse_deny_isACapacityOfZero_andForbidsOtherFields() {
     Policy policy = valid("policies:\n  - name: a\n    limit: {algorithm: deny}").policies().get(0);
 
     assertEquals(TokenBucketLimit.DENY, policy.limit());
@@ -358,7 +358,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_quota_leastFields_takeTheDefaults() {
+  void parse_quota_requiredFieldsOnly_takesTheDefaults() {
     Policy policy =
         valid("policies:\n  - name: a\n    limit: {algorithm: quota, limit: 7, period: month}")
             .policies()
@@ -372,7 +372,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_debtCapOfATokenBucket_isReadOrOneCapacity() {
+  void parse_debtCapOfATokenBucket_defaultsToOneCapacity() {
     assertEquals(
         100, valid("policies:\n  - name: a\n    " + LIMIT).policies().get(0).debtCapTokens());
     assertEquals(
@@ -439,7 +439,7 @@ final class PolicyFileTest {
 
   /** Was a hole: these were told only when everything else was right. */
   @Test
-  void parse_nameTwice_andWhatItsAlgorithmForbids_areToldBesideOtherProblems() {
+  void parse_duplicateNamesAndForbiddenFields_areReportedBesideOtherProblems() {
     List<String> problems =
         invalid(
             """
@@ -464,7 +464,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_policiesThatAreNoList_areToldBesideAWrongCalendar() {
+  void parse_policiesNotAList_isReportedBesideAWrongCalendar() {
     List<String> problems = invalid("policies: 3\nclients:\n  acme: {}\n");
 
     assertHolds(problems, "policies must be a list");
@@ -472,7 +472,7 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_nameTwice_isRefused() {
+  void parse_duplicateName_isRefused() {
     String twice = "  - name: a\n    " + LIMIT + "\n";
 
     assertHolds(invalid("policies:\n" + twice + twice), "policies[1].name 'a' is used twice");

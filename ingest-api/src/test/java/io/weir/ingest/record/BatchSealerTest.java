@@ -22,12 +22,12 @@ final class BatchSealerTest {
   }
 
   @Test
-  void cut_restNotAsked_waits() {
+  void cut_remainderNotRequested_isKeptBack() {
     assertEquals(List.of(10), lines(limits.cut(chunks(10, 3), false)));
   }
 
   @Test
-  void cut_restAsked_isTheLastBatch() {
+  void cut_remainderRequested_isTheLastBatch() {
     assertEquals(List.of(10, 3), lines(limits.cut(chunks(10, 3), true)));
   }
 

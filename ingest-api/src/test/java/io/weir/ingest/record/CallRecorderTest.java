@@ -35,7 +35,7 @@ final class CallRecorderTest {
   private final HeldProducer producer = new HeldProducer();
 
   @Test
-  void runOnce_nothingWaits_isIdleUntilTheNextHeartbeat_andACallWakesIt() throws Exception {
+  void runOnce_nothingWaits_idlesUntilTheNextHeartbeatOrACall() throws Exception {
     CallRecorder recorder = open();
     long pauseNanos = recorder.runOnce();
     while (!recorder.isIntroduced()) {
@@ -60,7 +60,7 @@ final class CallRecorderTest {
   }
 
   @Test
-  void begin_clockWasAheadOnce_datesCallsByTheClock_andKeepsTheLowWatermark() throws Exception {
+  void begin_clockSetBack_datesCallsByTheClock_andKeepsTheLowWatermark() throws Exception {
     epochMillis.set(8_200_000);
     CallRecorder recorder = open();
     recorder.runOnce();
@@ -79,7 +79,7 @@ final class CallRecorderTest {
 
   /** Once, a fault of the first pass, and of each that followed, kept it from connecting at all. */
   @Test
-  void runOnce_everySealMeetsAFault_connectsAllTheSame() throws Exception {
+  void runOnce_everySealFails_connectsAnyway() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
     journal.failsInSeal.set(Integer.MAX_VALUE);
     List<Throwable> faults = new ArrayList<>();
@@ -103,7 +103,7 @@ final class CallRecorderTest {
 
   /** Once, the backlog that grows meanwhile took the turn of the line that says why it grows. */
   @Test
-  void runOnce_sealingFailsForLong_isLoggedAgainAndAgain_besideTheBacklog() throws Exception {
+  void runOnce_sealingKeepsFailing_isLoggedRepeatedly_besideTheBacklog() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
     journal.failsToSeal = true;
     CallRecorder recorder = open(journal, () -> producer, RecorderThreads.none().faults());

@@ -56,7 +56,7 @@ final class DecisionClockTest {
   }
 
   @Test
-  void now_localClockSetFarBack_isTheCacheTimeStill() {
+  void now_localClockSetFarBack_stillFollowsTheCache() {
     clock.observe(100_000);
     step(-80_000);
     clock.observe(100_100);

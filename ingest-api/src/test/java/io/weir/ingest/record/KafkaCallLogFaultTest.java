@@ -42,7 +42,7 @@ final class KafkaCallLogFaultTest {
   }
 
   @Test
-  void writing_throws_allCallersAreAnswered_noTicketIsLost_andTheNextCallIsKept() throws Exception {
+  void journalAppendThrows_allCallersAreRefused_andTheNextCallIsKept() throws Exception {
     KafkaCallLog opened = open();
     int callers = 8;
     journal.failsInAppend.set(1_000);
@@ -69,7 +69,7 @@ final class KafkaCallLogFaultTest {
   }
 
   @Test
-  void sealing_throws_thePassesGoOn() throws Exception {
+  void sealingThrows_theRecordLoopGoesOn() throws Exception {
     KafkaCallLog opened = open();
     Await.until("introduced", () -> newestWatermark() > 0);
     assertInstanceOf(Recorded.Durable.class, recordAndFailToSeal(opened));
@@ -80,7 +80,7 @@ final class KafkaCallLogFaultTest {
   }
 
   @Test
-  void sending_throws_whatIsInFlightIsSentAgain_byAnotherProducer() throws Exception {
+  void sendingThrows_batchesInFlightAreSentAgainByANewProducer() throws Exception {
     throwingSends.set(2);
     KafkaCallLog opened = open();
 
@@ -93,7 +93,7 @@ final class KafkaCallLogFaultTest {
   }
 
   @Test
-  void connecting_throws_isTriedAgain() throws Exception {
+  void connectingThrows_isRetried() throws Exception {
     throwingOpens.set(1);
     KafkaCallLog opened = open();
 

@@ -87,8 +87,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void record_journalAndClientThrowWhatNothingExpects_eachCallIsInKafka_atItsOnePlace()
-      throws Exception {
+  void record_journalAndProducerThrow_eachCallIsInKafkaAtOnePosition() throws Exception {
     RecordConfig config = config().build();
     FailingJournal journal =
         new FailingJournal(
@@ -148,7 +147,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void open_newNode_isKnownInEveryPartitionBeforeItsFirstCall() throws Exception {
+  void open_newNode_announcesItselfInEveryPartition() throws Exception {
     try (KafkaCallLog log = open(config())) {
       assertTrue(log.check().ok());
       for (int partition = 0; partition < PARTITIONS; partition++) {
@@ -159,7 +158,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void close_afterCalls_leavesAllInKafkaAndDeparts() throws Exception {
+  void close_afterCalls_sendsAllToKafkaAndSaysGoodbye() throws Exception {
     KafkaCallLog log = open(config());
     record(log, "a", 500);
 
@@ -177,7 +176,7 @@ final class KafkaCallLogIT {
   }
 
   @Test
-  void reopen_afterClose_isAnEpochOfItsOwn_behindTheGoodbyeOfTheOneBefore() throws Exception {
+  void reopen_afterClose_beginsANewEpochBehindTheGoodbyeOfTheOld() throws Exception {
     try (KafkaCallLog log = open(config())) {
       record(log, "a", 100);
     }
@@ -241,7 +240,7 @@ final class KafkaCallLogIT {
           "waits for a connection that fails after 5 s; KilledNodeIT, which always runs, opens a"
               + " journal without Kafka, too",
       turn = 1)
-  void open_kafkaAwayButJournalThere_worksAndSendsLater() throws Exception {
+  void open_kafkaAwayButJournalPresent_acceptsCallsAndSendsThemLater() throws Exception {
     startABrokerOfItsOwn();
     try (KafkaCallLog log = open(config())) {
       record(log, "a", 100);

@@ -159,7 +159,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void fullBatches_oneFails_allFromItAreSentAgain_andNoneIsDoneBeforeIt() throws Exception {
+  void fullBatches_oneFails_itAndAllBehindItAreSentAgainInOrder() throws Exception {
     KafkaCallLog log = open(config().maxBatchLines(1));
     for (int i = 1; i <= 6; i++) {
       log.record(log.begin(), call("c" + i));
@@ -218,7 +218,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void lowWatermark_callInProgress_isNotAheadOfIt() throws Exception {
+  void lowWatermark_callInProgress_doesNotPassIt() throws Exception {
     KafkaCallLog log = open(config());
     Ticket ticket = log.begin();
     now.set(1_005_050);
@@ -239,7 +239,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void lowWatermark_batchThatLeavesLinesBehind_isTheTimeOfTheOldestOfThem() throws Exception {
+  void lowWatermark_fullBatchLeavesLinesBehind_isTheTimeOfTheOldestLeft() throws Exception {
     // one heartbeat only: another one after the clock has moved would carry a later low watermark
     KafkaCallLog log =
         open(
@@ -272,7 +272,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void heartbeats_idleNode_carryTheLastNumberAndTheLines() throws Exception {
+  void heartbeats_idleNode_carryTheLastBatchNumberAndLineCount() throws Exception {
     KafkaCallLog log = open(config());
     Await.until("a heartbeat is sent", () -> !producer.heartbeats().isEmpty());
     assertEquals(0, producer.heartbeats().get(0).header().batchSequence());
@@ -377,7 +377,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void record_journalUnwritable_isRefusedAndTheNumbersGoOn() throws Exception {
+  void record_journalUnwritable_isRefusedAndUsesNoLineNumber() throws Exception {
     KafkaCallLog log = open(config());
     assertEquals(1, line(log.record(log.begin(), call("a"))));
     journal.failsToAppend = true;
@@ -435,7 +435,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void close_everythingSent_departs() throws Exception {
+  void close_everythingSent_saysGoodbye() throws Exception {
     producers.clear();
     HeldProducer open = HeldProducer.open();
     producers.add(open);
@@ -454,7 +454,7 @@ final class KafkaCallLogTest {
   }
 
   @Test
-  void close_kafkaSilent_doesNotDepartAndIsBounded() throws Exception {
+  void close_kafkaSilent_saysNoGoodbyeAndIsBounded() throws Exception {
     KafkaCallLog log = open(config());
     log.record(log.begin(), call("a"));
 

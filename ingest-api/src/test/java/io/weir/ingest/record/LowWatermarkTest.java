@@ -70,7 +70,7 @@ final class LowWatermarkTest {
   }
 
   @Test
-  void advance_callOlderThanTheRing_isNotHeldForEver() {
+  void advance_callOlderThanTheRing_isNoLongerWaitedFor() {
     long forgotten = watermark.begin();
     now.addAndGet(2L * LowWatermark.BUCKETS * LowWatermark.BUCKET_MILLIS + 150);
 

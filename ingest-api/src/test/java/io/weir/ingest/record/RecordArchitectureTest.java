@@ -57,7 +57,7 @@ final class RecordArchitectureTest {
   }
 
   @Test
-  void clocks_areRead_elsewhere() {
+  void recordPackage_readsNeitherClocksNorEnvironment() {
     noClasses()
         .that()
         .resideInAPackage("io.weir.ingest.record..")

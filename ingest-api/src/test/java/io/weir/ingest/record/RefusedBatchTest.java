@@ -106,9 +106,9 @@ final class RefusedBatchTest {
     return producer;
   }
 
-  /** Once, the four behind it were written anew five times a second, for as long as it lasted. */
+  /** Once, the four batches behind it were sent again five times a second all the while. */
   @Test
-  void refusedForGood_isAloneUntilKafkaHasIt_thenTheOthersFollow() throws Exception {
+  void batchRefusedPermanently_isRetriedAlone_thenTheOthersFollow() throws Exception {
     HeldProducer producer = held();
     KafkaCallLog log = open(inMemory());
     record(log, 0, 6);
@@ -135,7 +135,7 @@ final class RefusedBatchTest {
 
   /** Once, every batch of another partition made the node look healthy. */
   @Test
-  void refusedForGood_isReportedWhileOtherPartitionsAreWell() throws Exception {
+  void batchRefusedPermanently_isReported_thoughOtherPartitionsAreWell() throws Exception {
     HeldProducer producer = held();
     KafkaCallLog log = open(inMemory());
     record(log, 0, 1);
@@ -159,7 +159,7 @@ final class RefusedBatchTest {
    * window was closed without its calls.
    */
   @Test
-  void refusedBatchOfTheOldEpoch_neitherGoodbyeNorNewEpochOvertakeIt() throws Exception {
+  void refusedBatchOfTheOldEpoch_isOvertakenByNeitherGoodbyeNorNewEpoch() throws Exception {
     KafkaCallLog old = open(onDisk());
     record(old, 0, 2);
     old.close();
@@ -214,7 +214,7 @@ final class RefusedBatchTest {
    * for.
    */
   @Test
-  void announcementFails_goodbyeWaitsForTheNext() throws Exception {
+  void announcementOfTheNewEpochFails_goodbyeWaitsUntilItSucceeds() throws Exception {
     // with producers of its own: it may still be connecting when it is closed
     open(onDisk(), HeldProducer.inOrder(new ConcurrentLinkedQueue<>())).close();
     now.addAndGet(60_000);
@@ -250,7 +250,7 @@ final class RefusedBatchTest {
   }
 
   @Test
-  void producerBreaks_eachBatchInFlightIsCounted() throws Exception {
+  void producerBreaks_eachBatchInFlightIsCountedAsRetried() throws Exception {
     HeldProducer producer = held();
     KafkaCallLog log = open(inMemory());
     record(log, 0, 5);
@@ -266,7 +266,7 @@ final class RefusedBatchTest {
 
   /** Once, 75 producers a second were made and logged, while the node reported no trouble. */
   @Test
-  void producerBreaksAgainAndAgain_pausesGrow_andItIsReported() throws Exception {
+  void producerBreaksRepeatedly_pausesGrow_andTheFailureIsReported() throws Exception {
     List<Long> openedAtNanos = new ArrayList<>();
     BatchProducer broken =
         new BatchProducer() {
@@ -308,7 +308,7 @@ final class RefusedBatchTest {
 
   /** Once, no batch and no heartbeat of any partition was sent until it could be read. */
   @Test
-  void batchThatCannotBeRead_holdsItsOwnPartitionOnly() throws Exception {
+  void unreadableBatch_blocksItsOwnPartitionOnly() throws Exception {
     KafkaCallLog old = open(onDisk());
     record(old, 0, 1);
     old.close();
@@ -334,9 +334,9 @@ final class RefusedBatchTest {
     Await.until("it is well", () -> !log.check().detail().contains("cannot be read"));
   }
 
-  /** Once, what was sealed stayed on a full disk, where only what Kafka has can be removed. */
+  /** Once, sealed batches stayed on a full disk, from which only acknowledged ones are removed. */
   @Test
-  void sealsCannotBeWritten_whatIsSealedIsSent() throws Exception {
+  void sealingFails_batchesAlreadySealedAreSent() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
     KafkaCallLog log = open(journal);
     record(log, 0, 2);
@@ -359,7 +359,7 @@ final class RefusedBatchTest {
 
   /** Once, each fault put the next attempt to connect off, and none was made while they lasted. */
   @Test
-  void sealerMeetsFaults_producerIsOpenedMeanwhile() throws Exception {
+  void sealingKeepsFailing_producerIsOpenedMeanwhile() throws Exception {
     FailingJournal journal = new FailingJournal(inMemory());
     journal.failsInSeal.set(Integer.MAX_VALUE);
     AtomicInteger openings = new AtomicInteger();

@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** What waiting for a call costs. */
+/** How often the log is polled while a call is awaited. */
 final class ArrivalTest {
   private static final int MOST_QUESTIONS = 16;
 
-  /** Once, it asked for the end of the log each 20 ms. */
+  /** Once, the end of the log was asked for every 20 ms. */
   @Test
-  void callThatDoesNotCome_isWaitedForWithFewQuestions() throws Exception {
+  void await_callThatNeverArrives_pollsTheLogSeldom() throws Exception {
     LogInMemory log = new LogInMemory();
 
     assertFalse(Arrival.await(log, 0, batch -> true));

@@ -19,14 +19,14 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** What counts as the call that is looked for. */
+/** Which lines are taken for the call that is searched for. */
 final class CallLinesTest {
   private static final int PARTITION = 3;
 
   private final CallLines lines = lines("a\"b");
 
   @Test
-  void call_isFoundByClientAndId_withItsPlace() {
+  void call_isFoundByClientAndId_withItsPosition() {
     lines.take(batch(10, call("a", true, 1), other(call("a\"b", true, 2)), call("a\"b", true, 8)));
 
     assertEquals(8, found().call().cost());
@@ -45,14 +45,14 @@ final class CallLinesTest {
   }
 
   @Test
-  void settlement_isNotTheCall() {
+  void settlementLine_isNotTakenForItsCall() {
     lines.take(batch(0, call("a\"b", true, 8).settledAt(new Settlement(12, 9))));
 
     assertNull(lines.found());
   }
 
   @Test
-  void lineOfANumber_isLookedAtAlone() {
+  void lineNumberGiven_onlyThatLineIsExamined() {
     byte[] value = value(call("a\"b", true, 1), call("x", true, 2), call("a\"b", true, 3));
     lines.take(header(4), value, 2);
     assertNull(lines.found());
@@ -64,7 +64,7 @@ final class CallLinesTest {
   }
 
   @Test
-  void nothing_isFound_amongOtherAndBrokenLines() {
+  void otherAndBrokenLines_nothingIsFound() {
     lines.take(batch(0, "{\"id\":\"a\\\"b\"}\nnot json a\"b\n".getBytes(StandardCharsets.UTF_8)));
     lines.take(batch(2, call("b", true, 1)));
 

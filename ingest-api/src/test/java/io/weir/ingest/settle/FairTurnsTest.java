@@ -13,14 +13,14 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Who comes next. */
+/** Which waiting client gets the next turn. */
 final class FairTurnsTest {
   private final FairTurns turns = new FairTurns(1);
   private final BlockingQueue<String> had = new LinkedBlockingQueue<>();
 
-  /** Once, who had read least came first, and those who read nothing kept all others waiting. */
+  /** Once, the client that had read least came first, so idle clients kept all others waiting. */
   @Test
-  void clients_haveTheirTurnInRotation_howeverManyWaitForOneOfThem() throws Exception {
+  void clients_takeTurns_howeverManyWaitersOneOfThemHas() throws Exception {
     assertTrue(turns.acquire("stranger", 0));
     List<Thread> waiting = new ArrayList<>();
     for (String client : List.of("stranger", "stranger", "stranger", "a", "b", "a")) {

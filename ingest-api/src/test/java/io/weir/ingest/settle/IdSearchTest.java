@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.topics.model.BatchHeader;
 import org.junit.jupiter.api.Test;
 
-/** What a search by id alone says of a call that was tried more than once. */
+/** What a search by id alone finds of a call that was tried more than once. */
 final class IdSearchTest {
   private static final long T = 1_700_000_000_000L;
   private static final long HOUR = 3_600_000;
@@ -39,7 +39,7 @@ final class IdSearchTest {
   }
 
   @Test
-  void deniedTry_isAFact_onlyWhereAllWasRead() throws Exception {
+  void deniedTry_isConclusiveOnlyIfEverythingWasRead() throws Exception {
     tryOf(false, 0, T);
     assertTrue(run(-1, T + 2_000).hasReadAll());
 

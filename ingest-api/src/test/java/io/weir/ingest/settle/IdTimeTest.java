@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** Which ids tell a time. */
+/** Which ids contain a time. */
 final class IdTimeTest {
   @Test
   void timeOf_isReadFromUuidsOfVersion7Only() {

@@ -90,7 +90,7 @@ final class KafkaCallFinderIT {
   }
 
   @Test
-  void callThatItsNodeHasNotSent_isAwaited_andNotSaidToBeMissing() {
+  void callNotYetSentByItsNode_isUnknown_ratherThanNotFound() {
     UsagePosition last = record("order-1");
     UsagePosition next =
         new UsagePosition(last.partition(), last.node(), last.nodeEpoch(), last.line() + 1);

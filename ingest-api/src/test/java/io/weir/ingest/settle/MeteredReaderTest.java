@@ -10,7 +10,7 @@ import io.weir.topics.model.UsagePosition;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/** What searches are charged. */
+/** What a search costs in its client's read budget. */
 final class MeteredReaderTest {
   private static final long T = 1_700_000_000_000L;
   private static final int SECONDS = 180;
@@ -22,9 +22,9 @@ final class MeteredReaderTest {
   private long nowMillis = T;
   private final ReadBudgets budgets = new ReadBudgets(() -> (nowMillis - T) * 1_000_000);
 
-  /** Once, each search was charged a whole slice, and eight a second were too many. */
+  /** Once, each search was charged a whole slice, so that eight a second exhausted the budget. */
   @Test
-  void clientThatGivesPositions_isNotExhausted_byTwentySettlementsASecond() throws Exception {
+  void twentySettlementsASecond_withPositions_doNotExhaustTheBudget() throws Exception {
     byte[] value = new byte[BATCH_BYTES];
     Arrays.fill(value, (byte) 'x');
     byte[] line = LogInMemory.lines(LogInMemory.call("order-1", true, T));
@@ -51,9 +51,9 @@ final class MeteredReaderTest {
     reader.hasFoundByPosition();
   }
 
-  /** Once, questions that bring no record were free, without end. */
+  /** Once, requests that return no record were free. */
   @Test
-  void everyQuestion_isCharged() throws Exception {
+  void everyRequestToKafka_isChargedToTheBudget() throws Exception {
     log.add(new BatchHeader("n", T, 1, 1, T, 0, false), new byte[BATCH_BYTES], T);
     MeteredReader reader = reader();
     reader.begin();

@@ -8,7 +8,7 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 import org.junit.jupiter.api.Test;
 
-/** Where a position leads to. */
+/** Which line a position leads to. */
 final class PositionSearchTest {
   private static final long FIRST = 1_700_000_000_000L;
   private static final long MIDDLE = FIRST + 600_000;
@@ -17,7 +17,7 @@ final class PositionSearchTest {
 
   private final LogInMemory log = new LogInMemory();
 
-  /** Once, the hello of the last epoch, which is sent first, was taken for being behind it. */
+  /** Once, the hello of the last epoch, sent first, made the middle epoch seem passed. */
   @Test
   void lineOfAMiddleEpoch_ofANodeOpenedTwiceWithoutKafka_isFound() throws Exception {
     writeThreeEpochs();
@@ -30,7 +30,7 @@ final class PositionSearchTest {
 
   /** The same journal, of which the middle epoch was lost. */
   @Test
-  void lineThatTheNextEpochDoesNotCount_isNowhere() throws Exception {
+  void lineLostWithItsEpoch_isNowhere() throws Exception {
     writeThreeEpochs();
 
     assertEquals(

@@ -8,13 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** What clients may have read. */
+/** How much of the log each client may have read. */
 final class ReadBudgetsTest {
   private long nowNanos;
   private final ReadBudgets budgets = new ReadBudgets(() -> nowNanos);
 
   @Test
-  void whatIsRead_isPaidBackSteadily() {
+  void spentBytes_areRepaidAtASteadyRate() {
     budgets.spend("a", 10 << 20);
     assertEquals(10 << 20, budgets.level("a"));
     nowNanos += Duration.ofSeconds(2).toNanos();
@@ -24,7 +24,7 @@ final class ReadBudgetsTest {
   }
 
   @Test
-  void spentBudget_isWaitedFor_byItsClientAlone() {
+  void spentBudget_onlyItsClientWaits() {
     budgets.spend("a", ReadBudgets.CAPACITY_BYTES);
 
     assertTrue(budgets.isSpent("a"));

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a search costs, whom it keeps waiting, and what a position is worth. */
+/** The cost of a search, its effect on other clients, and the use of a position. */
 final class SearchBoundsIT {
   private static final Duration HORIZON = Duration.ofMinutes(30);
   private static final long MINUTE = 60_000;
@@ -73,7 +73,7 @@ final class SearchBoundsIT {
 
   /** The same, where the first part that was read was the one of the id's time. */
   @Test
-  void callThatIsNewerThanItsId_withItsPosition_isFound() throws Exception {
+  void callNewerThanTheTimeInItsId_isFound() throws Exception {
     String id = SearchedLog.idOf(nowMillis - 20 * MINUTE);
     log.call("acme", "first", true, nowMillis - 20 * MINUTE);
     UsagePosition second = log.call("acme", id, true, nowMillis - 5 * MINUTE);
@@ -83,7 +83,7 @@ final class SearchBoundsIT {
   }
 
   @Test
-  void fourIdsThatDoNotExist_keepNobodyElseWaiting() throws Exception {
+  void fourSearchesForUnknownIds_doNotDelayOtherClients() throws Exception {
     log.fill(LONG_LOG / 2, nowMillis - 25 * MINUTE, nowMillis - 3 * MINUTE);
     UsagePosition position = log.call("acme", "mine", true, nowMillis - 3 * MINUTE);
     log.fill(LONG_LOG / 2, nowMillis - 3 * MINUTE, nowMillis - MINUTE);
@@ -99,7 +99,7 @@ final class SearchBoundsIT {
   }
 
   @Test
-  void position_isReadAtOnce_howeverLongTheLog_andWithoutATimeInTheId() throws Exception {
+  void search_withPosition_readsABoundedPart_howeverLongTheLog() throws Exception {
     log.fill(LONG_LOG / 2, nowMillis - 25 * MINUTE, nowMillis - 15 * MINUTE);
     long at = nowMillis - 15 * MINUTE;
     String id = SearchedLog.idOf(at - 20);
@@ -116,7 +116,7 @@ final class SearchBoundsIT {
   }
 
   @Test
-  void idThatDoesNotExist_costsItsClientABoundedPart_andOthersNothing() throws Exception {
+  void searchForAnUnknownId_readsABoundedPart_andCostsOtherClientsNothing() throws Exception {
     log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
     UsagePosition mine = log.call("acme", "mine", true, nowMillis - 30_000);
 
@@ -134,12 +134,12 @@ final class SearchBoundsIT {
     assertEquals(mine, found(find("acme", "mine", null)).position());
   }
 
-  /** Once, such a search told of a call that it had not looked for that it was not recorded. */
+  /** Once, such a search reported a call as not recorded though it had not searched for it. */
   @Test
   @FullSuite(
       reason = "reads hundreds of MiB; that others of a client are told to wait always runs",
       turn = 2)
-  void searchThatIsCutShort_sinceOthersOfItsClientHaveReadTooMuch_saysSo() throws Exception {
+  void searchCutShort_byTheClientsReadBudget_isReportedAsExhausted() throws Exception {
     log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
     NotFound whole = assertInstanceOf(NotFound.class, find("acme", "bogus", null));
 
@@ -155,7 +155,7 @@ final class SearchBoundsIT {
   }
 
   @Test
-  void positionOfAnotherCall_orOfNoJournal_isAHintThatDoesNotHelp() throws Exception {
+  void positionOfAnotherCallOrUnknownJournal_isIgnored() throws Exception {
     UsagePosition first = log.call("acme", "first", true, nowMillis - 5 * MINUTE);
     UsagePosition second = log.call("acme", "second", true, nowMillis - 4 * MINUTE);
 
@@ -167,7 +167,7 @@ final class SearchBoundsIT {
   }
 
   @Test
-  void lineThatItsJournalHasNotBrought_isToCome() throws Exception {
+  void lineNotYetSentByItsJournal_isUnknown() throws Exception {
     log.call("acme", "first", true, nowMillis - 5 * MINUTE);
 
     assertInstanceOf(Unknown.class, find("acme", "second", log.position(0, 2)));

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.weir.ingest.settle.SearchPlaces.Place;
 import org.junit.jupiter.api.Test;
 
-/** How many may search. */
+/** How many searches may run at once, in all and per client. */
 final class SearchPlacesTest {
   private final SearchPlaces places = new SearchPlaces(3, 2);
 
   @Test
-  void clientHasItsShare_andOthersTheRest() {
+  void take_clientAtItsShare_isRefused_andOthersGetTheRest() {
     assertEquals(Place.TAKEN, places.take("a"));
     assertEquals(Place.TAKEN, places.take("a"));
     assertEquals(Place.CLIENT_HAS_TOO_MANY, places.take("a"));

@@ -29,7 +29,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What is recorded, and what is answered, for each thing that may be found. */
+/** What is recorded and answered for each finding of the search for the call. */
 final class SettlerTest {
   private static final CallQuery QUERY = new CallQuery("acme", "id", null);
   private static final UsagePosition CALL_AT = new UsagePosition(0, "n", 1, 5);
@@ -43,7 +43,7 @@ final class SettlerTest {
   private @Nullable SettlementVerdict judge;
 
   @Test
-  void call_isSettled_atTheTicketsTime_withItsPlaceAndItsBucketsAndNoStamps() {
+  void settle_foundCall_recordsItsPositionAndBucketsWithoutStamps() {
     judge = stands(12);
     Settled settled = assertInstanceOf(Settled.class, settle(FOUND, 12));
 
@@ -55,7 +55,7 @@ final class SettlerTest {
   }
 
   @Test
-  void costThatStandsAlready_isRecorded_andChangesNothing() {
+  void unchangedCost_isRecorded_andChangesNothing() {
     judge = stands(8);
     assertEquals(new Settled(call(true), 8, false, Durability.ACKED, KEPT_AT), settle(FOUND, 8));
     assertEquals(1, log.lines.size());
@@ -69,7 +69,7 @@ final class SettlerTest {
   }
 
   @Test
-  void otherCostThanSettledBefore_isAConflict_evenTheCallsOwn() {
+  void costOtherThanSettledBefore_isAConflict_evenTheCallsOriginalCost() {
     judge = before(new Standing(12, SETTLED_AT));
     assertEquals(new SettleOutcome.SettledBefore(12L), settle(FOUND, 3));
     assertEquals(new SettleOutcome.SettledBefore(12L), settle(FOUND, 8));
@@ -84,7 +84,7 @@ final class SettlerTest {
   }
 
   @Test
-  void verdictThatDoesNotCome_leavesItPending() {
+  void verdictThatDoesNotCome_leavesTheSettlementPending() {
     assertEquals(
         new SettleOutcome.Pending(call(true), 12, Durability.JOURNALED, KEPT_AT),
         settle(FOUND, 12));
@@ -97,7 +97,7 @@ final class SettlerTest {
   }
 
   @Test
-  void whatWasNotFound_isNotGuessed() {
+  void callNotFound_isNotSettled_andTheReasonIsPassedOn() {
     assertEquals(new SettleOutcome.NotFound(1, 2), settle(new CallFinder.NotFound(1, 2), 12));
     assertEquals(
         new SettleOutcome.OnlyDeniedTry(1, 2), settle(new CallFinder.OnlyDeniedTry(1, 2), 12));
@@ -107,7 +107,7 @@ final class SettlerTest {
   }
 
   @Test
-  void logThatCannotKeepIt_isUnavailable_droppingToo() {
+  void callLogRefusesOrDrops_isUnavailable() {
     log.answer = new Recorded.Refused(Recorded.Reason.CLOSING, "stopping");
     assertInstanceOf(Unavailable.class, settle(FOUND, 12));
     log.answer = new Recorded.Dropped();

@@ -17,7 +17,7 @@ final class VerdictBoardTest {
   private final VerdictBoard board = new VerdictBoard(1);
 
   @Test
-  void verdict_isHeard_beforeAndAfterItIsAwaited() {
+  void await_verdictBeforeOrAfterTheWaitBegins_isReturned() {
     board.tell(verdict(1));
     assertEquals(verdict(1), board.await(at(1), Duration.ZERO));
 
@@ -28,12 +28,12 @@ final class VerdictBoardTest {
   }
 
   @Test
-  void verdictThatDoesNotCome_isNotWaitedForLonger() {
+  void await_noVerdict_returnsNullAfterTheTimeout() {
     assertNull(board.await(at(1), Duration.ZERO));
   }
 
   @Test
-  void tooManyWaiting_areTurnedAway_andThePlaceIsFreeAgain() {
+  void await_tooManyWaiters_isRefused_andThePlaceIsFreedAfterwards() {
     VerdictBoard none = new VerdictBoard(0);
     none.tell(verdict(1));
     assertNull(none.await(at(1), Await.PATIENCE));

@@ -36,7 +36,7 @@ abstract class JournalContract {
   }
 
   @Test
-  void recover_newJournal_isNothing() throws Exception {
+  void recover_newJournal_findsNothing() throws Exception {
     assertEquals(Journal.Recovered.NOTHING, journal.recover(0));
   }
 

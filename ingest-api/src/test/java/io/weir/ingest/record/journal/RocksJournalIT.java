@@ -75,7 +75,7 @@ final class RocksJournalIT extends JournalContract {
   }
 
   @Test
-  void startThatWasRefused_afterAPowerLoss_isNotTakenForACleanOne() throws Exception {
+  void mayLackTail_startRefusedAfterAPowerLoss_isStillTrue() throws Exception {
     journal.beginEpoch(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
     losePower();
 
@@ -90,7 +90,7 @@ final class RocksJournalIT extends JournalContract {
   }
 
   @Test
-  void journalOfAKilledProcess_onTheSameBootOfTheMachine_lacksNothing() throws Exception {
+  void mayLackTail_processKilledWithoutReboot_isFalse() throws Exception {
     journal.beginEpoch(IDENTITY.next(IDENTITY.epoch() + 1, 0), List.of());
     journal.close();
     write(db -> db.delete(JournalKeys.CLOSED));
