@@ -153,7 +153,7 @@ final class ArchitectureTest {
   }
 
   @Test
-  void otherSide_isNeverMet() {
+  void aggregator_dependsOnNeitherIngestNorDecisions() {
     noClasses()
         .should()
         .dependOnClassesThat()

@@ -52,7 +52,7 @@ final class AwayOwnerIT {
   @FullSuite(
       reason = "waits for sessions to end; KilledOwnerIT, which always runs, kills an owner",
       turn = 0)
-  void reports_whenTheOwnerIsKilled_areAnsweredByTheOther_andGoOnWhenItIsBack() throws Exception {
+  void reports_ownerKilled_areAnsweredByTheOther_andExactAfterItsRestart() throws Exception {
     try (Traffic traffic = new Traffic(broker, PARTITIONS, "killed");
         Watch watch = new Watch(traffic, fleet.ports())) {
       Await.until("figures of all", () -> watch.leastFigure() > 0);
@@ -70,7 +70,7 @@ final class AwayOwnerIT {
   }
 
   @Test
-  void reports_whenTheOwnerStandsStill_areAnsweredByTheOther_andGoOnWhenItDoes() throws Exception {
+  void reports_ownerPaused_areAnsweredByTheOther_andContinueAfterItResumes() throws Exception {
     try (Traffic traffic = new Traffic(broker, PARTITIONS, "still");
         Watch watch = new Watch(traffic, fleet.ports())) {
       Await.until("figures of all", () -> watch.leastFigure() > 0);

@@ -41,7 +41,7 @@ final class FencedNameIT {
   }
 
   @Test
-  void lateJoinOfItsOwn_countsOn() throws Exception {
+  void fencedByItsOwnLateJoin_rejoinsAndContinuesCounting() throws Exception {
     try (Aggregator aggregator = Aggregator.start(config())) {
       Await.until("ready", aggregator::ready);
 
@@ -63,7 +63,7 @@ final class FencedNameIT {
 
   @Test
   @FullSuite(reason = "waits for longer than a session", turn = 2)
-  void joinOfAnotherProcessThatLives_stopsIt_insteadOfTakingTheNameBack() throws Exception {
+  void fencedByAnotherLiveProcess_stopsInsteadOfRejoining() throws Exception {
     try (Aggregator aggregator = Aggregator.start(config())) {
       Await.until("ready", aggregator::ready);
 

@@ -30,7 +30,7 @@ final class InstancesIT {
   @TempDir Path folder;
 
   @Test
-  void partitionOfAnother_isAskedForOnce_andNamedWhenNobodyHasIt() throws Exception {
+  void partitionOfAnotherInstance_isForwardedOnce_andNamedWhenNoneHasIt() throws Exception {
     try (Broker broker = new Broker(PARTITIONS)) {
       Aggregator first = Aggregator.start(config(broker, "first", "first"));
       Await.until("ready", first::ready);

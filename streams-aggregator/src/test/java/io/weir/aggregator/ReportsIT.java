@@ -53,7 +53,7 @@ final class ReportsIT {
   }
 
   @Test
-  void usage_withPosition_includesTheCallFromWhicheverIsAsked() throws Exception {
+  void usage_withPosition_includesTheCall_whicheverInstanceIsAsked() throws Exception {
     for (int partition = 0; partition < CLOSING; partition++) {
       String client = Calls.clientOf("acme", partition, PARTITIONS);
       String position = send(partition, client, 3, 1);
@@ -139,7 +139,7 @@ final class ReportsIT {
   }
 
   @Test
-  void page_moreRowsThanOnePage_sumsBeyondDoubles_areToldExactly() throws Exception {
+  void usagePage_manyRowsAndSumsBeyondDoublePrecision_areExact() throws Exception {
     String client = Calls.clientOf("browsed", 3, PARTITIONS);
     List<CallEvent> calls = new ArrayList<>();
     long now = System.currentTimeMillis();
@@ -201,7 +201,7 @@ final class ReportsIT {
   }
 
   @Test
-  void clients_areThoseOfAllPartitions_inTheirOrder_asFarAsTheyAreAskedFor() throws Exception {
+  void clients_ofAllPartitions_areListedInOrderUpToTheLimit() throws Exception {
     List<String> names = new ArrayList<>();
     for (int partition = 0; partition < CLOSING; partition++) {
       String client = Calls.clientOf("listed/\u00e9 ", partition, PARTITIONS);
@@ -237,7 +237,7 @@ final class ReportsIT {
   }
 
   @Test
-  void answers_areNotStoredByCaches_haveADate_andNameTheMethods() throws Exception {
+  void answers_areNotCacheable_haveADate_andListAllowedMethods() throws Exception {
     for (String path :
         List.of("/", "/health/live", "/metrics", "/v1/completeness", "/v1/usage", "/v2")) {
       HttpResponse<String> answer = Reports.get(reports.one, path);
@@ -278,7 +278,7 @@ final class ReportsIT {
   }
 
   @Test
-  void metrics_haveThoseOfTheLibraries_butNotTheirThousands() throws Exception {
+  void metrics_ofLibraries_areIncluded_exceptHighCardinalityOnes() throws Exception {
     String metrics = Reports.get(reports.one, "/metrics").body();
     for (String family :
         List.of(

@@ -130,7 +130,7 @@ final class RevivedTaskIT {
 
   /** The rebalance that follows replaces the task, and the consumer stays where it was. */
   @Test
-  void count_transactionAbortedTwiceFromTheSameOffset_takesItsCallsAgain() throws Exception {
+  void count_transactionAbortedTwiceFromTheSameOffset_countsEveryCallOnce() throws Exception {
     assertCountsAll(1, CALLS_PER_BATCH, Map.of());
   }
 
@@ -141,7 +141,7 @@ final class RevivedTaskIT {
    * records were refused as skipped, at each start.
    */
   @Test
-  void count_taskMadeAnew_whoseFirstRecordComesLate_takesItsCallsAgain() throws Exception {
+  void count_recreatedTaskGetsItsFirstRecordLate_countsEveryCallOnce() throws Exception {
     assertCountsAll(
         2,
         CALLS_PER_SMALL_BATCH,

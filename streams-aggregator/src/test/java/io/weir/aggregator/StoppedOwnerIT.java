@@ -25,7 +25,7 @@ final class StoppedOwnerIT {
   @TempDir Path folder;
 
   @Test
-  void reports_whenTheOwnerStandsStillAndGoesOn_areNeverSmaller() throws Exception {
+  void reports_ownerPausedAndResumed_neverDecrease() throws Exception {
     try (Broker broker = new Broker(PARTITIONS);
         Fleet fleet = new Fleet(broker, PARTITIONS, folder, 2, Fleet.SHORT_SESSION);
         Traffic traffic = new Traffic(broker, PARTITIONS, "busy")) {

@@ -49,7 +49,7 @@ final class StoppedPartitionIT {
   }
 
   @Test
-  void recordThatMakesTheCountingFail_stopsItsPartitionAlone_andGoesToTheQuarantineOnAWord()
+  void recordThatFailsTheCounting_stopsItsPartitionOnly_andIsQuarantinedOnRequest()
       throws Exception {
     String poisoned = Calls.clientOf("acme", 0, PARTITIONS);
     String other = Calls.clientOf("other", 1, PARTITIONS);

@@ -23,7 +23,7 @@ final class StreamsFailuresTest {
   }
 
   @Test
-  void takenName_stopsTheApplication_insteadOfTakingItBack() {
+  void nameTakenByAnotherMember_stopsTheApplication() {
     StreamsException failure = new StreamsException(new FencedInstanceIdException("fenced"));
     nameTaken = true;
 
@@ -31,7 +31,7 @@ final class StreamsFailuresTest {
   }
 
   @Test
-  void ownNameFenced_replacesTheThread_sinceNobodyElseHasIt() {
+  void fencedButNameNotTaken_replacesTheThread() {
     StreamsException failure = new StreamsException(new FencedInstanceIdException("fenced"));
 
     assertEquals(StreamThreadExceptionResponse.REPLACE_THREAD, failures.handle(failure));

@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** What the records make of a bucket whose limit has changed. */
+/** How the audit carries a bucket over to a changed limit. */
 final class BucketLimitChangeTest {
   private static final long HOUR_MICROS = 3_600_000_000L;
   private static final long T = 1_700_000_000_000L;
@@ -65,7 +65,7 @@ final class BucketLimitChangeTest {
 
   /** Capacity 1,000 at one an hour, 900 used; lowered to 10. */
   @Test
-  void capacityLowered_callWithoutTheCache_leavesNoDebtOfHundredsOfHours() {
+  void capacityLowered_thenAnUnstampedCall_leavesNoHugeDebt() {
     take(T, stamped(LARGE, 0, 900, 900, T_MICROS + 900 * HOUR_MICROS));
     take(T + 1_000, stamped(SMALL, 0, 1, 901, T_MICROS + HOUR_MICROS));
     take(T + 2_000, new Charge(BUCKET, 1, SMALL, null));
@@ -76,7 +76,7 @@ final class BucketLimitChangeTest {
 
   /** The same while a correction of the old limit is in flight, when no stamp can be trusted. */
   @Test
-  void capacityLowered_whileACorrectionIsUnconfirmed_leavesNoDebtOfHundredsOfHours() {
+  void capacityLowered_whileACorrectionIsUnconfirmed_leavesNoHugeDebt() {
     take(T, stamped(LARGE, 0, 900, 900, T_MICROS + 900 * HOUR_MICROS));
     take(T + 1_000, new Charge(BUCKET, 1, LARGE, null));
     assertEquals(T_MICROS + 901 * HOUR_MICROS, last().fullAtEpochMicros());
@@ -101,7 +101,7 @@ final class BucketLimitChangeTest {
   }
 
   @Test
-  void recordOfTheOldLimit_thatComesLate_changesNothingBack() {
+  void lateRecordUnderTheOldLimit_doesNotRestoreThatLimit() {
     take(T, stamped(LARGE, 0, 900, 900, T_MICROS + 900 * HOUR_MICROS));
     take(T + 2_000, stamped(SMALL, 0, 1, 902, T_MICROS + HOUR_MICROS));
     take(T + 1_000, stamped(LARGE, 0, 1, 901, T_MICROS + 901 * HOUR_MICROS));
@@ -113,7 +113,7 @@ final class BucketLimitChangeTest {
 
   /** Redis is away, and the nodes have two versions of the policies: Redis has cut nothing. */
   @Test
-  void callsWithoutTheCache_underTwoLimits_costWhatTheyCost() {
+  void unstampedCalls_underTwoLimits_areDebitedTheirCost() {
     take(T, stamped(LARGE, 0, 50, 50, T_MICROS + 50 * HOUR_MICROS));
     take(T + 61_000, new Charge(BUCKET, 1, LARGE, null));
     take(T + 1_000, new Charge(BUCKET, 1, SMALL, null));
@@ -138,7 +138,7 @@ final class BucketLimitChangeTest {
 
   /** Of 100 tokens 150 were used, 50 of them without the cache, which knows of them since. */
   @Test
-  void quotaRaised_whatWasUsedIsKnown_publishesNothing() {
+  void quotaRaised_usageAlreadyKnown_publishesNothing() {
     long ends = T_MICROS + 24 * HOUR_MICROS;
     take(T, stamped(new QuotaLimit(100, ends), 0, 100, 100, ends));
     take(T + 1_000, new Charge(BUCKET, 50, new QuotaLimit(100, ends), null));
@@ -156,7 +156,7 @@ final class BucketLimitChangeTest {
    * The node of the new limit gives nothing by a correction of the old one, and refuses every call.
    */
   @Test
-  void refundedUnderTheLimitBefore_isCorrectedByTheOneInForce_whenARefusalShowsItIsMissing() {
+  void refundUnderTheOldLimit_refusalShowsItMissing_isCorrectedUnderTheNewLimit() {
     TokenBucketLimit old = new TokenBucketLimit(10, 1, HOUR_MICROS);
     TokenBucketLimit inForce = new TokenBucketLimit(20, 1, HOUR_MICROS);
     take(T, stamped(old, 0, 1, 1, T_MICROS + HOUR_MICROS));
@@ -180,7 +180,7 @@ final class BucketLimitChangeTest {
    * A charge and its whole refund are no charge, too, but the cache does not know of the refund.
    */
   @Test
-  void refundedWhole_thenChargedUnderAnotherLimit_keepsTheRefund() {
+  void fullRefund_thenChargeUnderAnotherLimit_keepsTheRefund() {
     for (int left : new int[] {0, 1}) {
       String bucket = BUCKET + left;
       TokenBucketLimit before = new TokenBucketLimit(100, 1, HOUR_MICROS);
@@ -199,7 +199,7 @@ final class BucketLimitChangeTest {
   }
 
   @Test
-  void refusalFirst_thenChargeUnderAnotherLimit_whileACorrectionIsOpen_isCountedOnce() {
+  void chargeUnderAnotherLimit_afterARefusalWithAnOpenCorrection_isCountedOnce() {
     TokenBucketLimit before = new TokenBucketLimit(10, 1, HOUR_MICROS);
     TokenBucketLimit after = new TokenBucketLimit(200, 1, HOUR_MICROS);
     memory.takeCacheLoss("gen2", T - 10, T - 5);
@@ -214,9 +214,9 @@ final class BucketLimitChangeTest {
     assertFullInHours(101);
   }
 
-  /** Once, what a flush had taken was given away when a policy denied for a while. */
+  /** Once, what was lost in a flush was not debited if the policy denied for a while. */
   @Test
-  void epochFirstSeenByARefusalUnderDeny_isCorrectedByWhatTheOneBeforeLacked() {
+  void epochFirstSeenInARefusalUnderDeny_isDebitedWhatThePreviousLacked() {
     TokenBucketLimit limit = new TokenBucketLimit(100, 1, HOUR_MICROS);
     take(T, stamped(limit, 0, 100, 100, T_MICROS + 100 * HOUR_MICROS));
     long epoch = (T + 2_000) * 1_000;
@@ -228,9 +228,9 @@ final class BucketLimitChangeTest {
     assertFullInHours(101);
   }
 
-  /** Credits of a fast limit are a long time under a slow one. */
+  /** A credit under a fast limit is a very long time under a slow one. */
   @Test
-  void creditOfAGap_underALimitThatIsAMillionTimesSlower_staysInItsRange() {
+  void gapCredit_underAMuchSlowerLimit_staysInRange() {
     long year = 366L * 86_400 * 1_000_000;
     TokenBucketLimit fast = new TokenBucketLimit(100_000_000_000L, 1_000_000_000L, 1_000_000);
     TokenBucketLimit slow = new TokenBucketLimit(10, 1, year);

@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What each disturbance leads to, and what does not. A token is a second. */
+/** Which corrections each disturbance leads to. A token refills in a second. */
 final class BucketReconcilerTest {
   private static final CountSettings SETTINGS =
       new CountSettings(10_000, 2_000, 600_000, 3_600_000);
@@ -45,7 +45,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void logWithoutItsBeginning_onlyEpochsThatBeganBefore_areBelieved() {
+  void truncatedLog_gapsOfEarlierEpochs_areNotCredited() {
     String younger = "w1:{4:acme}:5:other";
     long later = T + 3_600_000;
     long epoch = later * 1_000;
@@ -69,7 +69,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapThatTheWatermarkHasPassed_isCredited_once() {
+  void gap_passedByTheWatermark_isCreditedOnce() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
     watermark(T + 10_000);
     watermark(T + 20_000);
@@ -82,7 +82,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapOfABucketThatWouldHaveBeenFull_isCreditedNoMoreThanWasMissingToFull() {
+  void gap_bucketFullWithoutIt_creditsAtMostWhatIsMissingToFull() {
     // six charged at T + 5 s, when the bucket was full; a second later one more
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 6_000, charge(EPOCH, 0, 1, 8, T + 12_000));
@@ -94,7 +94,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapBeforeARecordThatWasOvertaken_isCreditedNoMoreThanThatOneShowsMissingToFull() {
+  void gap_beforeAnOvertakenRecord_creditsAtMostWhatThatRecordShowsMissing() {
     // as before, but the call of T + 6 s is recorded after a later one
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 6_500, charge(EPOCH, 0, 1, 9, T + 13_000));
@@ -106,7 +106,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapOfABucketThatWasNearlyFullBefore_isCreditedInFull() {
+  void gap_bucketNearlyFullBefore_isCreditedInFull() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     watermark(T + 500);
     take(T + 900, charge(EPOCH, 0, 1, 2, T + 2_000));
@@ -119,7 +119,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seeds 202508 and 203907. */
   @Test
-  void gapOfWhichSomeSeemsToHaveCome_isCreditedNoMoreThanIsInFlight() {
+  void gap_counterWentBackUnseen_creditsAtMostWhatIsInFlight() {
     // five are missing at T; then the counter goes back by two, which what is charged since hides
     take(T, charge(EPOCH, 0, 1, 6, T + 6_000));
     take(T + 1_000, charge(EPOCH, 0, 1, 8, T + 8_000));
@@ -133,7 +133,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 301570. */
   @Test
-  void gapThatWasRefilledBeforeACorrectionWasShown_isNotCredited() {
+  void gap_refilledBeforeTheCorrectionWasConfirmed_isNotCredited() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 9_000, new Charge(BUCKET, 1, LIMIT, null));
     // one charged at T + 10 s and refilled before the next; T has it charged with that
@@ -152,7 +152,7 @@ final class BucketReconcilerTest {
    * was in flight.
    */
   @Test
-  void gapBeforeAChargeInFlightThatMayHaveFoundTheBucketFull_isNotCredited() {
+  void gap_chargeInFlightMayHaveMetAFullBucket_isNotCredited() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 500, charge(EPOCH, 0, 1, 7, T + 7_000)); // five that nobody records
     watermark(T + 2_600);
@@ -163,9 +163,9 @@ final class BucketReconcilerTest {
     assertEquals((T + 12_000) * 1_000, last().fullAtEpochMicros());
   }
 
-  /** When the charge in flight has come, what it shows is known. */
+  /** Once the charge in flight is recorded, it shows what the bucket lacked. */
   @Test
-  void gapBeforeAChargeThatCameFromFlight_isCreditedWhatThatOneShowsMissingToFull() {
+  void gap_beforeAChargeRecordedLater_creditsWhatThatChargeShowsMissing() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 500, charge(EPOCH, 0, 1, 17, T + 17_000)); // fifteen that nobody records
     take(T + 14_000, charge(EPOCH, 0, 1, 19, T + 19_000));
@@ -178,11 +178,11 @@ final class BucketReconcilerTest {
   }
 
   /**
-   * Found by {@code ./weir sim}, seed 1069498: the cache's error was taken for that of now, so that
-   * nothing was given back.
+   * Found by {@code ./weir sim}, seed 1069498: an earlier error of the cache was taken for its
+   * present error, so that nothing was credited.
    */
   @Test
-  void gapBeforeARecordOvertakenByACorrection_isCreditedByTheTruthOfThen() {
+  void gap_beforeARecordOvertakenByACorrection_isCreditedByTheTrueLevelThen() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 100, new Charge(BUCKET, 50, LIMIT, null));
     take(T + 2_000, charge(EPOCH, 1, 1, 12, T + 62_000));
@@ -194,9 +194,9 @@ final class BucketReconcilerTest {
     assertEquals((T + 53_000) * 1_000, last().fullAtEpochMicros());
   }
 
-  /** What a debt cap has cut off was not refilled. */
+  /** Tokens cut off by the debt cap do not count as refilled. */
   @Test
-  void gapAfterACorrectionThatWasClamped_isCredited() {
+  void gap_afterADebitClampedAtTheDebtCap_isCredited() {
     take(T, charge(EPOCH, 0, 1, 41, T + 41_000)); // forty of other nodes are in flight
     take(T + 500, new Charge(BUCKET, 200, LIMIT, null));
     take(T + 1_500, charge(EPOCH, 1, 0, 41, T + 101_500));
@@ -211,7 +211,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapThatTheWatermarkHasNotPassed_isInFlight() {
+  void gap_notPassedByTheWatermark_isInFlight() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
     memory.tick();
 
@@ -219,7 +219,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapFoundWhileACorrectionIsDue_isInTheDriftUntilItIsConfirmed() {
+  void gap_foundWhileACorrectionIsDue_isDriftUntilConfirmed() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 7, T + 56_000));
     watermark(T + 2_100); // the charges are noted, to be checked behind the next watermark
     take(T + 2_200, new Charge(BUCKET, 3, LIMIT, null));
@@ -234,7 +234,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapThatIsRecordedAfterAll_isTakenBack() {
+  void gap_recordedAfterAll_creditIsTakenBack() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 8, T + 57_000));
     watermark(T + 10_000);
     watermark(T + 10_100);
@@ -279,7 +279,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void freshEpochOfABucketThatWasNotFull_isDebited() {
+  void freshEpoch_ofABucketNotFull_isDebited() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     take(T + 200, charge((T + 150) * 1_000, 0, 1, 1, T + 1_150));
 
@@ -290,7 +290,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void freshEpochOfABucketThatWasFull_isNothing() {
+  void freshEpoch_ofAFullBucket_publishesNothing() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge((T + 20_000) * 1_000, 0, 1, 1, T + 21_000));
     watermark(T + 60_000);
@@ -300,7 +300,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 301575. */
   @Test
-  void epochThatACorrectionBegan_firstChargedWhenFullAgain_isChargedThen() {
+  void epochBegunByACorrection_firstChargedWhenFullAgain_countsFromFull() {
     take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
     take(T + 20_000, charge((T + 1_000) * 1_000, 0, 1, 1, T + 21_000));
 
@@ -310,7 +310,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 10425. */
   @Test
-  void freshEpochThatBeganWithLess_thoughTheBucketWasFull_isGivenIt() {
+  void freshEpoch_beganWithLessThoughTheBucketWasFull_isCredited() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge((T + 19_000) * 1_000, 0, 1, 1, T + 60_000));
 
@@ -320,7 +320,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 21412: the limit was raised in the epoch. */
   @Test
-  void freshEpochWithLess_afterOtherChargesOfItsEpoch_isBelieved() {
+  void freshEpoch_withLessAfterEarlierChargesOfIt_isBelieved() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge((T + 19_000) * 1_000, 0, 1, 3, T + 60_000));
     watermark(T + 20_500);
@@ -330,7 +330,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 97091. */
   @Test
-  void epochOfWhichALaterChargeIsRecordedFirst_isFullWhenTheCacheSays_orLater() {
+  void epoch_laterChargeRecordedFirst_isFullNoEarlierThanTheCacheSays() {
     // five are missing until T + 5 s; of the epoch since T + 4 s the fifth token was charged at T +
     // 9 s
     take(T, charge(EPOCH, 0, 5, 5, T + 5_000));
@@ -342,7 +342,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 7437. */
   @Test
-  void gapOfAnEpochThatBeganNearlyFull_isCreditedInFull() {
+  void gap_epochBeganNearlyFull_isCreditedInFull() {
     take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
     take(T + 9_600, charge((T + 9_500) * 1_000, 0, 1, 8, T + 17_500));
     watermark(T + 20_000);
@@ -355,7 +355,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seeds 37936, 54906 and 60920. */
   @Test
-  void twoGapsBeforeABucketWasNearlyFull_areCreditedTogetherNoMoreThanWasMissingToFull() {
+  void twoGaps_bucketNearlyFullAfterwards_creditTogetherAtMostWhatWasMissing() {
     // two charged at T + 100 ms and two at T + 300 ms; without them full long before T + 5 s
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 200, charge(EPOCH, 0, 1, 4, T + 4_000));
@@ -375,7 +375,7 @@ final class BucketReconcilerTest {
 
   /** The records know of 99 by a refusal alone when the cache begins an epoch that is full. */
   @Test
-  void quotaOfWhichARefusalIsRecordedFirst_isCorrectedInTheEpochThatFollows() {
+  void quota_refusalRecordedFirst_isCorrectedInTheNextEpoch() {
     BucketLimit quota = new QuotaLimit(100, (T + 86_400_000) * 1_000);
     String bucket = "w1:{4:acme}:3:day@1700000000";
     long ends = (T + 86_400_000) * 1_000;
@@ -393,7 +393,7 @@ final class BucketReconcilerTest {
 
   /** A policy is made deny for a while, or lowered: Redis keeps what the bucket lacks. */
   @Test
-  void refusalsUnderALimitThatIsTakenBack_changeNothing() {
+  void refusals_underATemporaryLimit_changeNothing() {
     BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
     for (BucketLimit meanwhile : List.of(TokenBucketLimit.DENY, new TokenBucketLimit(10, 1, 9))) {
       String bucket = "w1:{4:acme}:5:c" + meanwhile.capacityTokens();
@@ -415,7 +415,7 @@ final class BucketReconcilerTest {
    * and its correction begins an epoch over what three charges, not recorded yet, have left.
    */
   @Test
-  void firstRecordWithoutAStamp_chargesOfBeforeAreBelieved_andNotOwedTwice() {
+  void firstRecordUnstamped_earlierChargesAreBelieved_andDebitedOnce() {
     take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
     long epoch = (T + 100) * 1_000;
     take(T + 200, charge(epoch, 1, 1, 1, T + 4_000));
@@ -436,9 +436,9 @@ final class BucketReconcilerTest {
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros(), "all five");
   }
 
-  /** The same when nobody recorded these charges: they are given back like any others. */
+  /** The same charges, never recorded: they are credited like any other gap. */
   @Test
-  void firstRecordWithoutAStamp_chargesOfBeforeThatNobodyRecorded_areGivenBack() {
+  void firstRecordUnstamped_earlierChargesNeverRecorded_areCredited() {
     take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
     long epoch = (T + 100) * 1_000;
     take(T + 200, charge(epoch, 1, 1, 1, T + 4_000));
@@ -451,10 +451,10 @@ final class BucketReconcilerTest {
   }
 
   /**
-   * Found by {@code ./weir sim}, seeds 500 and 3573: what had been refilled was taken once more.
+   * Found by {@code ./weir sim}, seeds 500 and 3573: tokens already refilled were debited again.
    */
   @Test
-  void gapThatIsRecordedAfterAll_takesBackWhatItWasGiven_notMore() {
+  void gap_recordedAfterAll_takesBackAtMostItsCredit() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 20_000, charge(EPOCH, 0, 1, 9, T + 21_000)); // 7 were charged and refilled between
     watermark(T + 25_000);
@@ -471,9 +471,9 @@ final class BucketReconcilerTest {
     assertEquals(9, last.totalTokens());
   }
 
-  /** Found by {@code ./weir sim}, seed 1017828: what was refilled by the credit was taken, too. */
+  /** Found by {@code ./weir sim}, seed 1017828: tokens refilled since the credit were debited. */
   @Test
-  void gapThatIsRecordedAfterAll_takesBackWhatWasNotRefilledWhileTheBucketStoodFullByTheCredit() {
+  void gap_recordedAfterAll_takesBackOnlyWhatWasNotRefilledMeanwhile() {
     take(T, charge(EPOCH, 0, 1, 11, T + 11_000));
     watermark(T + 3_000);
     watermark(T + 4_000);
@@ -488,7 +488,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void gapThatIsRecordedAfterAll_takesBackAllThatItWasGiven() {
+  void gap_recordedAfterAll_bucketNeverFull_takesBackTheWholeCredit() {
     take(T, charge(EPOCH, 0, 1, 50, T + 50_000), charge(EPOCH, 0, 1, 60, T + 60_000));
     watermark(T + 3_000);
     watermark(T + 4_000);
@@ -503,11 +503,11 @@ final class BucketReconcilerTest {
   }
 
   /**
-   * Found by {@code ./weir sim}, seed 4027591: what was in flight of later calls stood for what had
-   * come, and was always in flight.
+   * Found by {@code ./weir sim}, seed 4027591: later charges, of which some are always in flight,
+   * hid that the charges of the gap had been recorded.
    */
   @Test
-  void gapThatIsRecordedAfterAll_isTakenBack_alsoOfABucketOfWhichAChargeIsAlwaysInFlight() {
+  void gap_recordedAfterAll_creditIsTakenBackThoughLaterChargesAreInFlight() {
     take(T, quotaCharge(0, 1, 1), quotaCharge(0, 1, 8));
     watermark(T + 3_000);
     watermark(T + 4_000);
@@ -532,9 +532,7 @@ final class BucketReconcilerTest {
         new Stamp(EPOCH, version, charged, end * 1_000));
   }
 
-  /**
-   * Once, the bucket was forgotten as full, and what it lacked was given back as never recorded.
-   */
+  /** Once, the bucket was forgotten as full, and what it lacked was credited as a gap. */
   @Test
   void refusalUnderAnotherLimit_recordedBeforeTheCharge_changesNothing() {
     BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
@@ -553,11 +551,9 @@ final class BucketReconcilerTest {
     }
   }
 
-  /**
-   * The same with two charges, of which the older is recorded first, and with a cache lost since.
-   */
+  /** The same with two charges, recorded in order, and a cache loss afterwards. */
   @Test
-  void refusalUnderAnotherLimit_recordedBeforeSeveralCharges_isRestoredAsTheLastOfThemSays() {
+  void refusalUnderAnotherLimit_overtakesSeveralCharges_lastChargeIsRestored() {
     BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
     Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
     take(T + 50, new Charge(BUCKET, 0, TokenBucketLimit.DENY, full));
@@ -570,9 +566,9 @@ final class BucketReconcilerTest {
     assertEquals((T + 600_000) * 1_000, only().fullAtEpochMicros());
   }
 
-  /** A limit that only a charge knows, which a refusal by the limit before has overtaken. */
+  /** A new limit is known only from a charge that a refusal under the old limit has overtaken. */
   @Test
-  void refusalUnderTheLimitBefore_recordedBeforeTheChargeUnderTheNext_isRestoredAsTheChargeSays() {
+  void refusalUnderTheOldLimit_overtakesAChargeUnderTheNew_chargeIsRestored() {
     BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
     take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
     take(T + 200, charge(EPOCH, 0, 0, 30, T + 30_000));
@@ -585,9 +581,9 @@ final class BucketReconcilerTest {
     assertEquals((T + 300_000) * 1_000, only().fullAtEpochMicros());
   }
 
-  /** Once, a correction under the limit that denies took what it should have given. */
+  /** Once, a correction under the deny limit debited what it should have credited. */
   @Test
-  void gapOfABucketOfWhichOnlyRefusalsUnderDenyAreKnown_isCorrectedByNobody() {
+  void gap_bucketKnownOnlyFromRefusalsUnderDeny_isNotCorrected() {
     Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
     take(T + 50, new Charge(BUCKET, 0, TokenBucketLimit.DENY, full));
     watermark(T + 5_000);
@@ -601,7 +597,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void refusalOfMoreThanTheCapacity_orUnderDeny_isRight_alsoWhileACorrectionIsOpen() {
+  void refusalAboveCapacityOrUnderDeny_isJudgedRight_evenWhileACorrectionIsOpen() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 1_500, new Charge(BUCKET, 1, LIMIT, null));
 
@@ -614,11 +610,11 @@ final class BucketReconcilerTest {
   }
 
   /**
-   * Found by {@code ./weir sim}, seeds 313243 and 607824 and many more: such calls were owed in
+   * Found by {@code ./weir sim}, seeds 313243, 607824 and many more: such calls were debited in
    * full, whatever had been refilled since.
    */
   @Test
-  void callWithoutTheCache_recordedAfterNewerOnes_owesWhatHasNotBeenRefilledSince() {
+  void unstampedCall_recordedAfterNewerOnes_debitsOnlyWhatIsNotRefilledSince() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 9_000, charge(EPOCH, 0, 1, 2, T + 10_000));
     watermark(T + 1);
@@ -638,7 +634,7 @@ final class BucketReconcilerTest {
    * disk, had been refilled for long, and were owed in full at the next charge that was recorded.
    */
   @Test
-  void chargesBesides_whileACorrectionIsDue_areOwedAsTheCacheHasThem() {
+  void chargesInFlight_whileACorrectionIsDue_countAsTheCacheShowsThem() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 500, new Charge(BUCKET, 1, LIMIT, null));
     take(T + 600, new Charge(BUCKET, 1, LIMIT, null));
@@ -651,9 +647,9 @@ final class BucketReconcilerTest {
         (T + 63_000) * 1_000, last().fullAtEpochMicros(), "the cache's, and one call more");
   }
 
-  /** The same of a record of an epoch that has ended. */
+  /** The same for a record of an epoch that has ended. */
   @Test
-  void callOfAnEpochThatHasEnded_recordedLate_owesWhatHasNotBeenRefilledSince() {
+  void callOfAnEndedEpoch_recordedLate_debitsOnlyWhatIsNotRefilledSince() {
     take(T + 20_000, charge((T + 20_000) * 1_000, 0, 1, 1, T + 21_000));
     watermark(T + 1);
 
@@ -667,7 +663,7 @@ final class BucketReconcilerTest {
    * every call that was let through after it had been set.
    */
   @Test
-  void clockOfTheCacheThatWasAhead_andIsSet_forgivesNothing() {
+  void cacheClockAheadThenSetBack_laterUnstampedCallsAreDebitedInFull() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 3_700_000, charge(EPOCH, 0, 1, 2, T + 3_701_000));
     take(T + 111_000, charge(EPOCH, 0, 1, 3, T + 112_000));
@@ -680,9 +676,9 @@ final class BucketReconcilerTest {
     assertEquals((T + 170_000) * 1_000, last().fullAtEpochMicros(), "all fifty are missing");
   }
 
-  /** The same of a node's clock, whose call was cut to the debt cap before the next stamp. */
+  /** The same for a node's clock; its call was clamped at the debt cap before the next stamp. */
   @Test
-  void clockOfANodeThatWasAhead_forgivesNothing_onceAStampIsBelieved() {
+  void nodeClockAhead_laterUnstampedCallIsDebitedInFull_onceAStampIsBelieved() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 200_000, new Charge(BUCKET, 1, LIMIT, null));
     watermark(T + 100);
@@ -697,7 +693,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seeds 7063 and 10425. */
   @Test
-  void limitThatChangesWhileTheCacheIsAway_isFollowed() {
+  void limitChange_whileTheCacheIsAway_isFollowed() {
     BucketLimit faster = new TokenBucketLimit(100, 2, 1_000_000);
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     take(T + 2_000, new Charge(BUCKET, 6, faster, null));
@@ -714,7 +710,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 2667. */
   @Test
-  void gapOfABucketThatWasLostTwiceSince_isCredited() {
+  void gap_bucketLostTwiceSince_isCredited() {
     take(T, charge(EPOCH, 0, 1, 8, T + 8_000));
     take(T + 100, charge((T + 100) * 1_000, 0, 1, 1, T + 1_100));
     take(T + 200, charge((T + 200) * 1_000, 0, 1, 1, T + 1_200));
@@ -727,7 +723,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void recordOfABucketThatWasLostTwiceSince_isOwedOnce() {
+  void lateRecord_bucketLostTwiceSince_isDebitedOnce() {
     take(T, charge(EPOCH, 0, 1, 8, T + 8_000));
     take(T + 100, charge((T + 100) * 1_000, 0, 1, 1, T + 1_100));
     take(T + 200, charge((T + 200) * 1_000, 0, 1, 1, T + 1_200));
@@ -752,7 +748,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void decisionsWhileTheCacheIsWrong_areJudged() {
+  void decisionsWhileTheCacheIsWrong_areCountedAsWrong() {
     take(T, charge(EPOCH, 0, 100, 100, T + 100_000));
     long fresh = (T + 100) * 1_000;
     take(T + 200, charge(fresh, 0, 1, 1, T + 1_100), charge(fresh, 0, 1, 2, T + 2_100));
@@ -762,7 +758,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void refusalsOfWhatTheTrueBucketHeldOnce_areOneWrongRefusal() {
+  void refusals_trueBucketHeldOneOfThem_countAsOneWrongRefusal() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 60, T + 100_000));
     watermark(T + 10_000);
     watermark(T + 10_100); // 58 tokens were never recorded, 49 of which can be given back
@@ -785,7 +781,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void cacheLoss_publishesLiveBuckets_thenThatAllArePublished_whenTheWatermarkHasPassed() {
+  void cacheLoss_publishesLiveBuckets_thenRestoredOnceTheWatermarkPasses() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 50);
     memory.tick();
@@ -803,7 +799,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seeds 23620 and 64661. */
   @Test
-  void cacheLoss_foundLaterThanTheBrokersClockSays_waitsForTheCallsUntilThen() {
+  void cacheLoss_datedAheadOfTheBrokersClock_waitsForCallsUntilItsTime() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 1_800, T + 50);
     watermark(T + 1_800);
@@ -816,7 +812,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void cacheLoss_foundFarAhead_byANodeWithoutTheCachesClock_isNotWaitedForSoLong() {
+  void cacheLoss_datedFarAheadByANodesClock_isNotWaitedForThatLong() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 3_600_000, T + 50);
     watermark(T + 20_000);
@@ -826,7 +822,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void callDecidedBeforeALoss_recordedAfterItsBucketWasPublished_isPublishedBeforeRestored() {
+  void callBeforeACacheLoss_recordedLate_isCorrectedBeforeRestoredIsPublished() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 50);
     memory.tick();
@@ -871,7 +867,7 @@ final class BucketReconcilerTest {
 
   /** Found by {@code ./weir sim}, seed 315353: the charge looked like a counter that went back. */
   @Test
-  void refusalThatIsRecordedBeforeTheChargeOfItsMillisecond_isNoCounterThatWentBack() {
+  void refusal_recordedBeforeTheChargeOfTheSameMillisecond_publishesNothing() {
     take(T, charge(EPOCH, 0, 0, 3, T + 3_000));
     take(T, charge(EPOCH, 0, 3, 3, T + 3_000));
     watermark(T + 10_000);
@@ -881,7 +877,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void refusalByAnEpochThatHasEnded_isCorrectedAgain() {
+  void refusal_byAnEndedEpoch_triggersAnotherCorrection() {
     take(T, charge(EPOCH, 0, 90, 90, T + 90_000));
     take(T + 1_000, charge(EPOCH + 900_000, 0, 50, 50, T + 51_000)); // back as full, and is not
     long version = only().version();
@@ -896,7 +892,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void bucketsThatAreOver_leaveNothingToScan() {
+  void forgottenBuckets_leaveNothingToScan() {
     for (int client = 0; client < 5_000; client++) {
       String bucket = "w1:{1:" + client + "}:5:burst";
       Stamp stamp = new Stamp(EPOCH, 0, 1, (T + 1_000) * 1_000);
@@ -918,7 +914,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void timerThatIsMoved_leavesNoneBehind_andNoneOutlivesItsBucket() {
+  void movedTimer_leavesNoCopy_andNoTimerOutlivesItsBucket() {
     for (int client = 0; client < 100; client++) {
       String bucket = "w1:{1:" + client + "}:5:burst";
       Stamp late = new Stamp(EPOCH, 0, 90, (T + 90_000) * 1_000);
@@ -938,7 +934,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void correctionThatWaits_isPublished_beforeRestored_alsoAfterARestart() {
+  void waitingCorrection_isPublishedBeforeRestored_alsoAfterARestart() {
     take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
     memory.takeCacheLoss("g1", T + 50);
     memory.tick();
@@ -957,7 +953,7 @@ final class BucketReconcilerTest {
   }
 
   @Test
-  void tenThousandBucketsThatWaitForAConfirmation_costARecordOfAnotherNothing() {
+  void tenThousandWaitingBuckets_areNotReadForARecordOfAnother() {
     for (int client = 0; client < 10_000; client++) {
       String bucket = "w1:{1:" + client + "}:5:burst";
       for (int i = 0; i < 2; i++) { // the first is published, the second waits

@@ -23,7 +23,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a settlement does to the buckets of its call. A token is a second. */
+/** What a settlement does to the buckets of its call. A token refills in a second. */
 final class BucketSettlementTest {
   private static final CountSettings SETTINGS =
       new CountSettings(10_000, 2_000, 600_000, 3_600_000);
@@ -106,7 +106,7 @@ final class BucketSettlementTest {
    * like one, and what was recorded late of it was forgiven.
    */
   @Test
-  void refundOfWhatWasRefilled_forgivesNoCallThatIsRecordedLater() {
+  void refundOfRefilledTokens_laterUnstampedCallIsDebitedInFull() {
     CallEvent call = call("a", T, 10, stamped(10, 10, T + 10_000));
     take(T, call);
     for (int second = 10; second <= 50; second++) {
@@ -125,14 +125,14 @@ final class BucketSettlementTest {
   }
 
   @Test
-  void refundOfABucketNobodyTracks_isNothing() {
+  void refundOfAnUntrackedBucket_publishesNothing() {
     take(T + 100, settled(call("a", T, 8, stamped(8, 8, T + 8_000), quota(8, 8)), 3));
 
     assertEquals(List.of(), memory.corrections);
   }
 
   @Test
-  void trueUpOfABucketNobodyTracks_isDebitedFromFull_butNotAQuota() {
+  void trueUpOfAnUntrackedBucket_isDebitedFromFull_butNotAQuota() {
     take(T + 100, settled(call("a", T, 8, stamped(8, 8, T + 8_000), quota(8, 8)), 12));
 
     assertEquals(1, memory.corrections.size());

@@ -21,7 +21,7 @@ final class BrokerClockTest {
   private long lines;
 
   @Test
-  void brokerAheadByFortyDays_everyCallIsCounted_thenAndAfterwards() {
+  void brokerClockAheadByFortyDays_everyCallIsCounted() {
     take(T, T, call("before", T));
     take(T + 1_000, T + 40 * DAY, call("while", T + 900));
     take(T + 2_000, T + 40 * DAY + 1_000, call("while too", T + 1_900));
@@ -34,7 +34,7 @@ final class BrokerClockTest {
   }
 
   @Test
-  void brokerAheadFromTheFirstRecordOn_isNotBelievedForGood() {
+  void brokerClockAheadFromTheFirstRecord_isNotBelievedForEver() {
     memory.takeCacheLoss("first", T, T + 40 * DAY);
     take(T, T + 40 * DAY, call("while", T));
     take(T + 3_000, T + 3_000, call("after", T + 2_900));
@@ -43,7 +43,7 @@ final class BrokerClockTest {
   }
 
   @Test
-  void cacheLostWhileTheBrokerIsAhead_isRestoredWithinAMinuteOrSo() {
+  void cacheLostWhileTheBrokerClockIsAhead_isRestoredWithinAboutAMinute() {
     take(T, T, call("before", T));
     memory.takeCacheLoss("life2", T, T + 40 * DAY);
 
@@ -62,7 +62,7 @@ final class BrokerClockTest {
   }
 
   @Test
-  void nodesSilentForDays_thenHeardAgain_areCountedByTheBrokersClock() {
+  void nodesSilentForDays_laterCallsAreCountedByTheBrokersClock() {
     take(T, T, call("before", T));
     take(T + 3 * DAY, T + 3 * DAY, call("after", T + 3 * DAY));
 

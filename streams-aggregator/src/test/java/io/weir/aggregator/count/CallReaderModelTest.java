@@ -37,7 +37,7 @@ final class CallReaderModelTest {
   };
 
   @Test
-  void read_randomLines_saysWhatTheCodecSays() {
+  void read_randomLines_agreesWithTheCodec() {
     CallReader reader = new CallReader();
     for (long seed = 1; seed <= LINES; seed++) {
       byte[] line = line(new Random(seed));

@@ -40,7 +40,7 @@ final class HostileRecordsTest {
   private long lines;
 
   @Test
-  void debitsWithoutABound_saturateTheBucket_andTheCountingGoesOn() throws Exception {
+  void unboundedDebits_saturateTheBucket_andTheCountingGoesOn() throws Exception {
     for (int i = 0; i < 2_000; i++) {
       take(call("a" + i, MOST, new Charge(BUCKET, MOST, HOUR, null)));
     }
@@ -49,7 +49,7 @@ final class HostileRecordsTest {
   }
 
   @Test
-  void debitsOfAQuotaWithoutABound_saturateIt_andTheCountingGoesOn() throws Exception {
+  void unboundedDebitsOfAQuota_saturateIt_andTheCountingGoesOn() throws Exception {
     for (int i = 0; i < 2_000; i++) {
       take(call("a" + i, MOST, new Charge(BUCKET, MOST, QUOTA, null)));
     }
@@ -60,7 +60,7 @@ final class HostileRecordsTest {
   }
 
   @Test
-  void settlementsWithoutABound_saturateTheBucket_andTheCountingGoesOn() throws Exception {
+  void unboundedSettlements_saturateTheBucket_andTheCountingGoesOn() throws Exception {
     for (int i = 1; i <= 2_000; i++) {
       Stamp stamp = new Stamp(T * 1_000, 0, i, (T + i) * 1_000);
       CallEvent call = call("a" + i, 1, new Charge(BUCKET, 1, HOUR, stamp));
@@ -73,7 +73,7 @@ final class HostileRecordsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"epoch", "charged", "version", "full_at_us", "decided_at_ms", "cost"})
-  void numberThatNothingCanHold_isQuarantinedWithItsName(String member) {
+  void numberOutOfRange_isQuarantined_andItsMemberNamed(String member) {
     String line = canonicalLine();
     String hostile =
         line.replaceFirst("\"" + member + "\":\\d+", "\"" + member + "\":" + Long.MAX_VALUE);
@@ -88,7 +88,7 @@ final class HostileRecordsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"epoch", "charged", "version", "full_at_us"})
-  void greatestNumbersThatAreTaken_areCounted(String member) throws Exception {
+  void largestAcceptedNumbers_areCounted(String member) throws Exception {
     String line = canonicalLine();
     String extreme = line.replaceFirst("\"" + member + "\":\\d+", "\"" + member + "\":" + MOST);
 

@@ -29,7 +29,7 @@ final class JournalsTest {
   private long now = T;
 
   @Test
-  void journalGoneBack_linesItStillHolds_areDroppedHoweverTheyAreCut_andNewOnesCounted() {
+  void journalWentBack_linesSentAgainAreDropped_andNewOnesCounted() {
     batch("n", T, 0, 0, calls("a", 3)); // lines 1 to 3
     batch("n", T, 3, 0, calls("b", 3)); // lines 4 to 6
 
@@ -44,7 +44,7 @@ final class JournalsTest {
   }
 
   @Test
-  void journalGoneBackBehindKafka_restOfItsLines_isCounted() {
+  void journalWentBack_linesThatKafkaLacksAreCounted() {
     batch("n", T, 0, 0, calls("a", 3));
     batch("n", T, 3, 0, calls("b", 2)); // Kafka has lines up to 5, the copy up to 8
 
@@ -61,7 +61,7 @@ final class JournalsTest {
   }
 
   @Test
-  void windowsWhileAJournalMayHaveLostLines_areIncomplete_othersAreNot() {
+  void windowsInWhichAJournalMayHaveLostLines_areIncomplete_othersComplete() {
     batch("n", T, 0, 0, calls("a", 3));
     now += 60_000;
     depart("n", T, 2, 0); // it has gone back behind what is known
@@ -74,7 +74,7 @@ final class JournalsTest {
   }
 
   @Test
-  void journalOpenedAgain_leavesNoPossibleGap() {
+  void journalReopenedAfterItsGoodbye_leavesWindowsComplete() {
     batch("n", T, 0, 0, calls("a", 3));
     now += 60_000;
     depart("n", T, 3, 0);
@@ -87,7 +87,7 @@ final class JournalsTest {
   }
 
   @Test
-  void oneLostEpoch_mayHideCallsUpToTheNextOpening_andNoLaterOne() {
+  void lostEpoch_makesWindowsIncompleteUpToTheNextOpeningOnly() {
     batch("n", T, 0, 0, calls("a", 3));
     now += 60_000;
     batch("n", now, 3, 3, List.of(call("second"))); // the first epoch did not depart
@@ -103,7 +103,7 @@ final class JournalsTest {
   }
 
   @Test
-  void epochThatBeganBeforeThePreviousDeparted_holdsTheWindowsUntilItsFirstRecord() {
+  void epochAnnouncedBeforeThePreviousDeparted_holdsWindowsUntilItsFirstRecord() {
     batch("other", T, 0, 0, List.of(call("x")));
     batch("n", T, 0, 0, calls("a", 3));
     memory.take(new BatchHeader("n", T + 500, 1, 0, T, 3, 3, false), new byte[0], now); // hello
@@ -119,7 +119,7 @@ final class JournalsTest {
   }
 
   @Test
-  void twentyThousandPodsOfThePast_costAlmostNothing_andEveryCallIsCounted() {
+  void twentyThousandDepartedPods_keepFewJournals_andEveryCallIsCounted() {
     int pods = 20_000;
     long apart = 36 * DAY / pods;
     for (int pod = 0; pod < pods; pod++) {
@@ -135,7 +135,7 @@ final class JournalsTest {
   }
 
   @Test
-  void podsThatVanish_moreThanAreKept_areCountedAllTheSame_andMayHideCalls() {
+  void vanishedPodsBeyondTheBound_areStillCounted_andWindowsIncomplete() {
     int pods = 3 * NodeWatermarks.MAX_TRACKS;
     for (int pod = 0; pod < pods; pod++) {
       now += 1_000;
@@ -159,7 +159,7 @@ final class JournalsTest {
   }
 
   @Test
-  void departedPod_whoseBatchComesAgainMonthsOfPodsLater_isStillKnown() {
+  void batchOfALongDepartedPod_sentAgain_isADuplicate() {
     batch("first", T, 0, 0, calls("a", 3));
     depart("first", T, 3, 0);
     for (int pod = 0; pod < 200; pod++) {

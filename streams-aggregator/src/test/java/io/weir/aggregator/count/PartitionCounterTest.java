@@ -65,7 +65,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_costsWhoseSumNoReaderCouldTell_areQuarantined_andOthersAreCounted() {
+  void take_costsWhoseSumExceedsTheMaximum_areQuarantined_andOthersCounted() {
     long most = CallEvent.MAX_QUANTITY;
 
     take(
@@ -120,7 +120,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_lineOfClosedWindowNobodyCounted_isFirstRevision() {
+  void take_firstLineOfAClosedEmptyWindow_isRevisionOne() {
     memory.take(Calls.heartbeat("n", 0, T + 12_000), new byte[0], T + 12_001);
 
     take("n", 1, T + 13_000, T + 12_500, Calls.allowed("c", "acme", 4, T + 3));
@@ -161,7 +161,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_missingBatchBeyondTheHold_closesWithoutItIncomplete() {
+  void take_missingBatchBeyondTheHold_closesTheWindowIncomplete() {
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
     take("n", 3, T + 12_500, T + 12_000, Calls.allowed("c", "acme", 5, T + 9));
 
@@ -243,7 +243,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_callersIdOnAnotherCall_isRemembered_alsoWhenTheFirstIsForgotten() {
+  void take_idReusedForAnotherCall_isRememberedThoughTheFirstIsForgotten() {
     long between = T + 2_000_000;
     long later = T + 3_950_000; // the first is forgotten after 65 minutes
     CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T);
@@ -304,7 +304,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_countThatDoesNotMatch_quarantinesTheRecordAndLeavesItsNumberOpen() {
+  void take_headerCountDoesNotMatch_quarantinesTheRecord_andItsNumberMayComeAgain() {
     byte[] value = Calls.value(List.of(Calls.allowed("a", "acme", 3, T + 1)));
 
     memory.take(Calls.batch("n", 1, 2, T + 50, 0), value, T + 100);
@@ -367,7 +367,7 @@ final class PartitionCounterTest {
   }
 
   @Test
-  void take_lateCostsWhoseSumNoReaderCouldTell_areQuarantined_andOthersAreCounted() {
+  void take_lateCostsWhoseSumExceedsTheMaximum_areQuarantined_andOthersCounted() {
     long most = CallEvent.MAX_QUANTITY;
     take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", most - 2, T + 1));
     memory.take(Calls.heartbeat("n", 1, T + 12_000), new byte[0], T + 12_001);

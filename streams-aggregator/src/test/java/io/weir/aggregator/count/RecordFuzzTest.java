@@ -45,7 +45,7 @@ final class RecordFuzzTest {
   };
 
   @Test
-  void anything_isCountedOrQuarantined_andNeverStopsTheCounting() throws Exception {
+  void randomRecords_areCountedOrQuarantined_andNeverStopTheCounting() throws Exception {
     int seeds = SuiteForm.current().includes(0) ? 500 : 20;
     for (int seed = 1; seed <= seeds; seed++) {
       try {

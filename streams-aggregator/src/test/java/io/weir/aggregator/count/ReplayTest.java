@@ -56,7 +56,7 @@ final class ReplayTest {
   }
 
   @Test
-  void lineThatWasCounted_isNotCountedAgain_whateverAReplaySays() {
+  void lineAlreadyCounted_replayed_isADuplicate() {
     refuseAheadAt(2);
 
     replayLine("n", 1, Calls.allowed("good", "acme", 1, T + 1), T + 300);
@@ -65,7 +65,7 @@ final class ReplayTest {
   }
 
   @Test
-  void batchThatRepeatsARefusedLine_withoutBeingAReplay_isADuplicate() {
+  void batchRepeatingARefusedLine_notAReplay_isADuplicate() {
     refuseAheadAt(2);
 
     memory.take(
@@ -77,7 +77,7 @@ final class ReplayTest {
   }
 
   @Test
-  void linesOfADamagedBatch_areCountedOnce_andNoJournalIsHeardOf() {
+  void linesOfADamagedBatch_replayed_areCountedOnce_andAddNoJournal() {
     CallEvent call = Calls.allowed("damaged", "acme", 8, T + 1);
     memory.take(Calls.batch("n", 1, 2, T, 0), Calls.value(List.of(call)), T + 100);
     BatchHeader header = new BatchHeader("quarantine-0", 0, 1, 1, 0, 0, true);
@@ -105,7 +105,7 @@ final class ReplayTest {
   }
 
   @Test
-  void replayedCall_canBeSettled_bothByItsOldPositionAndItsNew() {
+  void replayedCall_canBeSettledByItsOldAndItsNewPosition() {
     refuseAheadAt(2);
     CallEvent damaged = Calls.allowed("damaged", "acme", 5, T + 1);
     BatchHeader own = new BatchHeader("quarantine-0", 9, 1, 1, 0, 0, true);
@@ -120,7 +120,7 @@ final class ReplayTest {
   }
 
   @Test
-  void wholeRecordThatWasGivenUp_fillsItsHole_andItsNodeStaysDeparted() {
+  void replayOfAGivenUpRecord_fillsItsHole_andItsNodeStaysDeparted() {
     List<CallEvent> calls = List.of(Calls.allowed("given up", "acme", 8, T + 1));
     memory.take(
         Calls.batch("n", 2, 1, T, 1),

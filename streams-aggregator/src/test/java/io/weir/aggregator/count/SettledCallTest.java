@@ -67,7 +67,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void callThatNeverCame_isNotCredited_norOneOfAJournalNobodyHeardOf() {
+  void callNeverReceivedOrOfAnUnknownJournal_isNotCredited() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     take(T + 100, settled(call, 0, 9));
     take(
@@ -78,7 +78,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void verdict_tellsTheSettlementThatStands_whicheverCostIsAskedForLater() {
+  void verdict_ofALaterSettlement_namesTheOneThatStands() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     take(T + 100, call);
     take(T + 200, settled(call, 12, 1));
@@ -95,7 +95,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void costThatStands_settlesTheCall_too() {
+  void unchangedCost_settlesTheCall() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     take(T + 100, call);
     take(T + 200, settled(call, 8, 1), settled(call, 3, 1));
@@ -123,7 +123,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void refusal_isPublishedWithItsReason_andBarsNoLaterSettlement() {
+  void refusedSettlement_isPublishedWithItsReason_andALaterOneCounts() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     CallEvent other = Calls.allowed("b", "acme", 1, T + 2);
     take(T + 100, call, other);
@@ -139,7 +139,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void repeatedBatch_isJudgedOnce() {
+  void batchSentAgain_publishesOneVerdict() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     take(T + 100, call);
     take(T + 200, settled(call, 12, 1));
@@ -151,7 +151,7 @@ final class SettledCallTest {
   }
 
   @Test
-  void callOfAJournalThatWasLetGoOf_isSettled_andTheJournalStaysAway() {
+  void callOfAForgottenJournal_isSettled_andTheJournalStaysForgotten() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     take(T + 100, call);
     memory.take(new BatchHeader("n", 1, 1, 0, T + 200, 1, true), new byte[0], T + 200);

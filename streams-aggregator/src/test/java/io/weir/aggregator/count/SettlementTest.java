@@ -24,7 +24,7 @@ final class SettlementTest {
   private long lines;
 
   @Test
-  void openWindow_takesTheDifference_andNoFurtherCall() {
+  void openWindow_settlement_addsTheDifferenceAndNoCall() {
     take(T + 100, CALL, Calls.settled(CALL, 12));
     closeWindow();
 
@@ -59,7 +59,7 @@ final class SettlementTest {
   }
 
   @Test
-  void idFromCaller_isSettledAsAnIdOfOurs() {
+  void callersOwnId_isSettledLikeAGeneratedOne() {
     CallEvent call = Calls.call("mine", true, "acme", "GET /items", 8, true, T + 1);
     take(T + 100, call, call, Calls.settled(call, 12), Calls.settled(call, 12));
     closeWindow();
@@ -112,7 +112,7 @@ final class SettlementTest {
   }
 
   @Test
-  void settlementBeforeItsCall_inAClosedWindow_isWrittenAsItIs() {
+  void settlementBeforeItsCall_inAClosedWindow_isWrittenAsANegativeRow() {
     closeWindow();
     take(T + 13_000, Calls.settled(CALL, 3));
     take(T + 13_100, CALL);
@@ -121,7 +121,7 @@ final class SettlementTest {
   }
 
   @Test
-  void differencesThatNoReaderCouldTell_areQuarantined() {
+  void differencesBeyondTheMaximum_areQuarantined() {
     CallEvent one = Calls.allowed("b", "acme", 1, T + 2);
     take(T + 100, CALL, one, Calls.settled(CALL, CallEvent.MAX_QUANTITY));
     closeWindow();

@@ -71,7 +71,7 @@ final class AccuracySumTest {
   }
 
   @Test
-  void delay_ofAnyClasses_isTheOneOfTheSortedList() {
+  void delay_ofRandomHistograms_agreesWithTheSortedList() {
     for (long seed = 0; seed < 500; seed++) {
       Random random = new Random(seed);
       List<Long> delays = delays();

@@ -24,7 +24,7 @@ final class BatchTrailTest {
   }
 
   @Test
-  void promise_behindAHole_isNotBelievedUntilItCloses() {
+  void lowWatermark_behindAHole_isNotBelievedUntilItCloses() {
     BatchTrail trail = BatchTrail.startingAt(batch(1, 100));
     trail.take(batch(1, 100), 1_000);
 
@@ -39,7 +39,7 @@ final class BatchTrailTest {
   }
 
   @Test
-  void promise_beyondTheBrokersTime_isNotBelieved() {
+  void lowWatermark_beyondTheBrokersTime_isNotBelieved() {
     BatchTrail trail = BatchTrail.startingAt(heartbeat(5, 9_000));
     trail.take(heartbeat(5, 9_000), 1_000);
 
@@ -48,7 +48,7 @@ final class BatchTrailTest {
   }
 
   @Test
-  void departure_passesEveryMoment() {
+  void hasPassed_departedJournal_isTrueForAnyTime() {
     BatchTrail trail = BatchTrail.startingAt(heartbeat(0, 1));
     trail.take(new BatchHeader("n", 1, 0, 0, 1, 0, true), 1);
 
@@ -62,7 +62,7 @@ final class BatchTrailTest {
   }
 
   @Test
-  void take_inAnyOrderWithinReach_isNewOnce_alsoThroughTheWrittenForm() {
+  void take_inAnyOrderWithinReach_isNewOnce_alsoAfterParsing() {
     for (long seed = 0; seed < 300; seed++) {
       Random random = new Random(seed);
       long next = 1L + random.nextInt(50);

@@ -63,7 +63,7 @@ final class ClientReportsTest {
   }
 
   @Test
-  void others_areAskedOnce_andNamesAreMerged_inOrder() throws Exception {
+  void otherInstances_areAskedOnce_andNamesMergedInOrder() throws Exception {
     JsonNode all = answered(10);
 
     assertEquals("[\"acme\",\"bell\",\"cobb\",\"zoe\"]", all.path("clients").toString());
@@ -72,7 +72,7 @@ final class ClientReportsTest {
   }
 
   @Test
-  void namesAboveTheLimit_areCut_andToldOf() throws Exception {
+  void namesAboveTheLimit_areCut_andReportedAsMore() throws Exception {
     JsonNode some = answered(2);
 
     assertEquals("[\"acme\",\"bell\"]", some.path("clients").toString());
@@ -80,7 +80,7 @@ final class ClientReportsTest {
   }
 
   @Test
-  void askedByAnotherOne_tellsItsOwn_andAsksNobody() throws Exception {
+  void askedByAnotherInstance_answersItsOwnNames_andAsksNone() throws Exception {
     JsonNode own = mapper.readTree(reports.answer("", 10, "/v1/clients", true).body());
 
     assertEquals("[\"acme\",\"bell\",\"cobb\"]", own.path("clients").toString());

@@ -41,7 +41,7 @@ final class ClientScanTest {
   }
 
   @Test
-  void clients_areNamedOnce_inOrder_andPartitionsAreNone() {
+  void clients_areListedOnceInOrder_andPartitionKeysSkipped() {
     putKey("@progress/00000");
     putKey("@accuracy/00000");
     for (String client : List.of("zoe", "acme", "acme-2", "acme/eu", "@home", "acme 3", "Z", "é")) {

@@ -54,7 +54,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void time_isToldToTheMillisecond_atWhichItIsReached() {
+  void time_isRoundedUpToTheMillisecond() {
     assertEquals("1970-01-01T00:00:00.001Z", CurrentReports.time(1));
     assertEquals("1970-01-01T00:00:00.001Z", CurrentReports.time(1_000));
     assertEquals("1970-01-01T00:00:00.002Z", CurrentReports.time(1_001));
@@ -93,19 +93,19 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void quota_whenTheNewestCorrectionIsConfirmed_agrees() {
+  void quota_newestCorrectionConfirmed_showsTheStampedRemaining() {
     assertEquals(925L, only(snapshot(quota(3_600), 3, 3, 70, 75, 0, 0)).get("stamped_remaining"));
   }
 
   @Test
-  void quota_betweenCorrections_doesNotGuess() {
+  void quota_newestCorrectionUnconfirmed_hasNoStampedRemaining() {
     Map<String, Object> bucket = only(snapshot(quota(3_600), 3, 2, 70, 75, 0, 0));
 
     assertNull(bucket.get("stamped_remaining"));
   }
 
   @Test
-  void cacheThatDoesNotAnswer_isNotGuessed() {
+  void cacheDoesNotAnswer_cacheRemainingAndDriftAreAbsent() {
     Map<String, Object> bucket = only(snapshot(BURST, 2, 1, 40, 90, 6_000_000, 24_000_000));
 
     assertNull(bucket.get("cache_remaining"));
@@ -114,7 +114,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void cacheThatWasFlushed_showsItsDrift_whateverItsLastWordWas() {
+  void cacheFlushed_showsItsDrift_whateverTheLastStampSays() {
     cache =
         buckets ->
             Map.of(
@@ -129,7 +129,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void callsOnTheirWay_areNoDrift() {
+  void chargesInFlight_areNotDrift() {
     cache = buckets -> Map.of(KEY, held(57, 43));
     Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
 
@@ -140,7 +140,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void quota_withChargesThatAStampShowsAndNoRecord_hasNoDrift() {
+  void quota_chargesShownByAStampOnly_areNotDrift() {
     cache = buckets -> Map.of(KEY, held(927, 73));
     Map<String, Object> bucket = only(snapshot(quota(3_600), 0, 0, 70, 15, 55, 0, 0));
 
@@ -150,7 +150,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void tokenBucket_whoseLevelHasWhatStampsShow_countsThemOnce() {
+  void tokenBucket_chargesAlreadyInItsLevel_areCountedOnce() {
     cache = buckets -> Map.of(KEY, held(57, 43));
     Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 15, 25, 24_000_000, 24_000_000));
 
@@ -160,7 +160,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void lifeOfWhichNoRecordHasCome_isOnTheWay_andItsLossIsTheDrift() {
+  void epochWithoutAnyRecord_isInFlight_andTheLossBeforeItIsDrift() {
     cache = buckets -> Map.of(KEY, new LiveCache.Held(95, NOW_MICROS, 2, 5));
     Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
 
@@ -169,7 +169,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void clockThatDiffersFromTheCaches_isNoDrift() {
+  void clockDifferentFromTheCaches_isNotDrift() {
     long aheadMicros = 3_000_000;
     cache = buckets -> Map.of(KEY, new LiveCache.Held(65, NOW_MICROS + aheadMicros, 1, 40));
     Map<String, Object> bucket = only(snapshot(BURST, 0, 0, 40, 40, 24_000_000, 24_000_000));
@@ -179,7 +179,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void quotaInDebt_hasNoDriftThatCanBeTold() {
+  void quotaInDebt_hasNoKnownDrift() {
     cache = buckets -> Map.of(KEY, held(0, 1_010));
     Map<String, Object> bucket = only(snapshot(quota(3_600), 0, 0, 1_010, 1_020, 0, 0));
 
@@ -194,7 +194,7 @@ final class CurrentReportsTest {
   }
 
   @Test
-  void buckets_aboveTheBound_areCutAndSaidSo() {
+  void buckets_aboveTheBound_areCutAndReportedAsMore() {
     BucketSnapshot one = snapshot(BURST, 0, 0, 1, 1, 0, 0);
     List<BucketSnapshot> many = Collections.nCopies(CurrentReports.MAX_BUCKETS + 1, one);
 

@@ -28,7 +28,7 @@ final class EventQueryTest {
   }
 
   @Test
-  void from_withinAMillisecond_leavesTheEarlierCallsOut() {
+  void from_withinAMillisecond_isRoundedUp() {
     assertEquals(
         Instant.parse("2026-11-21T14:03:07.001Z").toEpochMilli(),
         query("from", "2026-11-21T14:03:07.0001Z").fromEpochMillis());

@@ -47,7 +47,7 @@ final class EventScanTest {
   }
 
   @Test
-  void scan_ofASettlement_goesByTheTimeItWasMade_andMarksTheSecond() {
+  void scan_ofASettlement_filtersByItsOwnTime_andMarksTheSecond() {
     CallEvent before = Calls.allowed("before", "acme", 1, FROM - 1_000);
     CallEvent last = Calls.allowed("last", "acme", 1, TO - 1_000);
     append(
@@ -67,7 +67,7 @@ final class EventScanTest {
   }
 
   @Test
-  void scan_tellsThePlaceOfEveryLine() {
+  void scan_givesOffsetAndLineOfEveryCall() {
     append(batch("n", 1, 2, 0), FROM, call("x"), call("a"));
     append(batch("n", 2, 1, 0), FROM, call("b"));
 
@@ -80,7 +80,7 @@ final class EventScanTest {
   }
 
   @Test
-  void scan_ofAReplayedBatch_tellsItsCallsOnce() {
+  void scan_ofABatchSentTwice_listsItsCallsOnce() {
     append(batch("n", 1, 1, 0), FROM, call("a"));
     append(batch("n", 1, 1, 0), FROM + 1, call("a"));
     append(batch("m", 1, 1, 0), FROM + 2, call("b"));
@@ -125,7 +125,7 @@ final class EventScanTest {
   }
 
   @Test
-  void scan_whenEveryJournalHasPromised_endsCompleteWithoutTheSlack() {
+  void scan_everyLowWatermarkHasPassed_endsCompleteWithoutTheSlack() {
     append(batch("n", 1, 1, FROM), FROM, call("a"));
     append(heartbeat("n", 1, TO), TO);
     append(batch("n", 2, 1, TO + 1), TO + 1, call("never read"));
@@ -151,7 +151,7 @@ final class EventScanTest {
   }
 
   @Test
-  void scan_whenAKnownJournalIsNotMet_endsBehindTheSlackIncomplete() {
+  void scan_knownJournalNotSeen_endsIncompleteAfterTheSlack() {
     append(heartbeat("m", 0, TO), TO);
     append(batch("m", 1, 1, TO), TO + EventScan.SLACK.toMillis(), call("a"));
     append(batch("m", 2, 1, TO), TO + EventScan.SLACK.toMillis() + 1, call("never read"));
@@ -167,7 +167,7 @@ final class EventScanTest {
   }
 
   @Test
-  void scan_ofAJournalThatIsKnownToBeGone_doesNotWaitForIt() {
+  void scan_journalKnownToBeGone_isNotWaitedFor() {
     append(batch("old", 1, 1, FROM), FROM, call("a"));
     append(heartbeat("n", 0, TO), TO);
 
@@ -183,7 +183,7 @@ final class EventScanTest {
   }
 
   @Test
-  void scan_atTheLogsEnd_isIncompleteUntilThePromises() {
+  void scan_atTheLogsEnd_isIncompleteUntilLowWatermarksPass() {
     append(batch("n", 1, 1, TO - 1), TO - 1, call("a"));
 
     EventScan scan = scanAll(query(null, null, 10, null));

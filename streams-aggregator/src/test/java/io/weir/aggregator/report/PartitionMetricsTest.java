@@ -28,7 +28,7 @@ final class PartitionMetricsTest {
       new PartitionMetrics(registry, Clock.fixed(Instant.ofEpochMilli(5_000), ZoneOffset.UTC));
 
   @Test
-  void counted_isToldAsOfItsProgress() {
+  void partitionWithProgress_reportsItsFigures() {
     metrics.update(Map.of(1, Optional.of(progress(1, 4))));
 
     assertTells(QUARANTINED + "4.0");
@@ -40,7 +40,7 @@ final class PartitionMetricsTest {
   }
 
   @Test
-  void countedWithoutProgress_isToldAsZero() {
+  void partitionWithoutProgress_reportsZero() {
     metrics.update(Map.of(1, Optional.empty()));
 
     assertTells(QUARANTINED + "0.0");
@@ -48,7 +48,7 @@ final class PartitionMetricsTest {
 
   /** A 0 in between would be an increase by all that was ever quarantined, when it comes back. */
   @Test
-  void movedAway_isNotTold_untilItComesBack() {
+  void partitionMovedAway_isNotReported_untilItReturns() {
     metrics.update(Map.of(1, Optional.of(progress(1, 4)), 2, Optional.of(progress(2, 0))));
 
     metrics.update(Map.of(2, Optional.of(progress(2, 0))));

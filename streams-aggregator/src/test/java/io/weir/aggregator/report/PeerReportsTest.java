@@ -22,7 +22,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Aggregators that answer, refuse, are gone, and stand still: connections without an answer. */
+/** Peers that answer, refuse, are gone, or accept the connection and never answer. */
 final class PeerReportsTest {
   private static final PeerReports.Question QUESTION =
       new PeerReports.Question(
@@ -37,12 +37,12 @@ final class PeerReportsTest {
   }
 
   @Test
-  void whoHasThePartition_isTheAnswer_whateverItIs() throws Exception {
+  void peerWithThePartition_itsAnswerIsUsed_whateverItsStatus() throws Exception {
     assertEquals(504, status(List.of(answering(504, "{}"), answering(200, "{}"))));
   }
 
   @Test
-  void whoLacksThePartition_orStarts_isPassedOver() throws Exception {
+  void peerWithoutThePartitionOrNotReady_isSkipped() throws Exception {
     List<Peer> asked =
         List.of(
             answering(503, problem(ProblemReason.PARTITION_UNAVAILABLE)),
@@ -56,13 +56,13 @@ final class PeerReportsTest {
   }
 
   @Test
-  void whoIsBusy_saysSo() throws Exception {
+  void peerBusyOrNotUpToDate_itsAnswerIsUsed() throws Exception {
     assertEquals(503, status(List.of(answering(503, problem(ProblemReason.BUSY)))));
     assertEquals(503, status(List.of(answering(503, problem(ProblemReason.NOT_UP_TO_DATE)))));
   }
 
   @Test
-  void whoIsBusy_andOfBeforeThereWereReasons_isUnderstood() throws Exception {
+  void busyPeerOfAnOlderVersion_itsAnswerIsUsed() throws Exception {
     assertEquals(503, status(List.of(answering(503, "{\"type\":\"busy\"}"))));
     assertEquals(503, status(List.of(answering(503, "{\"type\":\"not-up-to-date\"}"))));
   }
@@ -72,13 +72,13 @@ final class PeerReportsTest {
   }
 
   @Test
-  void whoIsGone_isPassedOver() throws Exception {
+  void peerGone_isSkipped() throws Exception {
     assertEquals(200, status(List.of(new Peer("127.0.0.1", Ports.free()), answering(200, "{}"))));
     assertEquals(Optional.empty(), peers.askInTurn(List.of(), QUESTION));
   }
 
   @Test
-  void whoStandsStill_isNotWaitedFor() throws Exception {
+  void peerThatHangs_isNotWaitedFor() throws Exception {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
       Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
       PeerReports.Question soonElsewhere =
@@ -93,7 +93,7 @@ final class PeerReportsTest {
   }
 
   @Test
-  void whenAllStandStill_patienceEnds() throws Exception {
+  void allPeersHang_noAnswerIsReturnedWithinThePatience() throws Exception {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
       Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
       PeerReports.Question brief =

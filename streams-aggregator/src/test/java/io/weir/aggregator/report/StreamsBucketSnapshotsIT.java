@@ -46,7 +46,7 @@ final class StreamsBucketSnapshotsIT {
   @TempDir Path folder;
 
   @Test
-  void ofClient_tellsTheTracksOfThatClientAlone() throws Exception {
+  void ofClient_returnsTheBucketsOfThatClientOnly() throws Exception {
     try (TestKafka kafka = TestKafka.borrow()) {
       createTopics(kafka);
       try (KafkaStreams application = new KafkaStreams(topology(), properties(kafka));

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What is asked for when a parameter is left out. */
+/** The defaults of parameters that are omitted. */
 final class UsageQueryTest {
   private static final Instant NOW = Instant.parse("2026-11-21T23:30:00Z");
   private static final Instant MIDNIGHT = Instant.parse("2026-11-21T00:00:00Z");
@@ -24,7 +24,7 @@ final class UsageQueryTest {
   }
 
   @Test
-  void from_leftOutWhenTodayHasTooManyWindows_isAsLongAgoAsAReportGoes() {
+  void from_omittedWithTooManyWindowsToday_isTheMaximumSpanAgo() {
     assertEquals(
         NOW.minusSeconds(80_000), from(Map.of("client", List.of("acme")), Duration.ofSeconds(2)));
   }

@@ -58,7 +58,7 @@ final class WindowScanTest {
   }
 
   @Test
-  void anyTable_findsTheWindowsOfTheTime() {
+  void scan_randomTables_findsTheWindowsOfTheInterval() {
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       Random random = new Random(seed);
       table.clear();
@@ -88,7 +88,7 @@ final class WindowScanTest {
   }
 
   @Test
-  void manyWindowsBeforeAndBehind_areNotVisited() {
+  void scan_windowsOutsideTheInterval_areNotVisited() {
     UsageKey key = new UsageKey("c", "m", "a");
     for (int window = 0; window < 1_000; window++) {
       put(key, window * WINDOW_MILLIS);

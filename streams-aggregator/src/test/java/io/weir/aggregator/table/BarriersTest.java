@@ -33,7 +33,7 @@ final class BarriersTest {
   }
 
   @Test
-  void endOfAnEarlierQuestion_isNotGivenToWhoAskedLater() {
+  void laterBarrier_isNotReachedByAnEarlierEnd() {
     Barrier later = new Barrier(1);
     barriers.ask(List.of(one));
     findEnds(Map.of(1, 10L));
@@ -47,7 +47,7 @@ final class BarriersTest {
   }
 
   @Test
-  void thoseWhoAskTogether_shareAQuestion() {
+  void barriersAskedTogether_shareOneRequest() {
     Barrier same = new Barrier(1);
     barriers.ask(List.of(one, two));
     barriers.ask(List.of(same));
@@ -62,7 +62,7 @@ final class BarriersTest {
   }
 
   @Test
-  void partitionThatIsNotFollowed_isMissing_alsoWhenItsEndIsKnown() {
+  void unfollowedPartition_isMissing_evenIfItsEndIsKnown() {
     Barrier other = new Barrier(3);
     barriers.ask(List.of(one, other));
     findEnds(Map.of(1, 10L));
@@ -73,7 +73,7 @@ final class BarriersTest {
   }
 
   @Test
-  void endThatIsNotTold_isKafkaAway_forThatPartitionAlone() {
+  void endUnknown_isKafkaAway_forThatPartitionOnly() {
     barriers.ask(List.of(one, two));
     findEnds(Map.of(2, 5L));
     barriers.settle(partition -> 5);
@@ -83,7 +83,7 @@ final class BarriersTest {
   }
 
   @Test
-  void whoHasGivenUp_isNotAskedFor() {
+  void barrierAlreadyGivenUp_isNotAskedFor() {
     barriers.ask(List.of(one));
     one.reached.complete(Freshness.MISSING);
     findEnds(Map.of());
@@ -92,7 +92,7 @@ final class BarriersTest {
   }
 
   @Test
-  void abandon_answersThoseWhoWait_andThoseWhoHaveJustAsked() {
+  void abandon_endsWaitingAndNewBarriersAsMissing() {
     barriers.ask(List.of(one));
     findEnds(Map.of(1, 10L));
     barriers.ask(List.of(two));

@@ -27,7 +27,7 @@ final class PlacementTest {
   }
 
   @Test
-  void partitionMovedAway_isKeptFromThenOn() {
+  void partitionMovedAway_isKeptForTheRetentionFromThen() {
     assertDecided(Set.of(3), Set.of(), placement.decide(Set.of(3), Set.of(3), NOW));
     assertDecided(Set.of(3), Set.of(), placement.decide(Set.of(3), Set.of(3), NOW + RETENTION));
     long moved = NOW + RETENTION;
@@ -37,7 +37,7 @@ final class PlacementTest {
   }
 
   @Test
-  void partitionThatCameBack_isKeptAnew() {
+  void partitionThatCameBack_restartsItsRetention() {
     placement.decide(Set.of(3), Set.of(3), NOW);
     placement.decide(Set.of(3), Set.of(3), NOW + RETENTION - 1);
 
@@ -45,7 +45,7 @@ final class PlacementTest {
   }
 
   @Test
-  void partitionMovedAway_ofWhichNothingIsHeld_isForgotten() {
+  void partitionMovedAwayWithoutData_isForgotten() {
     placement.decide(Set.of(4), Set.of(), NOW);
 
     assertDecided(Set.of(), Set.of(), placement.decide(Set.of(), Set.of(), NOW + 1));

@@ -17,12 +17,12 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 
-/** What a real log tells of its gaps: deleted records, and markers of transactions. */
+/** Gaps in the offsets of a real log: deleted records and transaction markers. */
 final class CallsTopicLogIT {
   private static final String TOPIC = Topics.CALLS.name();
 
   @Test
-  void recordsDeletedAndMarkers_areNoRecords_othersAre() throws Exception {
+  void holdsRecord_forDeletedRecordsAndMarkers_isFalse() throws Exception {
     try (TestKafka kafka = TestKafka.borrow();
         TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers());
         Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));

@@ -28,14 +28,14 @@ final class CountProcessorTest {
   private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 60_000, 3_600_000);
 
   @Test
-  void init_ofARevivedTask_leavesNoScheduleOfTheCounterBefore() {
+  void init_ofARecreatedTask_cancelsTheOldSchedules() {
     try (TopologyTestDriver ids = idStore()) {
       assertLeavesNoSchedule(ids.getWindowStore(ResourceNames.CALLER_IDS_STORE));
     }
   }
 
   @Test
-  void allDone_noPunctuationUntilTheNextRecord() {
+  void noWorkLeft_noPunctuationUntilTheNextRecord() {
     try (TopologyTestDriver ids = idStore()) {
       MockProcessorContext<PlacedKey, byte[]> context =
           contextWith(ids.getWindowStore(ResourceNames.CALLER_IDS_STORE));

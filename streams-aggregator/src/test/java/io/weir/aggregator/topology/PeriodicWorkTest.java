@@ -57,7 +57,7 @@ final class PeriodicWorkTest {
   }
 
   @Test
-  void run_pieceBegunBeforeTheRecord_isNoWorkAfterIt() {
+  void run_workBegunBeforeTheRecord_isRunOnceMore() {
     List<Boolean> results = new ArrayList<>(List.of(false, true, true));
     PeriodicWork work = new PeriodicWork().every(50, () -> results.remove(0));
     assertFalse(work.run(NOW)); // begun, and not finished
@@ -69,7 +69,7 @@ final class PeriodicWorkTest {
   }
 
   @Test
-  void run_workThatMakesWorkForALaterKind_isNotDoneBeforeThat() {
+  void run_workThatCreatesLaterWork_isDoneOnlyAfterThat() {
     List<Boolean> made = new ArrayList<>();
     PeriodicWork work =
         new PeriodicWork()

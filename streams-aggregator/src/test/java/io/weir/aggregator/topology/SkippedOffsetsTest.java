@@ -21,7 +21,7 @@ final class SkippedOffsetsTest {
           });
 
   @Test
-  void recordsThatFollow_areTaken_withoutAQuestion() {
+  void offsetsWithoutAGap_areAcceptedWithoutAskingKafka() {
     skipped.refuse(0, -1, 7);
     skipped.refuse(0, 8, 8);
     skipped.refuse(0, 8, 3);
@@ -30,7 +30,7 @@ final class SkippedOffsetsTest {
   }
 
   @Test
-  void gapOfRecords_isRefusedEachTimeItIsMet() {
+  void offsetGapWithRecords_isRefusedEachTime() {
     holdsRecord = true;
 
     for (int i = 0; i < 3; i++) {
@@ -41,7 +41,7 @@ final class SkippedOffsetsTest {
   }
 
   @Test
-  void gapOfNothing_isAccepted() {
+  void offsetGapWithoutRecords_isAccepted() {
     assertDoesNotThrow(() -> skipped.refuse(2, 5, 9));
   }
 }

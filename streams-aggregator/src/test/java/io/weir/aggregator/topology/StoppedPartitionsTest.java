@@ -12,14 +12,14 @@ import java.util.Set;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 
-/** How long a partition stands still. */
+/** When a stopped partition resumes. */
 final class StoppedPartitionsTest {
   private static final TopicPartition CALLS = new TopicPartition(Topics.CALLS.name(), 3);
 
   private final StoppedPartitions stopped = new StoppedPartitions(Set.of());
 
   @Test
-  void partitionThatComesBackWhereItStopped_standsStill() {
+  void partitionReturningWhereItStopped_staysStopped() {
     stopAt(8812, false);
 
     stopped.resumeBehind(3, 8812);
@@ -29,7 +29,7 @@ final class StoppedPartitionsTest {
   }
 
   @Test
-  void partitionThatAnotherInstanceHasCountedPastItsStop_isCountedOn() {
+  void partitionCountedPastItsStopElsewhere_resumes() {
     stopAt(8812, false);
 
     stopped.resumeBehind(3, 8813);
@@ -39,7 +39,7 @@ final class StoppedPartitionsTest {
   }
 
   @Test
-  void partitionThatFailedBetweenTwoRecords_andWasCountedOnElsewhere_isIdleNoMore() {
+  void partitionFailedBetweenRecords_countedElsewhereSince_isNoLongerIdle() {
     stopAt(8812, true);
     assertTrue(stopped.isIdle(3));
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class StreamsSettingsTest {
   @ParameterizedTest
   @CsvSource({"PT6S,6000,2000", "PT9S,9000,3000", "PT5M,300000,3000"})
-  void meterCore_sessionTimeout_endsMembersAndTransactions(
+  void meterCore_sessionTimeout_appliesToMembersAndTransactions(
       Duration sessionTimeout, int millis, int heartbeatMillis) {
     Properties properties =
         new StreamsSettings(
@@ -36,7 +36,7 @@ final class StreamsSettingsTest {
   }
 
   @Test
-  void internalTopics_haveAsManyCopiesAsTheLossOfABrokerAsksFor_unlessFewerAreMeant() {
+  void internalTopics_haveThreeCopies_unlessASingleCopyIsAllowed() {
     Properties refused = meterCore(SingleCopy.REFUSE);
     Properties allowed = meterCore(SingleCopy.ALLOW);
 

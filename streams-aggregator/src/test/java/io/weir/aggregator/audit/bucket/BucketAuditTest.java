@@ -15,7 +15,7 @@ import io.weir.topics.model.Charge;
 import io.weir.topics.model.Stamp;
 import org.junit.jupiter.api.Test;
 
-/** What the steps of one audit return. A token is a second. */
+/** What each step of the audit of one bucket returns. A token refills in a second. */
 final class BucketAuditTest {
   private static final long T = 1_700_000_000_000L;
   private static final long EPOCH = (T - 1_000) * 1_000;
@@ -40,7 +40,7 @@ final class BucketAuditTest {
   }
 
   @Test
-  void take_chargeWithoutTheCache_isOutageAndDrift_andMakesACorrectionDue() {
+  void take_unstampedCharge_addsOutageAndDrift_andMakesACorrectionDue() {
     AuditEffect effect = take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
 
     assertEquals(AuditEffect.ofDifferences(3, 3), effect);
@@ -55,7 +55,7 @@ final class BucketAuditTest {
   }
 
   @Test
-  void take_stampThatShowsTheCorrection_closesTheDifferences_andSaysHowLongItWasAwaited() {
+  void take_stampThatShowsTheCorrection_closesTheDrift_andGivesItsDelay() {
     take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
     assertNotNull(audit.publish(Cause.UNSTAMPED, T + 150));
 
@@ -67,7 +67,7 @@ final class BucketAuditTest {
   }
 
   @Test
-  void publish_advancesTheVersion_andAnswersTheDisturbance() {
+  void publish_advancesTheVersion_andClearsTheDueCause() {
     take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
 
     Correction correction = audit.publish(Cause.UNSTAMPED, T + 150);
@@ -79,7 +79,7 @@ final class BucketAuditTest {
   }
 
   @Test
-  void secondCorrection_waitsForTheFirst_once() {
+  void secondCorrection_waitsASecondForTheFirst() {
     take(T + 100, new Charge(BUCKET, 3, LIMIT, null));
     audit.publish(Cause.UNSTAMPED, T + 150);
     take(T + 200, new Charge(BUCKET, 1, LIMIT, null));
@@ -101,7 +101,7 @@ final class BucketAuditTest {
   }
 
   @Test
-  void check_behindTheNewestStamp_givesUpWhatWasNeverRecorded() {
+  void check_pastTheNewestStamp_givesUpUnrecordedCharges() {
     take(T + 100, stamped(0, 1, 7, T + 7_000));
     long behind = T + 101;
     audit.check(behind); // of the first stamp

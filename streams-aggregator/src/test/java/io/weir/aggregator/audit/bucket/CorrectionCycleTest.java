@@ -12,7 +12,7 @@ final class CorrectionCycleTest {
 
   /** Found by {@code ./weir sim}, seed 1069498: a stamp of before looked like one of after. */
   @Test
-  void confirm_anEarlierCorrection_isKnown_thoughANewerOneIsAwaited() {
+  void confirm_earlierCorrection_isConfirmedThoughANewerOneIsPending() {
     cycle.publish(1);
     cycle.publish(2);
     cycle.confirm(1);

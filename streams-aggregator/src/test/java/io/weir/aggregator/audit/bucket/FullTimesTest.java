@@ -17,7 +17,7 @@ final class FullTimesTest {
   private record Charge(long atMicros, long micros) {}
 
   @Test
-  void take_madeInAFullTime_isRefilledInTheRestOfIt() {
+  void take_chargeWithinAFullTime_isRefilledInItsRest() {
     times.add(10, 14);
 
     assertEquals(2, times.take(12, 6));
@@ -28,7 +28,7 @@ final class FullTimesTest {
   }
 
   @Test
-  void take_madeBetweenTwo_isRefilledInTheSecondOnly() {
+  void take_chargeBetweenTwoFullTimes_isRefilledInTheSecondOnly() {
     times.add(10, 14);
     times.add(20, 30);
 
@@ -40,7 +40,7 @@ final class FullTimesTest {
   }
 
   @Test
-  void take_inTheMiddle_leavesBothEnds() {
+  void take_partOfAFullTime_leavesBothEnds() {
     times.add(10, 20);
 
     assertEquals(2, times.take(14, 2));
@@ -50,14 +50,14 @@ final class FullTimesTest {
   }
 
   @Test
-  void take_madeAfterAll_isNotRefilled() {
+  void take_chargeAfterAllFullTimes_isNotRefilled() {
     times.add(10, 14);
 
     assertEquals(0, times.take(14, 5));
   }
 
   @Test
-  void add_beginsBeforeAnEndThatIsKnown_countsOnce() {
+  void add_overlappingTimes_countOnce() {
     times.add(10, 14);
     times.add(12, 16);
 
@@ -100,7 +100,7 @@ final class FullTimesTest {
     assertEquals(4, times.take(0, 100));
   }
 
-  /** Once, the mark that a refund leaves ahead of the clock made all be forgotten. */
+  /** Once, the mark that a refund leaves ahead of the clock caused all times to be forgotten. */
   @Test
   void notBeyond_behindTheMarkOfARefund_forgetsNothing() {
     times.add(10, 14);
@@ -124,7 +124,7 @@ final class FullTimesTest {
 
   /** Once, a limit that changed while the clock was ahead kept all from counting until then. */
   @Test
-  void notBeyond_behindARestartByAClockThatWasAhead_startsAnew() {
+  void notBeyond_afterARestartWithTheClockAhead_startsAnew() {
     times.restart(1_000);
     times.notBeyond(50, 5);
     times.add(40, 80);
@@ -133,7 +133,7 @@ final class FullTimesTest {
   }
 
   @Test
-  void notBeyond_behindARestartByALittle_countsNothingBefore() {
+  void notBeyond_slightlyBeforeARestart_countsNothingBeforeIt() {
     times.restart(54);
     times.notBeyond(50, 5);
     times.add(40, 80);
@@ -143,7 +143,7 @@ final class FullTimesTest {
 
   /** Once, a mark that was near the newest of many times was merged into it. */
   @Test
-  void notBefore_whenAsManyAreKeptAsMayBe_cutsWhatIsAddedNext() {
+  void notBefore_maximumOfTimesKept_cutsWhatIsAddedNext() {
     for (int i = 0; i < FullTimes.MAX; i++) {
       times.add(100L * i, 100L * i + 50);
     }
@@ -166,7 +166,7 @@ final class FullTimesTest {
 
   /** Ten times of 6 µs, 4 µs apart, but for two that are 1 µs apart. */
   @Test
-  void add_moreThanAreKept_mergesTheNearest() {
+  void add_moreThanTheMaximum_mergesTheNearest() {
     for (int i = 0; i <= FullTimes.MAX; i++) {
       long from = i == 3 ? 37 : 10L * (i + 1);
       times.add(from, 10L * (i + 1) + 6);
@@ -188,7 +188,7 @@ final class FullTimesTest {
 
   /** Once, the mark of a restart was not restored with the state. */
   @Test
-  void restore_ofARestart_countsNothingBefore() {
+  void restore_afterARestart_countsNothingBeforeIt() {
     times.restart(20);
     FullTimes restored = new FullTimes();
     for (int i = 0; i < times.size(); i++) {
@@ -199,9 +199,9 @@ final class FullTimesTest {
     assertEquals(2, restored.take(0, 9));
   }
 
-  /** Against the slow obvious way: all charges in the order in which they were made. */
+  /** Compares with a slow, obvious version that takes all charges in the order they were made. */
   @Test
-  void randomCharges_inAnyOrder_areMissingAsIfTheyHadComeInOrder() {
+  void randomCharges_inAnyOrder_agreeWithTheirTrueOrder() {
     int exact = 0;
     for (int seed = 0; seed < 20_000; seed++) {
       exact += agreesWithTheOrder(new Random(seed)) ? 1 : 0;

@@ -13,7 +13,7 @@ final class GapCheckTest {
   private final GapCheck check = new GapCheck();
 
   @Test
-  void isOpen_whenAnEpochHasMovedInAnyOfItsFigures() {
+  void isOpen_anyFigureOfTheEpochHasMoved_isTrue() {
     check.begin(epoch);
     assertFalse(check.isOpen(epoch));
 
@@ -28,7 +28,7 @@ final class GapCheckTest {
 
   /** Found by {@code ./weir sim}, seed 315353: three tokens stayed in flight for ever. */
   @Test
-  void isOpen_whenOnlyTheAcceptedDriftHasMoved() {
+  void isOpen_onlyTheAcceptedDriftHasMoved_isTrue() {
     check.begin(epoch);
     epoch.moveTo(new Stamp(1, 0, 3, 0), 1_000, 3);
 
@@ -38,7 +38,7 @@ final class GapCheckTest {
   }
 
   @Test
-  void spendHeadroom_leavesTheRest_andNoneIsUnknownStill() {
+  void spendHeadroom_reducesKnownHeadroom_andLeavesUnknownUnbounded() {
     check.spendHeadroom(5);
     assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(true));
 
@@ -50,7 +50,7 @@ final class GapCheckTest {
   }
 
   @Test
-  void headroomInFlight_boundsUntilTheWatermarkHasPassedTheStampThatShowedIt() {
+  void headroomInFlight_boundsUntilTheWatermarkPassesItsStamp() {
     check.noteHeadroomInFlight(5);
     assertEquals(5, check.leastHeadroomMicros(true));
 
@@ -63,7 +63,7 @@ final class GapCheckTest {
   }
 
   @Test
-  void noteHeadroomInFlight_negative_isNone_andIsForgottenWithTheOthers() {
+  void noteHeadroomInFlight_negative_isZero_andIsForgottenWithTheOthers() {
     check.noteHeadroomInFlight(-1);
     assertEquals(0, check.leastHeadroomMicros(true));
 
