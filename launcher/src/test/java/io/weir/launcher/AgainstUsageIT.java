@@ -41,7 +41,7 @@ final class AgainstUsageIT {
   }
 
   @Test
-  void whatNoCountedCallFits_isNamed_andWhatMetersShare() throws Exception {
+  void patternsThatFitNoCountedCall_andSharedBuckets_areNamed() throws Exception {
     counted("acme", "calls", "GET /a");
     counted("acme", "bytes", "GET /a");
     counted("globex", "calls", "POST /b");
@@ -72,14 +72,14 @@ final class AgainstUsageIT {
   }
 
   @Test
-  void nothingWasCounted_isSaid() throws Exception {
+  void nothingCounted_isReported() throws Exception {
     List<String> said = advice(0, "policies: []");
 
     assertEquals("nothing was counted yet, so there is nothing to compare with", said.get(0));
   }
 
   @Test
-  void kafkaThatDoesNotAnswer_isToldInOneLine_withItsAddress() throws Exception {
+  void kafkaDoesNotAnswer_isReportedInOneLine_withItsAddress() throws Exception {
     String nowhere = "127.0.0.1:" + Ports.free();
 
     run(1, nowhere, "policies: []");

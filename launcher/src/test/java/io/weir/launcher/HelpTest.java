@@ -36,7 +36,7 @@ final class HelpTest {
   }
 
   @Test
-  void usage_tellsEveryVariableThatTheProcessReads() throws IOException {
+  void usage_listsEveryVariableThatTheProcessReads() throws IOException {
     assertTells("ingest", "../ingest-api/src/main/java/io/weir/ingest/IngestConfig.java");
     assertTells(
         "aggregate",
@@ -47,7 +47,7 @@ final class HelpTest {
 
   /** Once, {@code up} and {@code verify} told of WEIR_WINDOW twice. */
   @Test
-  void usage_tellsEachVariableOnce() {
+  void usage_listsEachVariableOnce() {
     assertTellsOnce(weir);
   }
 

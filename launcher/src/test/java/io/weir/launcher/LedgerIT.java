@@ -105,7 +105,7 @@ final class LedgerIT {
   }
 
   @Test
-  void recordThatIsNoRow_isTold_andLeftOut() throws Exception {
+  void recordThatIsNotARow_isReportedAndSkipped() throws Exception {
     createTopics();
     send(row("acme", "GET /a", 19));
     byte[] foreign = "by hand".getBytes(StandardCharsets.UTF_8);
@@ -125,7 +125,7 @@ final class LedgerIT {
   }
 
   @Test
-  void clusterWithoutTheTopic_isTold_andLeftAsItIs() throws Exception {
+  void clusterWithoutTheTopic_isReportedAndNotChanged() throws Exception {
     String said = tail(1, "--from-beginning");
 
     assertTrue(said.contains("there is no topic " + Topics.LEDGER.name()), said);
@@ -146,7 +146,7 @@ final class LedgerIT {
   }
 
   @Test
-  void readerOfThePipeGoes_endsWithoutAWord() throws Exception {
+  void readerOfThePipeCloses_endsSilently() throws Exception {
     createTopics();
     send(IntStream.range(0, MANY).mapToObj(i -> row("acme", "GET /" + i, i + 1)).toList());
     Path statuses = folder.resolve("statuses");
@@ -171,7 +171,7 @@ final class LedgerIT {
   }
 
   @Test
-  void askedToStop_endsBehindAWholeLine_with0() throws Exception {
+  void stopRequested_endsAfterAWholeLine_with0() throws Exception {
     createTopics();
     send(row("acme", "GET /a", 19));
     Path errors = folder.resolve("errors");

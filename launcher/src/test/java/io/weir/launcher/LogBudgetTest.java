@@ -33,7 +33,7 @@ final class LogBudgetTest {
   }
 
   @Test
-  void errorsWithoutEnd_areBounded_andItIsSaidHowManyWereLeftOut() {
+  void endlessErrors_areBounded_andTheNumberLeftOutIsLogged() {
     Logger broken = logger("broken");
     for (int i = 0; i < 100_000; i++) {
       broken.error("no room");

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 final class LogLevelsTest {
   @Test
-  void librariesAtTrace_doNotTellThePasswordOfRedis() throws JoranException {
+  void librariesAtTrace_doNotLogTheRedisPassword() throws JoranException {
     LoggerContext context = new LoggerContext();
     context.putProperty("WEIR_LOG_LIBRARIES", "TRACE");
     JoranConfigurator configurator = new JoranConfigurator();

@@ -43,7 +43,7 @@ final class MisuseTest {
         "verify --from now --to then| Invalid value for option '--from': 'now' is not an RFC 3339"
             + " time such as 2026-11-21T00:00:00Z"
       })
-  void wrongOption_isTold_withWhereToLook(String arguments, String problem) {
+  void wrongOption_isReported_withAHintToHelp(String arguments, String problem) {
     assertEquals(2, run(Map.of("WEIR_KAFKA", "127.0.0.1:1"), arguments));
 
     List<String> said = errors.toString().lines().toList();
@@ -63,7 +63,7 @@ final class MisuseTest {
     "ingest",
     "aggregate"
   })
-  void missingKafka_isTold(String arguments) {
+  void missingKafka_isReported(String arguments) {
     assertEquals(2, run(Map.of(), arguments));
 
     assertTrue(errors.toString().startsWith("weir: WEIR_KAFKA is not set"), errors::toString);
@@ -130,14 +130,14 @@ final class MisuseTest {
   }
 
   @Test
-  void kafkaThatDoesNotAnswer_isSaidSo() {
+  void kafkaDoesNotAnswer_isReported() {
     assertEquals(
         "Kafka does not answer at 127.0.0.1:1 (WEIR_KAFKA): Timeout expired",
         WeirCommand.ofKafka(new TimeoutException("Timeout expired"), "127.0.0.1:1"));
   }
 
   @Test
-  void topicsThatLackTheSame_areOneSentence() {
+  void topicsLackingTheSame_areGroupedInOneSentence() {
     assertEquals(
         List.of(
             "a, b, c and 2 more have a replication factor of 1, not 3, and"
@@ -163,7 +163,7 @@ final class MisuseTest {
     "ledger tail",
     "verify " + RANGE
   })
-  void kafkaAddressThatNobodyKnows_isTold_withTheReason(String arguments) {
+  void unresolvableKafkaAddress_isReported_withTheReason(String arguments) {
     assertEquals(1, run(Map.of("WEIR_KAFKA", "nobody.invalid:9092"), arguments));
 
     String said = errors.toString();
@@ -173,7 +173,7 @@ final class MisuseTest {
   }
 
   @Test
-  void durationThatIsNone_isTold() {
+  void invalidDuration_isReported() {
     assertEquals(2, run(Map.of(), "verify --wait 5 " + RANGE));
     assertTrue(
         errors.toString().contains("'5' is not an ISO 8601 duration such as PT1M"),
@@ -181,7 +181,7 @@ final class MisuseTest {
   }
 
   @Test
-  void commandWithoutTheOneBelow_printsWhatThereIs() {
+  void commandWithoutSubCommand_printsItsUsage() {
     assertEquals(2, run(Map.of(), "topics"));
 
     assertTrue(errors.toString().contains("Usage: weir topics"), errors::toString);

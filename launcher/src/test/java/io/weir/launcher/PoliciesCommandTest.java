@@ -77,7 +77,7 @@ final class PoliciesCommandTest {
   }
 
   @Test
-  void check_whatLooksWrong_isTold_andNotRefused() throws IOException {
+  void check_suspiciousPattern_isReportedButNotRefused() throws IOException {
     String told =
         check(
             0,
@@ -96,7 +96,7 @@ final class PoliciesCommandTest {
   }
 
   @Test
-  void check_fileThatIsNotThere_isToldWithoutATrace() {
+  void check_missingFile_isReportedWithoutAStackTrace() {
     StringWriter printed = new StringWriter();
     CommandLine command =
         WeirCommand.commandLine(Map.of("WEIR_POLICIES", "nowhere.yml"))
@@ -153,7 +153,7 @@ final class PoliciesCommandTest {
   }
 
   @Test
-  void explain_namesWhatDecides_inOrder_andWhyNotTheRest() throws IOException {
+  void explain_namesTheDecidingPoliciesInOrder_andWhyNotTheRest() throws IOException {
     String told = explain("--client", "customer-10", "--endpoint", "POST /v1/orders");
 
     assertEquals(
@@ -180,7 +180,7 @@ final class PoliciesCommandTest {
   }
 
   @Test
-  void longLists_areCut() throws IOException {
+  void checkAndExplain_longLists_areCut() throws IOException {
     String of = "client customer-5, customer-10, customer-15 and 7 more";
 
     assertTrue(explain("--client", "somebody").contains("not asked: is for " + of));
@@ -188,14 +188,14 @@ final class PoliciesCommandTest {
   }
 
   @Test
-  void check_calendarThatNothingRunsBy_isTold() throws IOException {
+  void check_unusedCalendar_isReported() throws IOException {
     String told = check(0, plans() + "  crop-1: {time_zone: UTC}\n");
 
     assertTrue(told.contains("look again: crop-1 has a calendar under clients"), told);
   }
 
   @Test
-  void explain_ofAClientWithItsCalendar_tellsThePeriod() throws IOException {
+  void explain_ofAClientWithACalendar_showsThePeriod() throws IOException {
     String told = explain("--client", "corp-1");
 
     assertTrue(
@@ -207,7 +207,7 @@ final class PoliciesCommandTest {
   }
 
   @Test
-  void explain_whatNobodyLimits_saysSo() throws IOException {
+  void explain_callThatNoPolicyMatches_saysSo() throws IOException {
     String told = explain("--client", "somebody");
 
     assertTrue(told.contains("no policy matches: the call is allowed and counted"), told);

@@ -94,13 +94,13 @@ final class QuarantineIT {
   }
 
   @Test
-  void placeThatIsNotThere_isSaid() {
+  void positionNotInTheQuarantine_isReported() {
     assertTrue(said(1, "replay", "99@5").contains("weir: nothing of 99@5 is in the quarantine"));
     assertTrue(said(1, "list", "0@5:2").contains("nothing of 0@5:2 is in the quarantine"));
   }
 
   @Test
-  void everyKindOfRefusal_replayed_isCountedOnce_andTheRestSaysWhy() throws Exception {
+  void everyKindOfRefusal_replayed_isCountedOnceOrStaysWithAReason() throws Exception {
     CallEvent ahead = call("ahead", A, 2, now + MAX_AHEAD_MILLIS + 40_000);
     UsagePosition place = new UsagePosition(0, "n", 1, 2);
     batch(call("good", A, 1, decidedAt), ahead);
@@ -149,7 +149,7 @@ final class QuarantineIT {
   }
 
   @Test
-  void lineThatItsFullWindowRefused_stays_untilAnotherCallIsSettledDown() throws Exception {
+  void lineRefusedByAFullWindow_stays_untilAnotherCallIsSettledDown() throws Exception {
     environment.put("WEIR_QUARANTINE_RECORDS", "");
     CallEvent first = call("first", A, CallEvent.MAX_QUANTITY, decidedAt);
     batch(first, call("second", A, CallEvent.MAX_QUANTITY, decidedAt));

@@ -59,7 +59,7 @@ final class RedisLiveCacheIT {
   }
 
   @Test
-  void ask_tellsWhatRedisHolds_alsoOfMoreBucketsThanACheckHas() throws Exception {
+  void ask_moreBucketsThanACheckHolds_returnsWhatRedisHolds() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache writer = RedisDecisionCache.start(config(redis));
         RedisLiveCache live = RedisLiveCache.start(config(redis))) {
@@ -86,7 +86,7 @@ final class RedisLiveCacheIT {
   }
 
   @Test
-  void ask_aRedisThatIsGone_tellsNothing() throws Exception {
+  void ask_redisGone_returnsNothing() throws Exception {
     try (TestRedis redis = TestRedis.start();
         RedisLiveCache live =
             RedisLiveCache.start(

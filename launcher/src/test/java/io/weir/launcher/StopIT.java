@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A process ends when it is asked, and when a part of it is dead, whatever hangs. */
+/** A process ends when a stop is requested or a part of it dies, whatever hangs. */
 final class StopIT {
   @TempDir private Path folder;
 
@@ -57,7 +57,7 @@ final class StopIT {
   }
 
   @Test
-  void asked_closingHangs_endsAtTheLimitAndSaysWhere() throws Exception {
+  void stopRequested_closingHangs_endsAtTheLimitAndSaysWhere() throws Exception {
     Process process = start("");
 
     process.destroy();
@@ -71,7 +71,7 @@ final class StopIT {
 
   /** Once, a node that was stopped while it started said no goodbye, and all windows waited. */
   @Test
-  void askedWhileItStarts_isClosedOnceItIsStarted() throws Exception {
+  void stopRequestedWhileStarting_isClosedOnceStarted() throws Exception {
     Process process = starting();
     BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
     assertEquals("starting", output.readLine());
@@ -88,7 +88,7 @@ final class StopIT {
 
   /** Once, nobody said for how long, and why the start then failed was never told. */
   @Test
-  void askedWhileItStarts_startFails_endsAndSaysWhy() throws Exception {
+  void stopRequestedWhileStarting_startFails_endsAndSaysWhy() throws Exception {
     Process process = starting();
     BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
     assertEquals("starting", output.readLine());
@@ -106,7 +106,7 @@ final class StopIT {
 
   /** Once, the failure was told only when the hook had run before it. */
   @Test
-  void askedJustBeforeTheStartFails_saysWhy() throws Exception {
+  void stopRequestedJustBeforeTheStartFails_saysWhy() throws Exception {
     Files.createFile(folder.resolve("no-kafka"));
     Files.createFile(folder.resolve("go"));
     Process process = starting("ask-itself");
@@ -116,9 +116,9 @@ final class StopIT {
     assertTrue(errors().contains("there is no Kafka"), errors());
   }
 
-  /** Once, what was asked between its start and the wait for the end was closed by nobody. */
+  /** Once, a stop requested between the start and the wait for the end closed nothing. */
   @Test
-  void askedBehindTheStart_isClosed() throws Exception {
+  void stopRequestedAfterTheStart_isClosed() throws Exception {
     Files.createFile(folder.resolve("go"));
     Process process = starting();
     BufferedReader output = process.inputReader(StandardCharsets.UTF_8);
@@ -134,7 +134,7 @@ final class StopIT {
 
   /** Once, all parts were up, only readiness was awaited, and the node said no goodbye. */
   @Test
-  void askedWhileReadinessIsAwaited_isClosed() throws Exception {
+  void stopRequestedWhileAwaitingReadiness_isClosed() throws Exception {
     Files.createFile(folder.resolve("go"));
     Process process = starting("wait");
     BufferedReader output = process.inputReader(StandardCharsets.UTF_8);

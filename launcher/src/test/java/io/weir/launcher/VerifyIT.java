@@ -66,7 +66,7 @@ final class VerifyIT {
   }
 
   @Test
-  void ledgerRowTwice_thatSaysOther_isFound_alsoAfterAReset() throws Exception {
+  void ledgerRowTwiceWithOtherContent_isFound_alsoAfterAReset() throws Exception {
     topics.ledger.add(topics.row(topics.first));
     topics.writeComplete(kafka.bootstrapServers());
 
@@ -138,7 +138,7 @@ final class VerifyIT {
 
   /** Line 6 was refused, line 9 stands in the same record, there is no line 99. */
   @Test
-  void settlementsThatNameALineThatWasNotCounted_areRefused() throws Exception {
+  void settlementsOfUncountedLines_inTheQuarantine_areNoDifference() throws Exception {
     topics.batch(settlesOwn(6), settlesOwn(9), settlesOwn(99));
     for (int line = 1; line <= 3; line++) {
       topics.quarantine(topics.calls.get(4), line);
@@ -150,7 +150,7 @@ final class VerifyIT {
   }
 
   @Test
-  void settlementThatNamesItsCall_andIsRefused_isFound() throws Exception {
+  void settlementOfACountedCall_inTheQuarantine_isFound() throws Exception {
     topics.batch(settlesOwn(3));
     topics.quarantine(topics.calls.get(4), 1);
     topics.counters = new long[] {8, 4, 1, 3};
@@ -198,7 +198,7 @@ final class VerifyIT {
   }
 
   @Test
-  void quarantinedLineThatIsGood_andOneThatStandsTwice_areFound() throws Exception {
+  void quarantinedLine_validOrListedTwice_isFound() throws Exception {
     topics.quarantine(topics.calls.get(0), 2);
     topics.quarantine(topics.calls.get(3), 1);
     topics.writeComplete(kafka.bootstrapServers());
@@ -244,7 +244,7 @@ final class VerifyIT {
   }
 
   @Test
-  void journalThatWentBack_otherLineAtAUsedPlace_isFound() throws Exception {
+  void journalWentBack_otherLineAtAUsedPosition_isFound() throws Exception {
     topics.batchAt(0, topics.call("other", false, 100, true));
     topics.counters = new long[] {8, 4, 2, 2};
     topics.writeComplete(kafka.bootstrapServers());
@@ -256,7 +256,7 @@ final class VerifyIT {
   }
 
   @Test
-  void batchTwice_andCutAnew_isNoDifference() throws Exception {
+  void linesSentAgainInOtherBatches_areNoDifference() throws Exception {
     topics.batchAt(1, topics.denied, topics.own, topics.own, topics.settlement);
     topics.batchAt(0, topics.first);
     topics.counters = new long[] {12, 4, 6, 2};
@@ -266,7 +266,7 @@ final class VerifyIT {
   }
 
   @Test
-  void adjustmentOfALateCall_addsUp_andOneThatIsMissingBetween_isFound() throws Exception {
+  void adjustmentOfALateCall_addsUp_andAMissingOneIsFound() throws Exception {
     CallEvent late = topics.call("late", false, 9, true);
     topics.batch(late);
     UsageCount count = WrittenTopics.count(late);
@@ -288,7 +288,7 @@ final class VerifyIT {
   }
 
   @Test
-  void rowThatNoLedgerMayHold_isFound() throws Exception {
+  void impossibleLedgerRow_isFound() throws Exception {
     UsageCount nothing = WrittenTopics.count();
     topics.ledger.add(topics.row(3, nothing, 8));
     topics.writeComplete(kafka.bootstrapServers());
@@ -321,7 +321,7 @@ final class VerifyIT {
   }
 
   @Test
-  void rangeThatEndsBehindTheLastClose_isUnproven() throws Exception {
+  void rangeEndingAfterTheLastClose_isUnproven() throws Exception {
     topics.writeComplete(kafka.bootstrapServers());
     to = to.plusMillis(1);
 
@@ -333,7 +333,7 @@ final class VerifyIT {
 
   /** Was a hole: a line for each partition and node, of which none was wrong. */
   @Test
-  void rangeThatIsNotOver_isOneReason_unlessANodeIsSilent() throws Exception {
+  void rangeEndingInTheFuture_isOneReason_unlessANodeIsSilent() throws Exception {
     topics.promise(System.currentTimeMillis());
     topics.write(kafka.bootstrapServers());
     to = Instant.now().plusSeconds(3_600);
@@ -345,7 +345,7 @@ final class VerifyIT {
   }
 
   @Test
-  void rangeThatIsNotOver_namesANodeThatHasNotPromisedForLong() throws Exception {
+  void rangeEndingInTheFuture_alsoNamesASilentNode() throws Exception {
     topics.write(kafka.bootstrapServers());
     to = Instant.now().plusSeconds(3_600);
 
@@ -388,7 +388,7 @@ final class VerifyIT {
   }
 
   @Test
-  void nodeThatHasNotPromised_isUnproven() throws Exception {
+  void nodeWhoseLowWatermarkIsBehindTheRange_isUnproven() throws Exception {
     topics.write(kafka.bootstrapServers());
 
     assertTrue(assertExit(3).contains("the node may still hold calls"));
@@ -419,7 +419,7 @@ final class VerifyIT {
 
   /** Once, each record of the state and each row of the ledger was a difference. */
   @Test
-  void otherWindowThanThatOfTheData_isOneSentence() throws Exception {
+  void windowDifferentFromThatOfTheData_isReportedInOneSentence() throws Exception {
     topics.writeComplete(kafka.bootstrapServers());
     environment.put("WEIR_WINDOW", "PT1S");
 
@@ -431,7 +431,7 @@ final class VerifyIT {
   }
 
   @Test
-  void rangeThatIsNoWholeWindows_isRoundedWithAWord() throws Exception {
+  void rangeNotOfWholeWindows_isRoundedAndReported() throws Exception {
     topics.writeComplete(kafka.bootstrapServers());
     Instant first = from;
     from = from.minusMillis(1);
@@ -461,7 +461,7 @@ final class VerifyIT {
   }
 
   @Test
-  void clientWithoutCalls_isSaid() throws Exception {
+  void clientWithoutCalls_isReported() throws Exception {
     topics.writeComplete(kafka.bootstrapServers());
 
     String nobody = WrittenTopics.client("nobody-", partition, PARTITIONS);

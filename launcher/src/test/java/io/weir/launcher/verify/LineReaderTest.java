@@ -33,7 +33,7 @@ final class LineReaderTest {
         "'\"capacity\":10,\"refill_tokens\":0,\"refill_period_us\":1000000' | false",
         "'\"capacity\":10,\"refill_tokens\":1,\"refill_period_us\":0' | false",
       })
-  void read_limitOfACharge_isReadAsTheCountingReadsIt(String members, boolean isGood) {
+  void read_limitOfACharge_agreesWithTheAggregator(String members, boolean isGood) {
     byte[] line =
         ("{\"id\":\"a\",\"client\":\"acme\",\"endpoint\":\"-\",\"meter\":\"calls\",\"cost\":1,"
                 + "\"allowed\":true,\"decided_by\":\"cache\",\"policies_version\":1,"

@@ -57,7 +57,7 @@ final class TopicReaderIT {
 
   /** Was a hole: a cluster without Weir's topics was "recounted", and proven. */
   @Test
-  void topicThatIsNotThere_isTold_andNotCreated() throws Exception {
+  void missingTopic_isReportedAndNotCreated() throws Exception {
     KafkaException missing =
         assertThrows(
             KafkaException.class, () -> new TopicReader(kafka.bootstrapServers(), Topics.STATE));
@@ -71,7 +71,7 @@ final class TopicReaderIT {
   }
 
   @Test
-  void recordThatComesBehindTheEnd_whileItIsReadTo_isLeftToFollow() throws Exception {
+  void recordWrittenAfterTheEnd_duringTheRead_isLeftToFollow() throws Exception {
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(2, Optional.empty());
     }
