@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code weir up} with its defaults tells Prometheus, and what the alerts make of it. */
+/** The metrics that {@code weir up} exposes with its defaults, and the alerts over them. */
 final class AlertsIT {
   /** Behind the longest time for which an alert waits. */
   private static final String LATER = "3h";
@@ -150,7 +150,7 @@ final class AlertsIT {
   }
 
   @Test
-  void everyMetricOfAnAlert_isTold() throws Exception {
+  void everyMetricOfAnAlert_isExposed() throws Exception {
     Set<String> wanted = new TreeSet<>();
     for (JsonNode rule : AlertRules.all()) {
       wanted.addAll(Markdown.matches(NAMED, rule.path("expr").asText()));
@@ -161,7 +161,7 @@ final class AlertsIT {
   }
 
   @Test
-  void everyMetricOfTheDocs_isTold_andEveryOneToldIsExplained() throws Exception {
+  void everyMetricOfTheDocs_isExposed_andEveryExposedOneIsExplained() throws Exception {
     Set<String> told = Markdown.matches(SAMPLE, inUse);
     told.addAll(Markdown.matches(TYPE, inUse));
     for (Path page : Markdown.pages()) {

@@ -86,7 +86,7 @@ final class CommandsIT {
           "three starts of everything; StopIT ends a process whose part is dead, and MisuseTest"
               + " has the sentences",
       turn = 1)
-  void up_whosePartDies_saysWhich_andOverDataOfAnotherWindow_saysSoOnce() throws Exception {
+  void up_partDiesOrDataIsOfAnotherWindow_saysSoOnce() throws Exception {
     Map<String, String> environment = new HashMap<>(freePorts());
     environment.put("WEIR_WINDOW", "PT1M");
     try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
@@ -144,7 +144,7 @@ final class CommandsIT {
   @FullSuite(
       reason = "a broker and four processes; CopyCheckIT refuses such topics at the start",
       turn = 2)
-  void topics_ofOneCopy_areRefusedUnlessTheyAreMeant() throws Exception {
+  void topics_ofASingleCopy_areRefusedUnlessAllowed() throws Exception {
     try (TestKafka kafka = TestKafka.borrow()) {
       Map<String, String> strict = Map.of("WEIR_KAFKA", kafka.bootstrapServers());
       Map<String, String> meant =
@@ -172,7 +172,7 @@ final class CommandsIT {
   }
 
   @Test
-  void kafkaUnreachable_isSaidWithAddressAndVariable() throws Exception {
+  void kafkaUnreachable_isReportedWithAddressAndVariable() throws Exception {
     String nowhere = "127.0.0.1:" + Ports.free();
 
     WeirProcess check = WeirProcess.start(folder, Map.of("WEIR_KAFKA", nowhere), "topics", "check");

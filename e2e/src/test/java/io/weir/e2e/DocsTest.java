@@ -174,7 +174,7 @@ final class DocsTest {
   }
 
   @Test
-  void everyCommand_isOne() throws IOException {
+  void everyCommand_exists() throws IOException {
     for (Path page : Markdown.pages()) {
       for (String command : Markdown.matches(COMMAND, Files.readString(page))) {
         for (String word : command.split("\\s+", -1)) {

@@ -37,7 +37,7 @@ final class AdmissionsTest {
   }
 
   @Test
-  void byTheCache_mayAdmitTheCapacityAndWhatRefills() {
+  void decidedByTheCache_mayAdmitCapacityAndRefill() {
     admissions.add(batch("a", 0, call(1_000, 40, "cache"), call(2_000, 21, "cache")));
     assertEquals(0, beyond(0));
 
@@ -46,14 +46,14 @@ final class AdmissionsTest {
   }
 
   @Test
-  void byTheCache_mayAdmitACapacityMoreForEachLoss() {
+  void decidedByTheCache_mayAdmitOneMoreCapacityPerLoss() {
     admissions.add(batch("a", 0, call(1_000, 81, "cache")));
     assertEquals(1, beyond(0));
     assertEquals(0, beyond(1));
   }
 
   @Test
-  void byANode_mayAdmitItsShare() {
+  void decidedByANode_mayAdmitItsShare() {
     admissions.add(batch("a", 0, call(1_000, 20, "local"), call(2_000, 11, "local")));
     admissions.add(batch("b", 0, call(1_000, 21, "local")));
     assertEquals(0, beyond(0));
@@ -63,7 +63,7 @@ final class AdmissionsTest {
   }
 
   @Test
-  void byANode_mayAdmitItsShareAgainAfterAMinuteWithoutOne() {
+  void decidedByANode_mayAdmitItsShareAgainAfterAMinuteWithoutLocalDecisions() {
     admissions.add(batch("a", 0, call(0, 20, "local"), call(60_000, 621, "local")));
     assertEquals(0, beyond(0));
 
@@ -79,7 +79,7 @@ final class AdmissionsTest {
   }
 
   @Test
-  void othersCalls_deniedOnes_andOtherEndpoints_countForNothing() {
+  void deniedCallsAndOtherEndpoints_areNotCounted() {
     admissions.add(batch("a", 0, call(1_000, 40, "cache")));
     JsonNode denied = call(1_000, 40, "cache").deepCopy();
     ((ObjectNode) denied).put("allowed", false);

@@ -11,27 +11,27 @@ final class ReportedUsageTest {
   private static final ReportedUsage BEFORE = new ReportedUsage(7, 100, true, "one");
 
   @Test
-  void upToDate_fewerCalls_cannotBeRight_howeverFarItIsCounted() {
+  void mayFollow_upToDateWithFewerCalls_isFalse() {
     assertFalse(new ReportedUsage(6, 99, true, "other").mayFollow(BEFORE));
     assertFalse(new ReportedUsage(6, 100, true, "other").mayFollow(BEFORE));
     assertFalse(new ReportedUsage(6, 101, true, "other").mayFollow(BEFORE));
   }
 
   @Test
-  void notUpToDate_fewerCalls_canBeRight_unlessItIsCountedFurther() {
+  void mayFollow_outdatedWithFewerCalls_isTrueUnlessCountedFurther() {
     assertTrue(new ReportedUsage(6, 99, false, "other").mayFollow(BEFORE));
     assertTrue(new ReportedUsage(6, 100, false, "other").mayFollow(BEFORE));
     assertFalse(new ReportedUsage(6, 101, false, "other").mayFollow(BEFORE));
   }
 
   @Test
-  void asManyCallsOrMore_canBeRight() {
+  void mayFollow_asManyOrMoreCalls_isTrue() {
     assertTrue(new ReportedUsage(7, 99, true, "other").mayFollow(BEFORE));
     assertTrue(new ReportedUsage(8, 101, false, "other").mayFollow(BEFORE));
   }
 
   @Test
-  void most_alike_isTheFirst() {
+  void most_equalUsage_isTheFirst() {
     assertEquals(BEFORE, ReportedUsage.most(BEFORE, new ReportedUsage(7, 200, true, "other")));
     ReportedUsage more = new ReportedUsage(8, 200, true, "other");
     assertEquals(more, ReportedUsage.most(BEFORE, more));

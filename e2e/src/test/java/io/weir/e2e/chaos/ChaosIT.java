@@ -36,7 +36,7 @@ final class ChaosIT {
   @TempDir private Path folder;
 
   @Test
-  void oneFaultOfEachFamily_loseNothing_doubleNothing_andAreReportedRightly() throws Exception {
+  void oneFaultOfEachFamily_losesAndDoublesNothing_andReportsAreRight() throws Exception {
     assertHarmless(1, ONE_OF_EACH_FAMILY);
   }
 

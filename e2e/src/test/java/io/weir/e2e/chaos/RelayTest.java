@@ -137,7 +137,7 @@ final class RelayTest {
   }
 
   @Test
-  void nobodyBehind_refuses() throws Exception {
+  void targetClosed_refusesConnections() throws Exception {
     target.close();
 
     Await.until("connections are refused", this::isRefused);

@@ -51,7 +51,7 @@ final class FlushIT {
   }
 
   @Test
-  void flushInMidLoad_bucketsAreRightAgainAndHeldQuotasAdmitNothingTooMuch() throws Exception {
+  void flushUnderLoad_bucketsAreRightAgain_andHeldQuotasNeverOveradmit() throws Exception {
     List<Rule> rules = List.of(BURST, MONTHLY);
     long now = System.currentTimeMillis();
     List<Place> bursts =

@@ -36,7 +36,7 @@ final class KilledIngestIT {
           "kills a node under load; PhantomChargeIT, which always runs, makes the charges that kills"
               + " leave, and ChaosIT kills nodes",
       turn = 0)
-  void ingestKilledAgainAndAgain_phantomChargesAreCreditedAndNeverTwice() throws Exception {
+  void ingestKilledRepeatedly_phantomChargesAreCreditedOnce() throws Exception {
     long now = System.currentTimeMillis();
     List<Place> places =
         IntStream.range(0, CLIENTS)

@@ -55,7 +55,7 @@ final class OracleTest {
   }
 
   @Test
-  void level_callsLetThroughWithoutTheCache_areOwed() {
+  void level_unstampedCalls_areDebited() {
     Oracle oracle =
         new Oracle(List.of(BURST), List.of(call(T, 10, true, 9, 10), call(T, 5, true, 0, 0)));
 
@@ -63,7 +63,7 @@ final class OracleTest {
   }
 
   @Test
-  void levelAtALook_callsOfItsMillisecond_countUpToTheCachesCounter() {
+  void levelAt_callsOfTheSameMillisecond_countUpToTheCachesCounter() {
     Oracle oracle =
         new Oracle(List.of(BURST), List.of(call(T, 2, true, 9, 4), call(T, 2, true, 9, 2)));
 
@@ -83,7 +83,7 @@ final class OracleTest {
   }
 
   @Test
-  void healTimes_bucketSeenWrongThenRight_areCountedFromItsFirstCallToTheFirstRightLook() {
+  void healTime_bucketSeenWrong_runsFromItsFirstCallToTheFirstRightLook() {
     Oracle oracle =
         new Oracle(
             List.of(BURST), List.of(call(T, 10, true, 9, 10), call(T + 100, 1, true, 10, 1)));

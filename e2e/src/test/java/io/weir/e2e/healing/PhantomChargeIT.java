@@ -44,7 +44,7 @@ final class PhantomChargeIT {
   @TempDir private Path folder;
 
   @Test
-  void phantomCharges_underLoad_areCreditedOnceAndNeverTwice() throws Exception {
+  void phantomCharges_underLoad_areCreditedExactlyOnce() throws Exception {
     List<Rule> rules = List.of(BURST, MONTHLY);
     long now = System.currentTimeMillis();
     List<Place> places =

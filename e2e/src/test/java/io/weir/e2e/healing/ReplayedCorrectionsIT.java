@@ -53,7 +53,7 @@ final class ReplayedCorrectionsIT {
   @TempDir private Path folder;
 
   @Test
-  void correctionsAppliedAgainInAnyOrderByAnyone_noBucketMovesByABit() throws Exception {
+  void corrections_replayedInAnyOrderByAnyNode_changeNoBucket() throws Exception {
     try (Fleet fleet = Fleet.start(folder, RULES, 2);
         RedisEye eye = new RedisEye(fleet.redis().uri())) {
       CorrectionTopic topic = new CorrectionTopic(fleet.kafka(), Fleet.PARTITIONS);

@@ -97,7 +97,7 @@ final class SettleIT {
   }
 
   @Test
-  void settledAtOnce_throughTheOtherNode_withAnIdOfTheCallers_isFound() throws Exception {
+  void callSettledAtOnceThroughAnotherNode_withACallersId_isFound() throws Exception {
     for (int i = 0; i < 5; i++) {
       Called call = call("other", 2, "order/" + i);
       HttpResponse<String> answer = settle(1, call.client(), call.id(), 3);
@@ -124,7 +124,7 @@ final class SettleIT {
   }
 
   @Test
-  void costThatStands_changesNothing_andSettlesTheCall() throws Exception {
+  void unchangedCost_changesNothing_andSettlesTheCall() throws Exception {
     Called call = call("same", 8, "");
     HttpResponse<String> answer = settle(0, call.client(), call.id(), 8);
     HttpResponse<String> other = settle(1, call.client(), call.id(), 3);
@@ -137,7 +137,7 @@ final class SettleIT {
 
   /** Once, an earlier settlement was looked for in 16 MiB behind the call only. */
   @Test
-  void settledBefore_farBehindTheCall_isAnsweredByWhatStands() throws Exception {
+  void settledAgain_farBehindTheCall_isAnsweredByTheFirstSettlement() throws Exception {
     Called call = call("far", 8, "");
     awaitCounted(call);
     try (CallsProducer producer = new CallsProducer(fleet.kafka(), Fleet.PARTITIONS)) {

@@ -49,13 +49,13 @@ final class DistinctNamesIT {
   private final HttpClient http = HttpClient.newHttpClient();
 
   @Test
-  void aggregator_endpointsAndIdsWithoutEnd_livesAndCountsExactly() throws Exception {
+  void aggregator_distinctEndpointsAndIds_survivesAndCountsExactly() throws Exception {
     assertCountsExactly(FEW_CALLS);
   }
 
   @Test
   @FullSuite(reason = "200,000 names; 10,000 always run", turn = 2)
-  void aggregator_manyEndpointsAndIds_livesAndCountsExactly() throws Exception {
+  void aggregator_manyDistinctEndpointsAndIds_survivesAndCountsExactly() throws Exception {
     assertCountsExactly(MANY_CALLS);
   }
 
@@ -198,13 +198,13 @@ final class DistinctNamesIT {
   }
 
   @Test
-  void ingest_endpointsAndIdsWithoutEnd_livesAndAnswersOthers() throws Exception {
+  void ingest_distinctEndpointsAndIds_survivesAndAnswersOthers() throws Exception {
     assertAnswersOthers(FEW_CHECKS);
   }
 
   @Test
   @FullSuite(reason = "20,000 names; 5,000 always run", turn = 1)
-  void ingest_manyEndpointsAndIds_livesAndAnswersOthers() throws Exception {
+  void ingest_manyDistinctEndpointsAndIds_survivesAndAnswersOthers() throws Exception {
     assertAnswersOthers(MANY_CHECKS);
   }
 

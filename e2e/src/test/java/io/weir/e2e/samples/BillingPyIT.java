@@ -177,7 +177,7 @@ final class BillingPyIT {
    * Was a hole: lines of the library, one a second and broker, and no word that it is tried again.
    */
   @Test
-  void follow_kafkaIsAway_isSaidOnce_andOnceWhenItIsBack() throws Exception {
+  void follow_kafkaAway_isReportedOnce_andItsReturnOnce() throws Exception {
     String samples = Path.of("..", "samples").toAbsolutePath().normalize().toString();
     String outage =
         """

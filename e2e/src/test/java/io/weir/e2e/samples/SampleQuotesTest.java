@@ -28,7 +28,7 @@ final class SampleQuotesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"README.md", "docs/billing.md"})
-  void whatIsQuoted_standsInTheSample(String page) throws IOException {
+  void quotesOfAPage_standInTheSample(String page) throws IOException {
     Matcher quote = QUOTE.matcher(Files.readString(ROOT.resolve(page)));
     while (quote.find()) {
       String sample = SAMPLES.get(quote.group(1));
