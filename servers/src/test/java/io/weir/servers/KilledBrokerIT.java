@@ -57,7 +57,7 @@ final class KilledBrokerIT {
   @TempDir private Path folder;
 
   @Test
-  void killedWhileItCommits_writesTheMarkersAfterItsNextStart() throws Exception {
+  void brokerKilledWhileCommitting_writesTheMarkersAfterItsRestart() throws Exception {
     for (int round = 1; round <= ROUNDS; round++) {
       runAndKill();
       try (EmbeddedKafka kafka = EmbeddedKafka.start(folder, 0);

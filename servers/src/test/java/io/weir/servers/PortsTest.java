@@ -20,7 +20,7 @@ final class PortsTest {
 
   /** Once, a port of outgoing connections was given, and one of them took it before the server. */
   @Test
-  void free_isNoneOfThoseForOutgoingConnections_andAnotherEachTime() throws Exception {
+  void free_isOutsideTheEphemeralRange_andDifferentEachTime() throws Exception {
     Set<Integer> given = new HashSet<>();
     for (int i = 0; i < 100; i++) {
       int port = Ports.free();

@@ -14,7 +14,7 @@ final class SuiteFormTest {
   private static final List<Integer> CARDS = List.of(0, 1, 2, 3, 4, 5, 6);
 
   @Test
-  void includes_shortForm_isNoTurn() {
+  void includes_shortForm_containsNoTurn() {
     for (int turn = 0; turn < SuiteForm.TURNS; turn++) {
       assertFalse(SuiteForm.ofShort().includes(turn));
       assertTrue(SuiteForm.all().includes(turn));
@@ -37,7 +37,7 @@ final class SuiteFormTest {
   }
 
   @Test
-  void name_ofNoForm_isRefused() {
+  void new_unknownName_isRefused() {
     for (String name : List.of("", "long", "turn-3", "turn-", "all ")) {
       assertThrows(IllegalArgumentException.class, () -> new SuiteForm(name), name);
     }

@@ -85,7 +85,7 @@ final class HouseTest {
   }
 
   @Test
-  void script_knowsWhatTheLauncherStandsOn() throws IOException {
+  void script_listsTheModulesTheLauncherDependsOn() throws IOException {
     TreeSet<String> needed = new TreeSet<>();
     addNeeded("launcher", needed);
     Matcher named =

@@ -34,7 +34,7 @@ final class MavenLogTest {
           });
 
   @Test
-  void line_ofEveryKindThatMatters_isHeard() {
+  void line_ofEveryKindThatMatters_isRecognised() {
     log.line("[INFO] Building weir: decision-cache 0.1.0-SNAPSHOT              [4/11]");
     log.line("[INFO] Running io.weir.limits.TokenBucketTest");
     log.line(

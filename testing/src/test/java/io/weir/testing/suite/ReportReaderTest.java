@@ -52,7 +52,7 @@ final class ReportReaderTest {
   }
 
   @Test
-  void read_everyOutcome_isTold() throws IOException {
+  void read_everyOutcome_isReported() throws IOException {
     List<TestResult> results = read(0);
 
     assertEquals(
@@ -69,12 +69,12 @@ final class ReportReaderTest {
   }
 
   @Test
-  void read_reportOfAnEarlierRun_isPassedOver() throws IOException {
+  void read_reportOfAnEarlierRun_isIgnored() throws IOException {
     assertEquals(List.of(), read(System.currentTimeMillis() + 60_000));
   }
 
   @Test
-  void failure_isToldWithItsTraceAndItsOwnOutputAlone() throws IOException {
+  void failure_isReportedWithItsTraceAndOnlyItsOwnOutput() throws IOException {
     Files.writeString(
         folder.resolve("io.weir.PeerBugsIT-output.txt"),
         """
