@@ -121,6 +121,11 @@ final class BucketWitness implements CacheWitness {
     return wentBack ? Math.max(0, tokens - recordedTokens) : 0;
   }
 
+  /** Returns whether the cache has ever gone back to an older state. */
+  boolean hasGoneBack() {
+    return wentBack;
+  }
+
   /** Returns whether a debt cap has ever cut off what a bucket owes. */
   boolean wasCutOff(String bucket) {
     return cutOff.contains(bucket);

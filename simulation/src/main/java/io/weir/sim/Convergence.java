@@ -59,6 +59,7 @@ final class Convergence {
 
   private static final class History {
     final List<Event> events = new ArrayList<>();
+    boolean isSettled;
 
     /** Returns the limit that was in force last. */
     BucketLimit limit() {
@@ -86,6 +87,7 @@ final class Convergence {
       return;
     }
     History history = histories.computeIfAbsent(charge.bucket(), unseen -> new History());
+    history.isSettled |= call.settlement() != null;
     Stamp stamp = charge.stamp();
     long tokens =
         call.settlement() == null ? charge.cost() : charge.cost() > 0 ? call.quantity() : 0;
@@ -158,7 +160,9 @@ final class Convergence {
 
   /** Returns whether nothing has happened to a bucket that may outlast its healing. */
   private boolean isPlain(String bucket, History history) {
-    return !world.redis().wasClockSet()
+    return !history.isSettled
+        && !world.redis().wasClockSet()
+        && !world.buckets().hasGoneBack()
         && !world.buckets().wasCutOff(bucket)
         && history.events.stream().map(Event::limit).distinct().count() == 1;
   }
