@@ -33,12 +33,17 @@ final class CopyCheck {
 
   /** Starts the check in the background. */
   static CopyCheck begin(IngestConfig config) {
-    return new CopyCheck(
-        config.singleCopy(), CompletableFuture.supplyAsync(() -> lacking(config.kafka())));
+    return begin(config, PATIENCE);
   }
 
-  private static List<String> lacking(String kafka) {
-    try (TopicAdmin admin = TopicAdmin.connect(kafka, PATIENCE)) {
+  static CopyCheck begin(IngestConfig config, Duration patience) {
+    return new CopyCheck(
+        config.singleCopy(),
+        CompletableFuture.supplyAsync(() -> lacking(config.kafka(), patience)));
+  }
+
+  private static List<String> lacking(String kafka, Duration patience) {
+    try (TopicAdmin admin = TopicAdmin.connect(kafka, patience)) {
       return admin.lackingCopies(Topics.CALLS.name()::equals);
     } catch (TopicAdminException | IllegalArgumentException unanswered) {
       LOG.warn("copies_unknown reason=\"{}\"", unanswered.getMessage());

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import java.util.Map;
 import java.util.Optional;
@@ -27,8 +28,9 @@ final class CopyCheckIT {
     try (TestKafka kafka = TestKafka.borrow();
         TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers())) {
       admin.createMissing(1, Optional.empty());
-      CopyCheck strict = CopyCheck.begin(config(kafka.bootstrapServers(), "refuse"));
-      CopyCheck meant = CopyCheck.begin(config(kafka.bootstrapServers(), "allow"));
+      CopyCheck strict =
+          CopyCheck.begin(config(kafka.bootstrapServers(), "refuse"), Await.PATIENCE);
+      CopyCheck meant = CopyCheck.begin(config(kafka.bootstrapServers(), "allow"), Await.PATIENCE);
 
       String said =
           String.valueOf(assertThrows(IngestStartException.class, strict::require).getMessage());

@@ -31,7 +31,9 @@ final class RedisLiveCacheIT {
       new QuotaLimit(50, (System.currentTimeMillis() + 3_600_000) * 1_000);
 
   private static RedisCacheConfig config(TestRedis redis) {
-    return RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(10));
+    return RedisCacheConfig.of(redis.uri())
+        .withDeadline(Duration.ofMinutes(1))
+        .withConnectionTimeouts(Duration.ofMinutes(2), Duration.ofMinutes(1));
   }
 
   private static Map<String, BucketLimit> buckets(int more) {

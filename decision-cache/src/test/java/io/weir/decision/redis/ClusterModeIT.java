@@ -109,7 +109,7 @@ class ClusterModeIT {
       single.close();
       RedisServer server = cluster(port);
       try {
-        Await.until("the refusal", () -> !cache.refusal().isEmpty());
+        Await.until("the refusal", () -> cache.check().detail().contains("cluster mode"));
         assertRefused(cache);
       } finally {
         server.close();

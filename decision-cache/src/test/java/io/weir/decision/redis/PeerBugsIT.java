@@ -144,12 +144,16 @@ class PeerBugsIT {
   void fractionThrownAway_oftenCalledBetweenTokens_gainsEveryToken() {
     TokenBucketLimit threePerSecond = new TokenBucketLimit(3, 3, SECOND);
     allowed(check(3, bucket("a", threePerSecond)));
+    runner.redis().persist(ScriptRunner.bytes("a"));
 
     int admitted = 0;
     for (int i = 1; i <= 10_000; i++) {
       runner.setClock(T0 + i * 1_000L);
-      admitted +=
-          runner.take(check(1, bucket("a", threePerSecond))) instanceof Decision.Allowed ? 1 : 0;
+      if (runner.take(check(1, bucket("a", threePerSecond))) instanceof Decision.Allowed) {
+        admitted++;
+        // Redis' own clock, by which the bucket expires, may run ahead of the test's
+        runner.redis().persist(ScriptRunner.bytes("a"));
+      }
     }
     assertEquals(30, admitted);
   }

@@ -211,7 +211,9 @@ class RedisOutageIT {
         double stalls = statistics.stalls.count();
         redis.pause();
         try (Load load = new Load(cache, 8)) {
-          Await.until("the stall to be noticed", () -> statistics.stalls.count() > stalls);
+          Await.until(
+              "the connection to be given up",
+              () -> statistics.stalls.count() > stalls && cache.link().current() == null);
           load.awaitAnswers(2);
           assertAnsweredWithoutAsking(cache);
         } finally {

@@ -217,16 +217,21 @@ final class CacheWatchIT {
   }
 
   @Test
-  void callsTopicMissing_isNeverCreated() {
+  void callsTopicMissing_isNeverCreated() throws Exception {
     kafka.close();
     kafka = TestKafka.borrow();
     KafkaLossAnnouncer announcer =
         new KafkaLossAnnouncer(new CorrectionSettings("n", kafka.bootstrapServers(), 1));
     for (int attempt = 0; attempt < 2; attempt++) {
-      LossAnnouncer.FailedException failed =
-          assertThrows(
-              LossAnnouncer.FailedException.class, () -> announcer.announce(new CacheLoss("g", 1)));
-      assertTrue(String.valueOf(failed.getMessage()).contains("UnknownTopicOrPartition"));
+      Await.until(
+          "the broker to answer that there is no such topic",
+          () -> {
+            LossAnnouncer.FailedException failed =
+                assertThrows(
+                    LossAnnouncer.FailedException.class,
+                    () -> announcer.announce(new CacheLoss("g", 1)));
+            return String.valueOf(failed.getMessage()).contains("UnknownTopicOrPartition");
+          });
     }
   }
 

@@ -2,6 +2,7 @@
 package io.weir.ingest.record;
 
 import io.weir.servers.testing.TopicContents;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.BatchHeader;
@@ -41,6 +42,14 @@ public final class CallsTopicReader {
           .createPartitions(Map.of(Topics.CALLS.name(), NewPartitions.increaseTo(partitions)))
           .all()
           .get();
+      // the controller confirms before every broker knows
+      Await.until(
+          "the new partitions to be known",
+          () -> {
+            List<String> topics = List.of(Topics.CALLS.name());
+            return admin.describeTopics(topics).allTopicNames().get().values().stream()
+                .allMatch(topic -> topic.partitions().size() == partitions);
+          });
     }
   }
 
