@@ -6,6 +6,7 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.correction.CacheUnavailableException;
+import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -14,23 +15,24 @@ import org.jspecify.annotations.Nullable;
 
 /** A script that is called rarely, by a thread that waits for the reply. Thread-safe. */
 final class BlockingScript {
-  /** Longest wait for a reply; a call occupies the server for a few milliseconds at most. */
-  private static final long TIMEOUT_MILLIS = 1_000;
-
   private final RedisScript script;
   private final RedisLink link;
   private final @Nullable ReplyWatch watch;
+  private final long timeoutMillis;
 
   /**
    * Creates a script that is called over a link.
    *
    * @param watch the watch of the decisions that share the link; then only it drops the connection,
    *     as the caller's timeout may be a pause of this process. Null if no decisions share the link
+   * @param timeout longest wait for a reply; a call occupies the server for a few milliseconds at
+   *     most
    */
-  BlockingScript(RedisScript script, RedisLink link, @Nullable ReplyWatch watch) {
+  BlockingScript(RedisScript script, RedisLink link, @Nullable ReplyWatch watch, Duration timeout) {
     this.script = script;
     this.link = link;
     this.watch = watch;
+    this.timeoutMillis = timeout.toMillis();
   }
 
   /**
@@ -63,7 +65,7 @@ final class BlockingScript {
     } catch (RedisException refused) {
       throw new CacheUnavailableException(Failures.undecided(refused).detail());
     } catch (TimeoutException slow) {
-      String why = "no answer for " + TIMEOUT_MILLIS + " ms";
+      String why = "no answer for " + timeoutMillis + " ms";
       if (watch == null) {
         link.drop(connection, why);
       }
@@ -88,8 +90,8 @@ final class BlockingScript {
     return await(reply);
   }
 
-  private static <T extends @Nullable Object> T await(Future<T> future)
+  private <T extends @Nullable Object> T await(Future<T> future)
       throws ExecutionException, TimeoutException, InterruptedException {
-    return future.get(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+    return future.get(timeoutMillis, TimeUnit.MILLISECONDS);
   }
 }

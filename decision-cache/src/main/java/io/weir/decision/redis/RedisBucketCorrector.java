@@ -12,6 +12,7 @@ import io.weir.limits.correction.CorrectionRule;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,7 +20,7 @@ import java.util.List;
  * Corrects the buckets of a decision cache in a Redis server, by one call of {@code
  * correct_buckets.lua} for all given corrections. Uses a connection of its own, so that no decision
  * waits behind corrections; a lost connection is re-established in the background. A call waits at
- * most 1 s for each reply. Times are by the server's clock. Thread-safe.
+ * most for the stall timeout for each reply. Times are by the server's clock. Thread-safe.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
   private static final int NUMBERS_BYTES = 6 * Long.BYTES;
@@ -31,9 +32,9 @@ public final class RedisBucketCorrector implements BucketCorrector {
   private final RedisLink link;
   private final BlockingScript script;
 
-  private RedisBucketCorrector(RedisLink link, RedisScript script) {
+  private RedisBucketCorrector(RedisLink link, RedisScript script, Duration timeout) {
     this.link = link;
-    this.script = new BlockingScript(script, link, null);
+    this.script = new BlockingScript(script, link, null, timeout);
   }
 
   /**
@@ -52,7 +53,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
         new RedisLink(
             config, script, () -> {}, new Faults(() -> {}), CommandLatencyRecorder.disabled());
     link.start();
-    return new RedisBucketCorrector(link, script);
+    return new RedisBucketCorrector(link, script, config.stallTimeout());
   }
 
   @Override

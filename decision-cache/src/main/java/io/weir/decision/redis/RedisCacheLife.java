@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * run ID that it restores, a dash, and a random name. Thread-safe.
  *
  * <p>Uses the connection by which the cache decides, so that both refer to the same server. Each
- * call waits at most 1 s. A server that does not report its run ID has the run ID {@code unknown}:
- * a flush is then noticed, a restart is not.
+ * call waits at most for the stall timeout of the cache. A server that does not report its run ID
+ * has the run ID {@code unknown}: a flush is then noticed, a restart is not.
  */
 public final class RedisCacheLife implements CacheLife {
   /** How long the marker outlives a deployment without any node; after that the cache is cold. */
@@ -32,18 +32,31 @@ public final class RedisCacheLife implements CacheLife {
   private final BlockingScript abandon;
   private final BlockingScript note;
 
-  private RedisCacheLife(RedisLink link, ReplyWatch watch, ColdSignal coldSignal) {
-    this.link = link;
-    this.coldSignal = coldSignal;
-    this.look = new BlockingScript(RedisScript.of("look_at_marker.lua"), link, watch);
-    this.begin = new BlockingScript(RedisScript.of("begin_restoration.lua"), link, watch);
-    this.abandon = new BlockingScript(RedisScript.of("abandon_restoration.lua"), link, watch);
-    this.note = new BlockingScript(RedisScript.of("note_restored.lua"), link, watch);
+  private RedisCacheLife(RedisDecisionCache cache, Duration timeout) {
+    this.link = cache.link();
+    this.coldSignal = cache.coldSignal();
+    this.look = script("look_at_marker.lua", cache, timeout);
+    this.begin = script("begin_restoration.lua", cache, timeout);
+    this.abandon = script("abandon_restoration.lua", cache, timeout);
+    this.note = script("note_restored.lua", cache, timeout);
   }
 
   /** Creates the tracker of a cache, which must not be used after the cache is closed. */
   public static RedisCacheLife of(RedisDecisionCache cache) {
-    return new RedisCacheLife(cache.link(), cache.watch(), cache.coldSignal());
+    return of(cache, cache.stallTimeout());
+  }
+
+  /**
+   * Creates the tracker of a cache.
+   *
+   * @param timeout longest wait of each call
+   */
+  static RedisCacheLife of(RedisDecisionCache cache, Duration timeout) {
+    return new RedisCacheLife(cache, timeout);
+  }
+
+  private static BlockingScript script(String name, RedisDecisionCache cache, Duration timeout) {
+    return new BlockingScript(RedisScript.of(name), cache.link(), cache.watch(), timeout);
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
+import java.time.Duration;
 import java.util.function.LongConsumer;
 
 /**
@@ -97,6 +98,10 @@ public final class RedisDecisionCache implements DecisionCache {
 
   RedisLink link() {
     return link;
+  }
+
+  Duration stallTimeout() {
+    return config.stallTimeout();
   }
 
   ReplyWatch watch() {

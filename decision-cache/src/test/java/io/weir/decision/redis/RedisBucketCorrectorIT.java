@@ -23,6 +23,7 @@ import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -184,9 +185,12 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
   @Test
   void apply_serverAwayOrHangs_timesOutAndRecovers() throws Exception {
     try (TestRedis own = TestRedis.start();
-        RedisBucketCorrector alone = RedisBucketCorrector.start(PatientConfig.of(own))) {
+        RedisBucketCorrector alone =
+            RedisBucketCorrector.start(
+                RedisCacheConfig.of(own.uri())
+                    .withConnectionTimeouts(Duration.ofSeconds(1), Duration.ofMinutes(1)))) {
       List<BoundedCorrection> corrections = List.of(correction("a"));
-      assertEquals(Kind.CREATED, alone.apply(corrections).get(0).kind());
+      Await.until("a connection", () -> answers(alone, corrections));
 
       own.pause();
       long beganNanos = System.nanoTime();

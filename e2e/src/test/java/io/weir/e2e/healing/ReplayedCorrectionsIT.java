@@ -155,7 +155,10 @@ final class ReplayedCorrectionsIT {
   }
 
   private static int apply(String redis, List<Correction> corrections) throws Exception {
-    try (RedisBucketCorrector corrector = RedisBucketCorrector.start(RedisCacheConfig.of(redis))) {
+    try (RedisBucketCorrector corrector =
+        RedisBucketCorrector.start(
+            RedisCacheConfig.of(redis)
+                .withConnectionTimeouts(Duration.ofMinutes(2), Duration.ofMinutes(1)))) {
       for (int from = 0; from < corrections.size(); from += BucketCorrector.MAX_BATCH) {
         int to = Math.min(corrections.size(), from + BucketCorrector.MAX_BATCH);
         corrector.apply(

@@ -24,6 +24,7 @@ import io.weir.topics.wire.CorrectionCodec;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -156,7 +157,10 @@ final class CorrectionLoopIT {
     }
     topic.create().publish(corrections);
     try (TestRedis redis = TestRedis.borrow();
-        BucketCorrector corrector = RedisBucketCorrector.start(RedisCacheConfig.of(redis.uri()))) {
+        BucketCorrector corrector =
+            RedisBucketCorrector.start(
+                RedisCacheConfig.of(redis.uri())
+                    .withConnectionTimeouts(Duration.ofMinutes(2), Duration.ofMinutes(1)))) {
       try (LoopNode node = new LoopNode("n1", kafka.bootstrapServers(), corrector)) {
         Await.until("all answered", () -> node.ended() == 600);
         assertEquals(600, node.statistics.outcomes(Kind.CREATED).count());

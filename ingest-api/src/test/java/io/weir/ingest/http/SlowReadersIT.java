@@ -66,6 +66,11 @@ final class SlowReadersIT {
     byte[] request = request(batchOfProblems());
     List<Socket> slow = new ArrayList<>();
     try {
+      // without a look at the node between them: an answer that is not read ends after some seconds
+      for (int i = 0; i < UnreadAnswers.MAX; i++) {
+        slow.add(slowReader(request));
+      }
+      assertEquals(0, node.metric(NOT_READ));
       Await.until(
           "answers beyond the room to be ended",
           () -> {

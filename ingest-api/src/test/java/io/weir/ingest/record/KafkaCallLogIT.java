@@ -152,7 +152,10 @@ final class KafkaCallLogIT {
       assertTrue(log.check().ok());
       for (int partition = 0; partition < PARTITIONS; partition++) {
         int each = partition;
-        assertTrue(read().stream().anyMatch(batch -> batch.partition() == each));
+        // an opening waits for the first heartbeats, but not for ever
+        Await.until(
+            "a heartbeat in partition " + each,
+            () -> read().stream().anyMatch(batch -> batch.partition() == each));
       }
     }
   }
