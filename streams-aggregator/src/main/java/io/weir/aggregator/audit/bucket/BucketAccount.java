@@ -123,32 +123,30 @@ final class BucketAccount {
    */
   void oweOverlap(EpochAccount epoch, long atMillis) {
     long tokens = epoch.acceptOverlap();
-    if (tokens == 0) {
-      return;
+    if (tokens > 0) {
+      takeOverlap(epoch, tokens, atMillis * MICROS_PER_MILLI);
     }
-    long ofGaps = Math.min(tokens, epoch.gapTokens());
-    long atMicros = atMillis * MICROS_PER_MILLI;
+  }
+
+  /**
+   * Takes what a check finds recorded beyond what the cache has charged up to the check's stamp,
+   * while charges since are in flight.
+   */
+  void oweCheckedOverlap(long tokens) {
+    if (tokens > 0) {
+      epoch().acceptOverlap(tokens);
+      takeOverlap(epoch(), tokens, epochs.checkedUntilMicros());
+    }
+  }
+
+  private void takeOverlap(EpochAccount epoch, long tokens, long atMicros) {
+    long ofGaps = epoch.ofGaps(tokens);
     takeBackCredit(epoch, ofGaps);
     if (tokens > ofGaps) {
       chargeLate(tokens - ofGaps, atMicros);
     }
     chargedAtMicros = Math.max(chargedAtMicros, atMicros);
-    corrections.disturb(Cause.OVERLAP, tokens, atMillis);
-  }
-
-  /**
-   * Takes back tokens that a gap had given up and that are recorded after all, while charges since
-   * are in flight.
-   *
-   * @param tokens at most the {@link EpochAccount#gapTokens} of the epoch
-   */
-  void takeBackGap(EpochAccount epoch, long tokens) {
-    if (tokens <= 0) {
-      return;
-    }
-    epoch.acceptCome(tokens);
-    takeBackCredit(epoch, tokens);
-    corrections.disturb(Cause.OVERLAP, tokens, epoch.stampedAtMicros() / MICROS_PER_MILLI);
+    corrections.disturb(Cause.OVERLAP, tokens, atMicros / MICROS_PER_MILLI);
   }
 
   /**
@@ -204,7 +202,11 @@ final class BucketAccount {
       timeToFull.credit(earlierMicros);
       epochs.spendHeadroom(earlierMicros);
     }
-    epoch.acceptGap(missingTokens, earlierMicros, timeToFull.trueMicros());
+    epoch.acceptGap(
+        missingTokens,
+        earlierMicros,
+        timeToFull.trueMicros(),
+        epoch == epoch() ? epochs.checkedUntilMicros() : epoch.stampedAtMicros());
     corrections.disturb(Cause.GAP, missingTokens, epoch.stampedAtMicros() / MICROS_PER_MILLI);
     return Math.min(missingTokens, epochs.possibleRefusals());
   }

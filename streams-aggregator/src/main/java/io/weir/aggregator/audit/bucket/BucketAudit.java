@@ -245,7 +245,7 @@ public final class BucketAudit {
     }
     if (epochs.isCheckDue(watermark)) {
       wrongRefusals += account.creditGap(epochs.current(), epochs.missingTokens(), watermark);
-      account.takeBackGap(epochs.current(), epochs.tokensThatCame());
+      account.oweCheckedOverlap(epochs.overlapTokens());
       epochs.beginNextCheck();
     }
     return AuditEffect.ofGaps(corrections.openDriftTokens() - driftBefore, wrongRefusals);

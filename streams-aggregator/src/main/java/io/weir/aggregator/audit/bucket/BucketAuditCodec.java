@@ -12,14 +12,20 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The stored form of a bucket's audit, version 6; versions 3 to 5 are read. Stateless. */
+/** The stored form of a bucket's audit, version 7; versions 3 to 6 are read. Stateless. */
 public final class BucketAuditCodec {
-  private static final int VERSION = 6;
+  private static final int VERSION = 7;
 
   /** Stands for the time of a credit that is not known: nothing counts as refilled by it. */
   private static final long UNKNOWN_CREDIT = Long.MAX_VALUE;
 
-  /** Lacks how near to full charges in flight may have found a bucket, and when it was credited. */
+  /** Lacks what has come of the time of gaps: whatever comes is taken for what they gave up. */
+  private static final int VERSION_WITHOUT_COME = 6;
+
+  /**
+   * Also lacks how near to full charges in flight may have found a bucket, and when it was
+   * credited.
+   */
   private static final int VERSION_WITHOUT_FLIGHT = 5;
 
   /**
@@ -199,20 +205,32 @@ public final class BucketAuditCodec {
         .integer(epoch.wentBackAtMicros())
         .integer(epoch.gapTokens())
         .integer(epoch.creditedMicros())
-        .integer(epoch.creditedFromMicros());
+        .integer(epoch.creditedFromMicros())
+        .integer(epoch.gapUntilMicros())
+        .integer(epoch.cameTokens());
   }
 
   private static EpochAccount.State epoch(Unpacker value) {
     boolean hasCredits = value.version() > VERSION_WITHOUT_CREDITS;
+    boolean hasCome = value.version() > VERSION_WITHOUT_COME;
+    long epoch = value.integer();
+    long chargedTokens = value.integer();
+    long stampedAtMicros = value.integer();
+    long exactTokens = value.integer();
+    long driftTokens = value.integer();
+    long wentBackAtMicros = value.integer();
+    long gapTokens = hasCredits ? value.integer() : 0;
     return new EpochAccount.State(
-        value.integer(),
-        value.integer(),
-        value.integer(),
-        value.integer(),
-        value.integer(),
-        value.integer(),
+        epoch,
+        chargedTokens,
+        stampedAtMicros,
+        exactTokens,
+        driftTokens,
+        wentBackAtMicros,
+        gapTokens,
         hasCredits ? value.integer() : 0,
-        hasCredits ? value.integer() : 0,
-        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_CREDIT);
+        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_CREDIT,
+        hasCome ? value.integer() : stampedAtMicros,
+        hasCome ? value.integer() : gapTokens);
   }
 }

@@ -152,14 +152,15 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the tokens of the current epoch that the due check finds recorded although they had
-   * been given up. What is in flight of later charges does not hide them here (simulation, seed
-   * 4027591). Nothing is counted that has been found to be an overlap since the check began.
+   * Returns the tokens of the current epoch that the due check finds recorded beyond the counter:
+   * they had been given up, or the cache had gone back and charged them again. What is in flight of
+   * later charges does not hide them here (simulation, seed 4027591). Nothing is counted that has
+   * been found to be an overlap since the check began.
    */
-  long tokensThatCame() {
+  long overlapTokens() {
     long acceptedSince = Saturating.subtract(current.driftTokens(), gapCheck.state().driftTokens());
     long came = Saturating.subtract(-gapCheck.missingTokens(), Math.max(0, acceptedSince));
-    return Math.max(0, Math.min(came, current.gapTokens()));
+    return Math.max(0, came);
   }
 
   /** Ends the due check of the current epoch and begins the next. */
@@ -174,6 +175,11 @@ final class EpochAccounts {
    */
   long leastHeadroomMicros(long watermarkMicros) {
     return gapCheck.leastHeadroomMicros(gapCheck.isDue(watermarkMicros));
+  }
+
+  /** Returns until when charges are judged by the due check of the current epoch. */
+  long checkedUntilMicros() {
+    return gapCheck.state().stampedAtMicros();
   }
 
   /** Reduces the distances from full by what a gap was credited with. */

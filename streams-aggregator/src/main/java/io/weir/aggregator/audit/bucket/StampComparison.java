@@ -86,7 +86,7 @@ final class StampComparison {
     } else if (ended == null) {
       account.owe(costTokens, atMillis, Cause.OVERLAP);
     } else {
-      ended.addRecord(costTokens);
+      ended.addRecord(costTokens, atMillis * MICROS_PER_MILLI);
       account.oweOverlap(ended, atMillis);
     }
   }
@@ -98,7 +98,7 @@ final class StampComparison {
     CorrectionCycle corrections = account.corrections();
     long jump = stamp.charged() - epoch.chargedTokens();
     long wentBackBy = Math.max(0, costTokens - jump);
-    epoch.addRecord(costTokens);
+    epoch.addRecord(costTokens, at);
     epoch.moveTo(stamp, at, wentBackBy);
     time.show(stamp);
     account.epochs().noteInCheck(stamp, costTokens, at);
@@ -154,7 +154,7 @@ final class StampComparison {
   /** Takes a record that newer ones have overtaken: its charge is in their counter already. */
   private void takeOvertaken(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
-    epochs.current().addRecord(costTokens);
+    epochs.current().addRecord(costTokens, at);
     epochs.noteInCheck(stamp, costTokens, at);
     account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
     if (!epochs.forgetHeadroom()) {

@@ -18,13 +18,14 @@ final class BucketAuditCodecTest {
       180000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962\
       e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204""";
 
-  private static final String VERSION_3_AS_6 =
+  private static final String VERSION_3_AS_7 =
       """
-      0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb94838985060000feffffffffffffffff010280d89bc8fb8885061880fcc2\
-      a2828985061200000000feffffffffffffffff01809c8ebb83898506c0c4b3bf8389850680b9cfb0838985067208\
-      0606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d0\
-      07feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
+      0e2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb94838985060000feffffffffffffffff0180c2c9b183898506000280d89b\
+      c8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83898506\
+      c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3\
+      b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffffffffff\
+      ffff010204c0a8a50400""";
 
   private static final String VERSION_4 =
       """
@@ -34,13 +35,14 @@ final class BucketAuditCodecTest {
       fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffff\
       ffff010204""";
 
-  private static final String VERSION_4_AS_6 =
+  private static final String VERSION_4_AS_7 =
       """
-      0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff010280d89bc8fb88850618\
-      80fcc2a2828985061200000000feffffffffffffffff01809c8ebb83898506c0c4b3bf8389850680b9cfb0838985\
-      0672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e03\
-      80c8d007feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
+      0e2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060402\
+      80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83\
+      898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a\
+      0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffff\
+      ffffffffff010204c0a8a50400""";
 
   private static final String VERSION_5 =
       """
@@ -50,14 +52,14 @@ final class BucketAuditCodecTest {
       e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204e0c65b04\
       80a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
-  private static final String VERSION_5_AS_6 =
+  private static final String VERSION_5_AS_7 =
       """
-      0c2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff010280d89bc8fb88850618\
-      80fcc2a2828985061200000000feffffffffffffffff01809c8ebb83898506c0c4b3bf8389850680b9cfb0838985\
-      0672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e03\
-      80c8d007feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65b0480a6adf88289\
-      850680d38ffd828985068089ec82838985068092e68383898506""";
+      0e2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060402\
+      80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83\
+      898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a\
+      0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffff\
+      ffffffffff010204e0c65b0480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_6 =
       """
@@ -68,26 +70,41 @@ final class BucketAuditCodecTest {
       ffff01c096b102c09fab030204e0c65b0480a6adf88289850680d38ffd828985068089ec82838985068092e68383\
       898506""";
 
+  private static final String VERSION_7 =
+      """
+      0e2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db70180efabb68389850680c2c9b183898506040280d8\
+      9bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600809c8ebb83898506c0c4b3bf83898506\
+      80b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac\
+      838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab030204e0c65b0480a6adf88289850680d38f\
+      fd828985068089ec82838985068092e68383898506""";
+
   @Test
-  void version6_restoredAndStoredAgain_isTheSameBytes() {
-    assertEquals(VERSION_6, storedAgain(VERSION_6));
+  void version7_restoredAndStoredAgain_isTheSameBytes() {
+    assertEquals(VERSION_7, storedAgain(VERSION_7));
+  }
+
+  /** Whatever comes up to the newest stamp is taken for what gaps gave up. */
+  @Test
+  void version6_isReadAsIfAllOfItsGapsHadCome() {
+    assertEquals(VERSION_7, storedAgain(VERSION_6));
   }
 
   /** Once, a credit whose time is not known counted as refilled since ever. */
   @Test
   void version5_isReadWithoutDistancesInFlight_andNothingWasRefilledByItsCredits() {
-    assertEquals(VERSION_5_AS_6, storedAgain(VERSION_5));
+    assertEquals(VERSION_5_AS_7, storedAgain(VERSION_5));
   }
 
   /** What is owed is assumed to be all by which the truth exceeds the cache. */
   @Test
   void version4_isReadWithoutFullTimes() {
-    assertEquals(VERSION_4_AS_6, storedAgain(VERSION_4));
+    assertEquals(VERSION_4_AS_7, storedAgain(VERSION_4));
   }
 
   @Test
   void version3_isReadWithoutFullTimesAndCredits() {
-    assertEquals(VERSION_3_AS_6, storedAgain(VERSION_3));
+    assertEquals(VERSION_3_AS_7, storedAgain(VERSION_3));
   }
 
   @Test

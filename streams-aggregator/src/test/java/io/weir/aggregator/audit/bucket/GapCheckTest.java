@@ -17,7 +17,7 @@ final class GapCheckTest {
     check.begin(epoch);
     assertFalse(check.isOpen(epoch));
 
-    epoch.addRecord(1);
+    epoch.addRecord(1, 0);
     assertTrue(check.isOpen(epoch));
     check.begin(epoch);
     epoch.moveTo(new Stamp(1, 0, 4, 0), 1_000, 0);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.aggregator.count.CountSettings;
+import io.weir.aggregator.count.Memory;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.Stamp;
+import io.weir.topics.wire.BatchLines;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What is recorded beyond the cache's counter: charges that a gap had given up, and charges that a
+ * cache made again after it had gone back. While later charges are always in flight, only a check
+ * finds either. A token is a second.
+ */
+final class OverlapReconcilerTest {
+  private static final CountSettings SETTINGS =
+      new CountSettings(10_000, 2_000, 600_000, 3_600_000);
+
+  private static final long T = 1_700_000_000_000L;
+  private static final long EPOCH = (T - 1_000) * 1_000;
+  private static final String BUCKET = "w1:{4:acme}:5:burst";
+  private static final BucketLimit LIMIT = new TokenBucketLimit(100, 1, 1_000_000);
+
+  private final Memory memory = new Memory(SETTINGS);
+  private long sequence;
+  private long lines;
+
+  /** What was charged again before the first record of after it is hidden by what is in flight. */
+  @Test
+  void counterWentBack_chargesSinceRecordedLate_areOwed_alsoWhileOthersAreAlwaysInFlight() {
+    take(T, quotaCharge(0, 10, 10));
+    // an older copy has 3; another node's 5 (to 8) are in flight when the 9th is recorded
+    take(T + 1_000, quotaCharge(0, 1, 9));
+    assertEquals(2, only().driftTokens());
+    take(T + 2_000, quotaCharge(1, 1, 30)); // twenty more of the other node are in flight
+    take(T + 900, quotaCharge(0, 5, 8)); // and now those come
+    take(T + 9_000, quotaCharge(1, 1, 60)); // twenty-nine in flight
+    take(T + 1_900, quotaCharge(1, 20, 29));
+    watermark(T + 5_000);
+    take(T + 16_000, quotaCharge(1, 1, 90)); // twenty-nine in flight
+    take(T + 8_900, quotaCharge(1, 29, 59));
+    watermark(T + 12_000);
+    watermark(T + 13_000);
+    take(T + 23_000, quotaCharge(1, 1, 120));
+    take(T + 15_900, quotaCharge(1, 29, 89));
+    watermark(T + 19_000);
+    watermark(T + 20_000);
+    memory.takeCacheLoss("g1", T + 23_001);
+    memory.tick();
+
+    // 10 + (120 - 3) were charged
+    assertEquals(120, last().chargedTokens());
+    assertEquals(127, last().totalTokens());
+  }
+
+  /** The counter of after it has overtaken that of before when it is first seen. */
+  @Test
+  void counterWentBackUnseen_isOwed_alsoWhileOthersAreAlwaysInFlight() {
+    take(T, quotaCharge(0, 10, 10));
+    // an older copy has 3; another node's 12 (to 15) are in flight when the 16th is recorded
+    take(T + 1_000, quotaCharge(0, 1, 16));
+    take(T + 2_000, quotaCharge(0, 1, 40)); // 23 more in flight
+    take(T + 900, quotaCharge(0, 12, 15));
+    take(T + 9_000, quotaCharge(0, 1, 70)); // 29 more in flight
+    take(T + 1_900, quotaCharge(0, 23, 39));
+    watermark(T + 5_000);
+    take(T + 16_000, quotaCharge(0, 1, 100));
+    take(T + 8_900, quotaCharge(0, 29, 69));
+    watermark(T + 12_000);
+    watermark(T + 13_000);
+    take(T + 23_000, quotaCharge(0, 1, 130));
+    take(T + 15_900, quotaCharge(0, 29, 99));
+    watermark(T + 19_000);
+    watermark(T + 20_000);
+    memory.takeCacheLoss("g1", T + 23_001);
+    memory.tick();
+
+    assertEquals(130, last().chargedTokens());
+    assertEquals(137, last().totalTokens());
+  }
+
+  @Test
+  void gap_recordedAfterAnOverlapOfOtherCharges_isTakenBack() {
+    take(T, quotaCharge(0, 1, 1), quotaCharge(0, 1, 8));
+    watermark(T + 3_000);
+    watermark(T + 4_000);
+    assertEquals(-6, only().driftTokens());
+    // goes back to 2: 3 to 8 are charged again by another node, 9 is recorded first
+    take(T + 5_000, quotaCharge(0, 1, 9));
+    take(T + 4_900, quotaCharge(0, 6, 8)); // overlap of six, no gap
+    take(T + 6_000, quotaCharge(1, 1, 30)); // twenty in flight
+    take(T, quotaCharge(0, 6, 7)); // the gap
+    take(T + 12_000, quotaCharge(1, 1, 60)); // 29 in flight
+    take(T + 5_900, quotaCharge(1, 20, 29));
+    watermark(T + 9_000);
+    watermark(T + 9_500);
+    take(T + 19_000, quotaCharge(1, 1, 90)); // 29 in flight
+    take(T + 11_900, quotaCharge(1, 29, 59));
+    watermark(T + 16_000);
+    watermark(T + 16_500);
+    memory.takeCacheLoss("g1", T + 19_001);
+    memory.tick();
+
+    assertEquals(90, last().chargedTokens());
+    assertEquals(8 + 90 - 2, last().totalTokens());
+  }
+
+  /** Once, the overlap was taken for what the gap had given up, and nothing of it was owed. */
+  @Test
+  void overlap_longAfterAGapThatWasCreditedNothing_isOwed() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 20_000, charge(EPOCH, 0, 1, 9, T + 21_000)); // 7 were charged and refilled between
+    watermark(T + 25_000);
+    watermark(T + 26_000);
+    assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
+
+    take(T + 30_000, charge(EPOCH, 1, 30, 39, T + 60_000));
+    // an older copy has 9, full; 5 of another node are in flight
+    take(T + 31_100, charge(EPOCH, 1, 1, 15, T + 37_100));
+    take(T + 31_000, charge(EPOCH, 1, 5, 14, T + 36_000));
+    watermark(T + 40_000);
+    watermark(T + 41_000);
+
+    assertEquals((T + 66_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  @Test
+  void overlap_longAfterAGapThatWasCreditedNothing_isOwed_alsoWhileOthersAreAlwaysInFlight() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 20_000, charge(EPOCH, 0, 1, 9, T + 21_000)); // 7 were charged and refilled between
+    watermark(T + 25_000);
+    watermark(T + 26_000);
+    assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
+
+    take(T + 30_000, charge(EPOCH, 1, 30, 39, T + 60_000));
+    // an older copy has 9, full; 5 of another node are in flight
+    take(T + 31_100, charge(EPOCH, 1, 1, 15, T + 37_100));
+    take(T + 32_000, charge(EPOCH, 1, 1, 26, T + 48_100)); // 10 in flight
+    take(T + 31_000, charge(EPOCH, 1, 5, 14, T + 36_000));
+    watermark(T + 32_500); // a check begins with the stamp of 32,000
+    take(T + 41_000, charge(EPOCH, 1, 1, 37, T + 59_100)); // 10 in flight
+    take(T + 31_900, charge(EPOCH, 1, 10, 25, T + 47_100));
+    watermark(T + 36_000);
+    watermark(T + 37_000);
+
+    // 30 lost: 60 s, and 5 + 1 + 10 + 1 + 10 + 1
+    assertEquals((T + 88_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /**
+   * Found by {@code ./weir sim}, seed 6000712: what was charged by an epoch to which the cache had
+   * gone back was taken for what a gap had given up long before, and nothing of it was owed.
+   */
+  @Test
+  void callOfAnEndedEpoch_madeAfterItsGap_isOwed() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
+    watermark(T + 3_000);
+    watermark(T + 4_000);
+    assertEquals((T + 2_000) * 1_000, only().fullAtEpochMicros()); // six are given back
+    take(T + 10_000, charge((T + 10_000) * 1_000, 0, 1, 1, T + 11_000));
+
+    take(T + 20_000, charge(EPOCH, 0, 4, 12, T + 24_000)); // an older copy took over, unseen
+    watermark(T + 6_000);
+
+    assertEquals(Cause.OVERLAP, last().cause());
+    assertEquals((T + 24_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  private static Charge quotaCharge(long version, long cost, long charged) {
+    long end = T + 3_600_000;
+    return new Charge(
+        BUCKET,
+        cost,
+        new QuotaLimit(1000, end * 1_000),
+        new Stamp(EPOCH, version, charged, end * 1_000));
+  }
+
+  private static Charge charge(long epoch, long version, long cost, long charged, long fullAt) {
+    return new Charge(BUCKET, cost, LIMIT, new Stamp(epoch, version, charged, fullAt * 1_000));
+  }
+
+  private void take(long at, Charge... charges) {
+    takeCalls(
+        at,
+        Stream.of(charges)
+            .map(charge -> call(at, Math.max(1, charge.cost()), charge))
+            .toArray(CallEvent[]::new));
+  }
+
+  private void takeCalls(long at, CallEvent... calls) {
+    sequence++;
+    memory.take(header(calls.length, T - 900), BatchLines.encode(List.of(calls)), at + 20);
+    lines += calls.length;
+  }
+
+  private BatchHeader header(int count, long lowWatermark) {
+    return new BatchHeader("n", T - 1_000, sequence, count, lowWatermark, lines, false);
+  }
+
+  private void watermark(long at) {
+    memory.take(header(0, at), new byte[0], at + 1);
+    memory.tick();
+  }
+
+  private static CallEvent call(long at, long cost, Charge charge) {
+    return new CallEvent(
+        "id",
+        false,
+        "acme",
+        "-",
+        "calls",
+        cost,
+        charge.cost() > 0,
+        DecidedBy.CACHE,
+        null,
+        1,
+        at,
+        null,
+        List.of(charge));
+  }
+
+  private Correction last() {
+    return memory.corrections.get(memory.corrections.size() - 1);
+  }
+
+  private Correction only() {
+    assertEquals(1, memory.corrections.size(), () -> memory.corrections.toString());
+    return memory.corrections.get(0);
+  }
+}
