@@ -48,7 +48,7 @@ public final class Benchmarks {
         out.printf("%n== %s%n", name);
         switch (name) {
           case "cache" -> new CacheBenchmark(WARM_UP, LENGTH, out).run(folder);
-          case "check" -> new CheckBenchmark(WARM_UP, LENGTH, out).run(folder);
+          case "check" -> new CheckBenchmark(WARM_UP.multipliedBy(4), LENGTH, out).run(folder);
           case "meter" -> new MeterBenchmark(METER_CALLS, out).run(folder);
           case "heal" -> {
             new FlushComparison(out).run(folder);
