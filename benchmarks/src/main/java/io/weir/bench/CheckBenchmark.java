@@ -185,7 +185,8 @@ final class CheckBenchmark {
               cpu.append(
                   String.format(
                       "  %s %.1f µs",
-                      name, (nanos.getAsLong() - before.get(name)) / 1_000.0 / calls)));
+                      name,
+                      (nanos.getAsLong() - before.getOrDefault(name, 0L)) / 1_000.0 / calls)));
       out.printf(
           "%-24s %,10.0f calls/s   p50 %s   p99 %s   CPU a call:%s%s%n",
           subject.name,

@@ -151,9 +151,9 @@ final class Convergence {
       wasFullSince |= wasFull && event.atMicros() > healedMicros;
     }
     if (wasFullSince || level.fullAtMicros <= healedMicros || isPlain(bucket, history)) {
-      double truth = level.tokensAt(world.redis().clock().epochMicros());
+      double truth = level.tokensAt((double) world.redis().clock().epochMicros());
       double below =
-          TOLERANCE_TOKENS + world.tokensGivenUp(bucket) + keptBackTokens(bucket, history);
+          TOLERANCE_TOKENS + (double) world.tokensGivenUp(bucket) + keptBackTokens(bucket, history);
       compare(bucket, truth, below, TOLERANCE_TOKENS);
     }
   }

@@ -135,9 +135,11 @@ final class SimulatedRedis {
     newer.buckets.forEach(
         (bucket, kept) -> {
           Kept older = memory.buckets.get(bucket);
-          boolean sameEpoch = older != null && older.state.epoch() == kept.state.epoch();
-          long charged = kept.state.chargedTokens();
-          tokens.put(bucket, sameEpoch ? charged - older.state.chargedTokens() : charged);
+          long known =
+              older != null && older.state.epoch() == kept.state.epoch()
+                  ? older.state.chargedTokens()
+                  : 0;
+          tokens.put(bucket, Math.max(0, kept.state.chargedTokens() - known));
         });
     return tokens;
   }

@@ -198,7 +198,8 @@ public final class CheckApi implements AutoCloseable {
   private boolean serve(Request request, Response response, Callback callback, byte[] body) {
     String path = request.getHttpURI().getPath();
     boolean isCheck = CheckRoute.PATH.equals(path) || CHECK_WITH_SLASH.equals(path);
-    if (!HttpMethod.POST.is(request.getMethod()) || !isCheck && !BatchRoute.PATH.equals(path)) {
+    boolean isRoute = isCheck || BatchRoute.PATH.equals(path);
+    if (!isRoute || !HttpMethod.POST.is(request.getMethod())) {
       return false;
     }
     Exchange exchange = new Exchange(request, response, callback, body);

@@ -19,10 +19,8 @@ import org.eclipse.jetty.util.Fields;
  * A request with its whole body, and the answer to it, on a route that is served without the
  * servlet. Answered once, by {@link #write} or {@link #refuse}, neither of which waits for the
  * caller to read. Not thread-safe.
- *
- * @param callback completed when the answer is written, or cannot be
  */
-record Exchange(Request request, Response response, Callback callback, byte[] body) {
+final class Exchange {
   private static final HttpField JSON =
       new PreEncodedHttpField(HttpHeader.CONTENT_TYPE, MimeTypes.Type.APPLICATION_JSON.asString());
   private static final HttpField PROBLEM =
@@ -30,6 +28,32 @@ record Exchange(Request request, Response response, Callback callback, byte[] bo
 
   /** How long a caller is told to wait after a 503; our dependencies recover within seconds. */
   static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
+
+  private final Request request;
+  private final Response response;
+  private final Callback callback;
+  private final byte[] body;
+
+  /**
+   * Creates an exchange that is not answered.
+   *
+   * @param callback completed when the answer is written, or cannot be
+   * @param body the whole body of the request, which is not copied
+   */
+  Exchange(Request request, Response response, Callback callback, byte[] body) {
+    this.request = request;
+    this.response = response;
+    this.callback = callback;
+    this.body = body;
+  }
+
+  Request request() {
+    return request;
+  }
+
+  byte[] body() {
+    return body;
+  }
 
   /** Returns the parameters of the query. */
   Fields parameters() throws JsonBody.Invalid {
