@@ -16,10 +16,13 @@ import org.jspecify.annotations.Nullable;
 public final class BucketAuditCodec {
   private static final int VERSION = 7;
 
-  /** Stands for the time of a credit that is not known: nothing counts as refilled by it. */
-  private static final long UNKNOWN_CREDIT = Long.MAX_VALUE;
+  /**
+   * Stands for a time that is not known: of a credit, by which nothing counts as refilled then, or
+   * until when charges are in flight, which they then are until the next checks.
+   */
+  private static final long UNKNOWN_TIME = Long.MAX_VALUE;
 
-  /** Lacks what has come of the time of gaps: whatever comes is taken for what they gave up. */
+  /** Lacks what has come of the time of gaps, and until when charges are in flight. */
   private static final int VERSION_WITHOUT_COME = 6;
 
   /**
@@ -73,6 +76,8 @@ public final class BucketAuditCodec {
         .integer(check.nextHeadroomMicros())
         .integer(check.inFlightHeadroomMicros())
         .integer(check.nextInFlightHeadroomMicros())
+        .integer(check.inFlightUntilMicros())
+        .integer(check.nextInFlightUntilMicros())
         .integer(check.refusals())
         .integer(check.nextRefusals())
         .integer(time.owedSinceMicros());
@@ -161,6 +166,7 @@ public final class BucketAuditCodec {
 
   private static GapCheck.State gapCheck(Unpacker value) {
     boolean hasFlight = value.version() > VERSION_WITHOUT_FLIGHT;
+    boolean hasTimes = value.version() > VERSION_WITHOUT_COME;
     return new GapCheck.State(
         value.integer(),
         value.integer(),
@@ -170,6 +176,8 @@ public final class BucketAuditCodec {
         value.integer(),
         hasFlight ? value.integer() : GapCheck.UNBOUNDED,
         hasFlight ? value.integer() : GapCheck.UNBOUNDED,
+        hasTimes ? value.integer() : UNKNOWN_TIME,
+        hasTimes ? value.integer() : UNKNOWN_TIME,
         value.integer(),
         value.integer());
   }
@@ -229,7 +237,7 @@ public final class BucketAuditCodec {
         wentBackAtMicros,
         gapTokens,
         hasCredits ? value.integer() : 0,
-        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_CREDIT,
+        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_TIME,
         hasCome ? value.integer() : stampedAtMicros,
         hasCome ? value.integer() : gapTokens);
   }

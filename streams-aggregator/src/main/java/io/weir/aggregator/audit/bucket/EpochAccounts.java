@@ -81,9 +81,9 @@ final class EpochAccounts {
     gapCheck.noteRefusal();
   }
 
-  /** Makes the gap check wait for the current epoch's newest stamp. */
+  /** Makes the gap check wait for the first stamp of the current epoch. */
   void beginCheck() {
-    gapCheck.begin(current);
+    gapCheck.beginEpoch(current);
   }
 
   /**
@@ -102,8 +102,8 @@ final class EpochAccounts {
   }
 
   /** Notes how far from full the bucket was, at the least, before charges that are in flight. */
-  void noteHeadroomInFlight(long fromFullMicros) {
-    gapCheck.noteHeadroomInFlight(fromFullMicros);
+  void noteHeadroomInFlight(long fromFullMicros, long stampedAtMicros) {
+    gapCheck.noteHeadroomInFlight(fromFullMicros, stampedAtMicros);
   }
 
   /** Forgets the distances if no charge is in flight; returns whether it did. */
@@ -174,7 +174,7 @@ final class EpochAccounts {
    * @param watermarkMicros every call decided before this time is known
    */
   long leastHeadroomMicros(long watermarkMicros) {
-    return gapCheck.leastHeadroomMicros(gapCheck.isDue(watermarkMicros));
+    return gapCheck.leastHeadroomMicros(watermarkMicros);
   }
 
   /** Returns until when charges are judged by the due check of the current epoch. */

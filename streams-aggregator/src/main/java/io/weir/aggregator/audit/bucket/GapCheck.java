@@ -30,6 +30,8 @@ final class GapCheck {
   private long nextHeadroomMicros = UNBOUNDED;
   private long inFlightHeadroomMicros = UNBOUNDED;
   private long nextInFlightHeadroomMicros = UNBOUNDED;
+  private long inFlightUntilMicros;
+  private long nextInFlightUntilMicros;
   private long refusals;
   private long nextRefusals;
 
@@ -45,6 +47,9 @@ final class GapCheck {
    * @param inFlightHeadroomMicros least distance from full that charges in flight may have had
    *     between the previous check and this one
    * @param nextInFlightHeadroomMicros the same since this check began
+   * @param inFlightUntilMicros newest stamp in which charges in flight were seen between the
+   *     previous check and this one
+   * @param nextInFlightUntilMicros the same since this check began
    * @param refusals refusals between the previous check and this one
    * @param nextRefusals refusals since this check began
    */
@@ -57,6 +62,8 @@ final class GapCheck {
       long nextHeadroomMicros,
       long inFlightHeadroomMicros,
       long nextInFlightHeadroomMicros,
+      long inFlightUntilMicros,
+      long nextInFlightUntilMicros,
       long refusals,
       long nextRefusals) {}
 
@@ -71,6 +78,8 @@ final class GapCheck {
     check.nextHeadroomMicros = state.nextHeadroomMicros;
     check.inFlightHeadroomMicros = state.inFlightHeadroomMicros;
     check.nextInFlightHeadroomMicros = state.nextInFlightHeadroomMicros;
+    check.inFlightUntilMicros = state.inFlightUntilMicros;
+    check.nextInFlightUntilMicros = state.nextInFlightUntilMicros;
     check.refusals = state.refusals;
     check.nextRefusals = state.nextRefusals;
     return check;
@@ -87,6 +96,8 @@ final class GapCheck {
         nextHeadroomMicros,
         inFlightHeadroomMicros,
         nextInFlightHeadroomMicros,
+        inFlightUntilMicros,
+        nextInFlightUntilMicros,
         refusals,
         nextRefusals);
   }
@@ -103,10 +114,24 @@ final class GapCheck {
   void beginNext(EpochAccount epoch) {
     headroomMicros = nextHeadroomMicros;
     inFlightHeadroomMicros = nextInFlightHeadroomMicros;
+    inFlightUntilMicros = nextInFlightUntilMicros;
     refusals = nextRefusals;
     nextHeadroomMicros = UNBOUNDED;
     nextInFlightHeadroomMicros = UNBOUNDED;
+    nextInFlightUntilMicros = 0;
     nextRefusals = 0;
+    begin(epoch);
+  }
+
+  /**
+   * Begins the check of another epoch. The distances of charges that are in flight in the ended
+   * epochs are kept apart from those of the next: they hold for as long as these are in flight.
+   */
+  void beginEpoch(EpochAccount epoch) {
+    inFlightHeadroomMicros = Math.min(inFlightHeadroomMicros, nextInFlightHeadroomMicros);
+    inFlightUntilMicros = Math.max(inFlightUntilMicros, nextInFlightUntilMicros);
+    nextInFlightHeadroomMicros = UNBOUNDED;
+    nextInFlightUntilMicros = 0;
     begin(epoch);
   }
 
@@ -130,8 +155,11 @@ final class GapCheck {
   /**
    * Notes how far from full the bucket was, at the least, before charges that are in flight; a
    * negative distance counts as none.
+   *
+   * @param stampedAtMicros when the stamp was made that shows them in its counter
    */
-  void noteHeadroomInFlight(long micros) {
+  void noteHeadroomInFlight(long micros, long stampedAtMicros) {
+    nextInFlightUntilMicros = Math.max(nextInFlightUntilMicros, stampedAtMicros);
     nextInFlightHeadroomMicros = Math.min(nextInFlightHeadroomMicros, Math.max(0, micros));
   }
 
@@ -173,12 +201,18 @@ final class GapCheck {
   /**
    * Returns the most by which a gap may make the bucket full earlier, whenever it was charged.
    *
-   * @param isDue whether the watermark has passed the stamp for which this check waits, so that no
-   *     charge of before it is in flight
+   * @param watermarkMicros every call decided before this time is known: no charge of before it is
+   *     in flight
    */
-  long leastHeadroomMicros(boolean isDue) {
-    long least = Math.min(Math.min(headroomMicros, nextHeadroomMicros), nextInFlightHeadroomMicros);
-    return isDue ? least : Math.min(least, inFlightHeadroomMicros);
+  long leastHeadroomMicros(long watermarkMicros) {
+    long least = Math.min(headroomMicros, nextHeadroomMicros);
+    if (watermarkMicros <= inFlightUntilMicros) {
+      least = Math.min(least, inFlightHeadroomMicros);
+    }
+    if (watermarkMicros <= nextInFlightUntilMicros) {
+      least = Math.min(least, nextInFlightHeadroomMicros);
+    }
+    return least;
   }
 
   /** Returns the refusals that a missing charge may have caused. */

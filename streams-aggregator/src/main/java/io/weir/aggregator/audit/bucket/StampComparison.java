@@ -113,7 +113,7 @@ final class StampComparison {
     }
     if (jump > costTokens) {
       // the others of these charges were made at the time of the stamp at the latest
-      account.epochs().noteHeadroomInFlight(time.trueMicros() - at);
+      account.epochs().noteHeadroomInFlight(time.trueMicros() - at, at);
     }
     corrections.confirm(stamp.version());
     if (corrections.isAgreed()) {

@@ -25,7 +25,7 @@ final class BucketAuditCodecTest {
       c8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83898506\
       c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3\
       b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffffffffff\
-      ffff010204c0a8a50400""";
+      ffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
 
   private static final String VERSION_4 =
       """
@@ -42,7 +42,7 @@ final class BucketAuditCodecTest {
       80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83\
       898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a\
       0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffff\
-      ffffffffff010204c0a8a50400""";
+      ffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
 
   private static final String VERSION_5 =
       """
@@ -59,7 +59,8 @@ final class BucketAuditCodecTest {
       80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83\
       898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a\
       0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffff\
-      ffffffffff010204e0c65b0480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
+      ffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65b0480a6adf88289850680d38ffd8289\
+      85068089ec82838985068092e68383898506""";
 
   private static final String VERSION_6 =
       """
@@ -76,8 +77,8 @@ final class BucketAuditCodecTest {
       85065080c2c9b183898506420380b4fb948389850604c08db70180efabb68389850680c2c9b183898506040280d8\
       9bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600809c8ebb83898506c0c4b3bf83898506\
       80b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac\
-      838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab030204e0c65b0480a6adf88289850680d38f\
-      fd828985068089ec82838985068092e68383898506""";
+      838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffffffffffffffff01feffffffffffff\
+      ffff010204e0c65b0480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
   @Test
   void version7_restoredAndStoredAgain_isTheSameBytes() {

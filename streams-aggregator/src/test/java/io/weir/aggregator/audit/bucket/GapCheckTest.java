@@ -40,34 +40,48 @@ final class GapCheckTest {
   @Test
   void spendHeadroom_reducesKnownHeadroom_andLeavesUnknownUnbounded() {
     check.spendHeadroom(5);
-    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(true));
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(2_000));
 
     check.noteHeadroom(7);
     check.spendHeadroom(5);
-    assertEquals(2, check.leastHeadroomMicros(true));
+    assertEquals(2, check.leastHeadroomMicros(2_000));
     check.spendHeadroom(5);
-    assertEquals(0, check.leastHeadroomMicros(true));
+    assertEquals(0, check.leastHeadroomMicros(2_000));
   }
 
   @Test
   void headroomInFlight_boundsUntilTheWatermarkPassesItsStamp() {
-    check.noteHeadroomInFlight(5);
-    assertEquals(5, check.leastHeadroomMicros(true));
+    check.noteHeadroomInFlight(5, 1_000);
+    assertEquals(5, check.leastHeadroomMicros(1_000));
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_001));
 
     check.beginNext(epoch);
-    assertEquals(5, check.leastHeadroomMicros(false));
-    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(true));
+    assertEquals(5, check.leastHeadroomMicros(1_000));
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_001));
 
     check.beginNext(epoch);
-    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(false));
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_000));
+  }
+
+  /** Once, they bounded what an ended epoch was given back, until the next check of the new one. */
+  @Test
+  void noteHeadroomInFlight_epochEnds_holdsUntilTheWatermarkHasPassedItsStamp() {
+    check.begin(epoch);
+    check.noteHeadroomInFlight(5, 1_000);
+    check.beginEpoch(new EpochAccount(2, 1, 3_000, 1, 0));
+    check.noteHeadroomInFlight(9, 3_000);
+
+    assertEquals(5, check.leastHeadroomMicros(1_000));
+    assertEquals(9, check.leastHeadroomMicros(3_000));
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(3_001));
   }
 
   @Test
   void noteHeadroomInFlight_negative_isZero_andIsForgottenWithTheOthers() {
-    check.noteHeadroomInFlight(-1);
-    assertEquals(0, check.leastHeadroomMicros(true));
+    check.noteHeadroomInFlight(-1, 2_000);
+    assertEquals(0, check.leastHeadroomMicros(2_000));
 
     check.forgetHeadroom();
-    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(false));
+    assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_000));
   }
 }
