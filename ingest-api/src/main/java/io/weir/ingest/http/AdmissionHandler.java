@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * serving one, and the wait for a thread can be measured, since it begins here.
  */
 final class AdmissionHandler extends Handler.Wrapper {
-  /** The request attribute that holds the body. */
+  /** The attribute that holds the body of a request that the servlet serves. */
   static final String BODY = "io.weir.body";
 
   /** The request attribute that holds what is to be run when a large answer is complete. */
@@ -239,7 +239,6 @@ final class AdmissionHandler extends Handler.Wrapper {
         shed(refusal);
         return;
       }
-      request.setAttribute(BODY, body);
       Callback ending = Callback.from(callback, ending());
       long queuedNanos = admission.now();
       execute(
@@ -248,6 +247,7 @@ final class AdmissionHandler extends Handler.Wrapper {
           () -> {
             admission.begin(queuedNanos);
             if (!direct.serve(request, response, ending, body)) {
+              request.setAttribute(BODY, body);
               route(request, response, ending);
             }
           });

@@ -236,16 +236,6 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
-  /** Returns the problem of a request to a route without parameters; null if it has none. */
-  static @Nullable Problem unknownParameter(Context context) {
-    if (context.queryString() == null || context.queryParamMap().isEmpty()) {
-      return null;
-    }
-    String parameter = context.queryParamMap().keySet().iterator().next();
-    return Problem.ofField(
-        ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
-  }
-
   private static void answer(Context context, Problem problem) {
     context.status(problem.status());
     context.contentType(Problem.MEDIA_TYPE);

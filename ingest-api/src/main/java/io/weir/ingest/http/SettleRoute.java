@@ -39,7 +39,7 @@ final class SettleRoute {
    * @return the problem if the request is refused, otherwise null
    */
   @Nullable Problem handle(Context context) {
-    Problem unknown = CheckApi.unknownParameter(context);
+    Problem unknown = unknownParameter(context);
     if (unknown != null) {
       return unknown;
     }
@@ -68,6 +68,16 @@ final class SettleRoute {
       context.header("Retry-After", Long.toString(exhausted.retryAfterSeconds()));
     }
     return problem(outcome);
+  }
+
+  /** Returns the problem of a request that has parameters, or null if it has none. */
+  private static @Nullable Problem unknownParameter(Context context) {
+    if (context.queryString() == null || context.queryParamMap().isEmpty()) {
+      return null;
+    }
+    String parameter = context.queryParamMap().keySet().iterator().next();
+    return Problem.ofField(
+        ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
   }
 
   private static void answer(Context context, int status, UsagePosition position, byte[] body) {

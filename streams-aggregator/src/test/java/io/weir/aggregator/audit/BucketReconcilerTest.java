@@ -4,248 +4,24 @@ package io.weir.aggregator.audit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.aggregator.count.CountSettings;
-import io.weir.aggregator.count.Memory;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
-import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Which corrections each disturbance leads to. A token refills in a second. */
-final class BucketReconcilerTest {
-  private static final CountSettings SETTINGS =
-      new CountSettings(10_000, 2_000, 600_000, 3_600_000);
-
-  private static final long T = 1_700_000_000_000L;
-  private static final long EPOCH = (T - 1_000) * 1_000;
-  private static final String BUCKET = "w1:{4:acme}:5:burst";
-  private static final BucketLimit LIMIT = new TokenBucketLimit(100, 1, 1_000_000);
-
-  private final Memory memory = new Memory(SETTINGS);
-  private long sequence;
-  private long lines;
-
+/** Which corrections each disturbance leads to. Gaps and overlaps have tests of their own. */
+final class BucketReconcilerTest extends ReconcilerFixture {
   @Test
   void stampsInOrder_nothingIsPublished() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 2, 3, T + 3_000));
     watermark(T + 10_000);
 
     assertEquals(List.of(), memory.corrections);
-  }
-
-  @Test
-  void truncatedLog_gapsOfEarlierEpochs_areNotCredited() {
-    String younger = "w1:{4:acme}:5:other";
-    long later = T + 3_600_000;
-    long epoch = later * 1_000;
-    memory.skipOffsets(1_000);
-
-    take(T, charge(EPOCH, 0, 1, 8, T + 8_000)); // seven may have expired
-    take(
-        later,
-        new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 2, (later + 2_000) * 1_000)),
-        new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 1, (later + 1_000) * 1_000)));
-    watermark(later + 10_000);
-    watermark(later + 20_000);
-    assertEquals(List.of(), memory.corrections);
-
-    take(
-        later + 30_000,
-        new Charge(younger, 1, LIMIT, new Stamp(epoch, 0, 6, (later + 31_000) * 1_000)));
-    watermark(later + 40_000);
-    watermark(later + 50_000);
-    assertEquals(Cause.GAP, only().cause());
-  }
-
-  @Test
-  void gap_passedByTheWatermark_isCreditedOnce() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
-    watermark(T + 10_000);
-    watermark(T + 20_000);
-
-    Correction only = only();
-    assertEquals(Cause.GAP, only.cause());
-    assertEquals(8, only.chargedTokens());
-    assertEquals((T + 2_000) * 1_000, only.fullAtEpochMicros());
-    assertEquals(-6, only.driftTokens());
-  }
-
-  @Test
-  void gap_bucketFullWithoutIt_creditsAtMostWhatIsMissingToFull() {
-    // six charged at T + 5 s, when the bucket was full; a second later one more
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 6_000, charge(EPOCH, 0, 1, 8, T + 12_000));
-    watermark(T + 10_000);
-    watermark(T + 20_000);
-
-    assertEquals((T + 7_000) * 1_000, only().fullAtEpochMicros());
-    assertEquals(-6, only().driftTokens());
-  }
-
-  @Test
-  void gap_beforeAnOvertakenRecord_creditsAtMostWhatThatRecordShowsMissing() {
-    // as before, but the call of T + 6 s is recorded after a later one
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 6_500, charge(EPOCH, 0, 1, 9, T + 13_000));
-    take(T + 6_000, charge(EPOCH, 0, 1, 8, T + 12_000));
-    watermark(T + 10_000);
-    watermark(T + 20_000);
-
-    assertEquals((T + 8_000) * 1_000, only().fullAtEpochMicros());
-  }
-
-  @Test
-  void gap_bucketNearlyFullBefore_isCreditedInFull() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    watermark(T + 500);
-    take(T + 900, charge(EPOCH, 0, 1, 2, T + 2_000));
-    take(T + 1_000, charge(EPOCH, 0, 1, 9, T + 9_000));
-    watermark(T + 10_000);
-    watermark(T + 20_000);
-
-    assertEquals((T + 3_000) * 1_000, only().fullAtEpochMicros());
-  }
-
-  /** Found by {@code ./weir sim}, seeds 202508 and 203907. */
-  @Test
-  void gap_counterWentBackUnseen_creditsAtMostWhatIsInFlight() {
-    // five are missing at T; then the counter goes back by two, which what is charged since hides
-    take(T, charge(EPOCH, 0, 1, 6, T + 6_000));
-    take(T + 1_000, charge(EPOCH, 0, 1, 8, T + 8_000));
-    take(T + 900, charge(EPOCH, 0, 1, 6, T + 6_000));
-    take(T + 950, charge(EPOCH, 0, 1, 7, T + 7_000));
-    watermark(T + 10_000);
-    watermark(T + 20_000);
-
-    assertEquals((T + 4_000) * 1_000, only().fullAtEpochMicros());
-  }
-
-  /** Found by {@code ./weir sim}, seed 301570. */
-  @Test
-  void gap_refilledBeforeTheCorrectionWasConfirmed_isNotCredited() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 9_000, new Charge(BUCKET, 1, LIMIT, null));
-    // one charged at T + 10 s and refilled before the next; T has it charged with that
-    take(T + 12_000, charge(EPOCH, 0, 1, 3, T + 13_000));
-    take(T + 12_100, charge(EPOCH, 1, 1, 4, T + 14_000));
-    watermark(T + 20_000);
-    watermark(T + 30_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(Cause.GAP, last.cause());
-    assertEquals((T + 14_000) * 1_000, last.fullAtEpochMicros());
-  }
-
-  /**
-   * Found by {@code ./weir sim}, seed 1064746: the record that would have shown the bucket as full
-   * was in flight.
-   */
-  @Test
-  void gap_chargeInFlightMayHaveMetAFullBucket_isNotCredited() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 500, charge(EPOCH, 0, 1, 7, T + 7_000)); // five that nobody records
-    watermark(T + 2_600);
-    take(T + 10_500, charge(EPOCH, 0, 1, 9, T + 12_000)); // another's of T + 10 s is in flight
-    watermark(T + 11_000);
-
-    assertEquals(Cause.GAP, last().cause());
-    assertEquals((T + 12_000) * 1_000, last().fullAtEpochMicros());
-  }
-
-  /** Once the charge in flight is recorded, it shows what the bucket lacked. */
-  @Test
-  void gap_beforeAChargeRecordedLater_creditsWhatThatChargeShowsMissing() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 500, charge(EPOCH, 0, 1, 17, T + 17_000)); // fifteen that nobody records
-    take(T + 14_000, charge(EPOCH, 0, 1, 19, T + 19_000));
-    watermark(T + 15_000);
-    take(T + 13_000, charge(EPOCH, 0, 1, 18, T + 18_000));
-    watermark(T + 17_000);
-
-    assertEquals(Cause.GAP, last().cause());
-    assertEquals((T + 15_000) * 1_000, last().fullAtEpochMicros());
-  }
-
-  /**
-   * Found by {@code ./weir sim}, seed 1069498: an earlier error of the cache was taken for its
-   * present error, so that nothing was credited.
-   */
-  @Test
-  void gap_beforeARecordOvertakenByACorrection_isCreditedByTheTrueLevelThen() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 100, new Charge(BUCKET, 50, LIMIT, null));
-    take(T + 2_000, charge(EPOCH, 1, 1, 12, T + 62_000));
-    take(T + 200, charge(EPOCH, 0, 1, 2, T + 2_000));
-    watermark(T + 4_500);
-    watermark(T + 6_500);
-
-    assertEquals(Cause.GAP, last().cause());
-    assertEquals((T + 53_000) * 1_000, last().fullAtEpochMicros());
-  }
-
-  /** Tokens cut off by the debt cap do not count as refilled. */
-  @Test
-  void gap_afterADebitClampedAtTheDebtCap_isCredited() {
-    take(T, charge(EPOCH, 0, 1, 41, T + 41_000)); // forty of other nodes are in flight
-    take(T + 500, new Charge(BUCKET, 200, LIMIT, null));
-    take(T + 1_500, charge(EPOCH, 1, 0, 41, T + 101_500));
-    take(T + 1_000, charge(EPOCH, 0, 40, 40, T + 40_000));
-    take(T + 8_000, charge(EPOCH, 1, 1, 47, T + 107_500));
-    watermark(T + 20_000);
-    watermark(T + 30_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(Cause.GAP, last.cause());
-    assertEquals((T + 102_500) * 1_000, last.fullAtEpochMicros());
-  }
-
-  @Test
-  void gap_notPassedByTheWatermark_isInFlight() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000), charge(EPOCH, 0, 1, 8, T + 8_000));
-    memory.tick();
-
-    assertEquals(List.of(), memory.corrections);
-  }
-
-  @Test
-  void gap_foundWhileACorrectionIsDue_isDriftUntilConfirmed() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 7, T + 56_000));
-    watermark(T + 2_100); // the charges are noted, to be checked behind the next watermark
-    take(T + 2_200, new Charge(BUCKET, 3, LIMIT, null));
-    take(T + 2_300, new Charge(BUCKET, 2, LIMIT, null)); // due, but a second has not passed
-    watermark(T + 2_400);
-    assertEquals(10, accuracy().driftNowTokens());
-
-    watermark(T + 4_000);
-    take(T + 4_100, charge(EPOCH, 2, 1, 8, T + 57_000));
-
-    assertEquals(0, accuracy().driftNowTokens());
-  }
-
-  @Test
-  void gap_recordedAfterAll_creditIsTakenBack() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 8, T + 57_000));
-    watermark(T + 10_000);
-    watermark(T + 10_100);
-    take(T, charge(EPOCH, 0, 6, 7, T + 56_000));
-    watermark(T + 12_000); // a bucket is corrected once a second until it shows a correction
-
-    assertEquals(
-        List.of(Cause.GAP, Cause.OVERLAP),
-        memory.corrections.stream().map(Correction::cause).toList());
-    assertEquals((T + 57_000) * 1_000, memory.corrections.get(1).fullAtEpochMicros());
-    assertEquals(0, memory.corrections.get(1).driftTokens());
   }
 
   @Test
@@ -340,39 +116,6 @@ final class BucketReconcilerTest {
     assertEquals((T + 14_000) * 1_000, only().fullAtEpochMicros());
   }
 
-  /** Found by {@code ./weir sim}, seed 7437. */
-  @Test
-  void gap_epochBeganNearlyFull_isCreditedInFull() {
-    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
-    take(T + 9_600, charge((T + 9_500) * 1_000, 0, 1, 8, T + 17_500));
-    watermark(T + 20_000);
-    watermark(T + 30_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(Cause.GAP, last.cause());
-    assertEquals((T + 11_000) * 1_000, last.fullAtEpochMicros());
-  }
-
-  /** Found by {@code ./weir sim}, seeds 37936, 54906 and 60920. */
-  @Test
-  void twoGaps_bucketNearlyFullAfterwards_creditTogetherAtMostWhatWasMissing() {
-    // two charged at T + 100 ms and two at T + 300 ms; without them full long before T + 5 s
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 200, charge(EPOCH, 0, 1, 4, T + 4_000));
-    watermark(T + 2_300);
-    take(T + 5_000, charge(EPOCH, 0, 1, 7, T + 7_000));
-    watermark(T + 5_100);
-    // the two that this counter shows besides may have found the bucket full
-    assertEquals((T + 7_000) * 1_000, only().fullAtEpochMicros());
-
-    watermark(T + 10_000);
-    watermark(T + 20_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(-4, last.driftTokens());
-    assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros());
-  }
-
   /** The records know of 99 by a refusal alone when the cache begins an epoch that is full. */
   @Test
   void quota_refusalRecordedFirst_isCorrectedInTheNextEpoch() {
@@ -436,102 +179,6 @@ final class BucketReconcilerTest {
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros(), "all five");
   }
 
-  /** The same charges, never recorded: they are credited like any other gap. */
-  @Test
-  void firstRecordUnstamped_earlierChargesNeverRecorded_areCredited() {
-    take(T + 50, new Charge(BUCKET, 1, LIMIT, null));
-    long epoch = (T + 100) * 1_000;
-    take(T + 200, charge(epoch, 1, 1, 1, T + 4_000));
-    watermark(T + 4_000);
-    watermark(T + 8_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(Cause.GAP, last.cause());
-    assertTrue(last.fullAtEpochMicros() < (T + 4_000) * 1_000, last::toString);
-  }
-
-  /**
-   * Found by {@code ./weir sim}, seeds 500 and 3573: tokens already refilled were debited again.
-   */
-  @Test
-  void gap_recordedAfterAll_takesBackAtMostItsCredit() {
-    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 20_000, charge(EPOCH, 0, 1, 9, T + 21_000)); // 7 were charged and refilled between
-    watermark(T + 25_000);
-    watermark(T + 26_000);
-    assertEquals(Cause.GAP, only().cause());
-    assertEquals((T + 21_000) * 1_000, only().fullAtEpochMicros());
-
-    take(T + 10_000, charge(EPOCH, 0, 7, 8, T + 17_000));
-    watermark(T + 40_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(Cause.OVERLAP, last.cause());
-    assertEquals((T + 21_000) * 1_000, last.fullAtEpochMicros());
-    assertEquals(9, last.totalTokens());
-  }
-
-  /** Found by {@code ./weir sim}, seed 1017828: tokens refilled since the credit were debited. */
-  @Test
-  void gap_recordedAfterAll_takesBackOnlyWhatWasNotRefilledMeanwhile() {
-    take(T, charge(EPOCH, 0, 1, 11, T + 11_000));
-    watermark(T + 3_000);
-    watermark(T + 4_000);
-    assertEquals((T + 1_000) * 1_000, only().fullAtEpochMicros());
-    take(T + 5_000, charge(EPOCH, 1, 1, 12, T + 6_000)); // it stood full for 4 s
-
-    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
-    watermark(T + 6_000);
-
-    assertEquals(Cause.OVERLAP, last().cause());
-    assertEquals((T + 12_000) * 1_000, last().fullAtEpochMicros());
-  }
-
-  @Test
-  void gap_recordedAfterAll_bucketNeverFull_takesBackTheWholeCredit() {
-    take(T, charge(EPOCH, 0, 1, 50, T + 50_000), charge(EPOCH, 0, 1, 60, T + 60_000));
-    watermark(T + 3_000);
-    watermark(T + 4_000);
-    Correction gap = memory.corrections.get(memory.corrections.size() - 1);
-    assertTrue(gap.fullAtEpochMicros() < (T + 60_000) * 1_000, "nothing was given");
-
-    take(T, charge(EPOCH, 0, 58, 59, T + 59_000));
-    watermark(T + 5_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals((T + 60_000) * 1_000, last.fullAtEpochMicros());
-  }
-
-  /**
-   * Found by {@code ./weir sim}, seed 4027591: later charges, of which some are always in flight,
-   * hid that the charges of the gap had been recorded.
-   */
-  @Test
-  void gap_recordedAfterAll_creditIsTakenBackThoughLaterChargesAreInFlight() {
-    take(T, quotaCharge(0, 1, 1), quotaCharge(0, 1, 8));
-    watermark(T + 3_000);
-    watermark(T + 4_000);
-    assertEquals(-6, only().driftTokens());
-
-    take(T + 5_000, quotaCharge(1, 1, 20)); // eleven of another node are in flight
-    take(T, quotaCharge(0, 6, 7));
-    take(T + 9_000, quotaCharge(1, 1, 30)); // nine more
-    take(T + 4_900, quotaCharge(1, 11, 19));
-    watermark(T + 8_000);
-
-    assertEquals(Cause.OVERLAP, last().cause());
-    assertEquals(0, last().driftTokens());
-  }
-
-  private static Charge quotaCharge(long version, long cost, long charged) {
-    long end = T + 3_600_000;
-    return new Charge(
-        BUCKET,
-        cost,
-        new QuotaLimit(100, end * 1_000),
-        new Stamp(EPOCH, version, charged, end * 1_000));
-  }
-
   /** Once, the bucket was forgotten as full, and what it lacked was credited as a gap. */
   @Test
   void refusalUnderAnotherLimit_recordedBeforeTheCharge_changesNothing() {
@@ -579,21 +226,6 @@ final class BucketReconcilerTest {
 
     assertEquals(slow, only().limit());
     assertEquals((T + 300_000) * 1_000, only().fullAtEpochMicros());
-  }
-
-  /** Once, a correction under the deny limit debited what it should have credited. */
-  @Test
-  void gap_bucketKnownOnlyFromRefusalsUnderDeny_isNotCorrected() {
-    Stamp full = new Stamp(EPOCH, 0, 60, (T + 50) * 1_000);
-    take(T + 50, new Charge(BUCKET, 0, TokenBucketLimit.DENY, full));
-    watermark(T + 5_000);
-    watermark(T + 10_000);
-    memory.takeCacheLoss("g1", T + 10_050);
-    memory.tick();
-    watermark(T + 20_000);
-
-    assertEquals(List.of(), memory.corrections);
-    assertEquals(1, memory.restored.size());
   }
 
   @Test
@@ -706,20 +338,6 @@ final class BucketReconcilerTest {
     Correction last = memory.corrections.get(memory.corrections.size() - 1);
     assertEquals(faster, last.limit());
     assertEquals((T + 6_000) * 1_000, last.fullAtEpochMicros());
-  }
-
-  /** Found by {@code ./weir sim}, seed 2667. */
-  @Test
-  void gap_bucketLostTwiceSince_isCredited() {
-    take(T, charge(EPOCH, 0, 1, 8, T + 8_000));
-    take(T + 100, charge((T + 100) * 1_000, 0, 1, 1, T + 1_100));
-    take(T + 200, charge((T + 200) * 1_000, 0, 1, 1, T + 1_200));
-    watermark(T + 10_000);
-    watermark(T + 20_000);
-
-    Correction last = memory.corrections.get(memory.corrections.size() - 1);
-    assertEquals(Cause.GAP, last.cause());
-    assertEquals((T + 3_000) * 1_000, last.fullAtEpochMicros());
   }
 
   @Test
@@ -980,71 +598,5 @@ final class BucketReconcilerTest {
     }
 
     assertTrue(memory.corrections.size() <= 3, memory.corrections.size() + " corrections");
-  }
-
-  private static Charge charge(long epoch, long version, long cost, long charged, long fullAt) {
-    return new Charge(BUCKET, cost, LIMIT, new Stamp(epoch, version, charged, fullAt * 1_000));
-  }
-
-  private void take(long at, Charge... charges) {
-    takeCalls(
-        at,
-        Stream.of(charges)
-            .map(charge -> call(at, Math.max(1, charge.cost()), charge))
-            .toArray(CallEvent[]::new));
-  }
-
-  private void takeCalls(long at, CallEvent... calls) {
-    sequence++;
-    memory.take(header(calls.length, T - 900), BatchLines.encode(List.of(calls)), at + 20);
-    lines += calls.length;
-  }
-
-  private BatchHeader header(int count, long lowWatermark) {
-    return new BatchHeader("n", T - 1_000, sequence, count, lowWatermark, lines, false);
-  }
-
-  private void watermark(long at) {
-    memory.take(header(0, at), new byte[0], at + 1);
-    memory.tick();
-  }
-
-  private static CallEvent call(long at, long cost, Charge charge) {
-    return new CallEvent(
-        "id",
-        false,
-        "acme",
-        "-",
-        "calls",
-        cost,
-        charge.cost() > 0,
-        DecidedBy.CACHE,
-        null,
-        1,
-        at,
-        null,
-        List.of(charge));
-  }
-
-  private Correction last() {
-    return memory.corrections.get(memory.corrections.size() - 1);
-  }
-
-  private Correction only() {
-    assertEquals(1, memory.corrections.size(), () -> memory.corrections.toString());
-    return memory.corrections.get(0);
-  }
-
-  private PartitionAccuracy published() {
-    memory.counter.publishAccuracy();
-    PartitionAccuracy newest = memory.accuracy;
-    if (newest == null) {
-      throw new AssertionError("no accuracy was published");
-    }
-    return newest;
-  }
-
-  private PartitionAccuracy.Figures accuracy() {
-    return published().policies().getOrDefault("burst", PartitionAccuracy.Figures.NONE);
   }
 }

@@ -3,41 +3,15 @@ package io.weir.aggregator.audit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.weir.aggregator.count.CountSettings;
-import io.weir.aggregator.count.Memory;
-import io.weir.limits.BucketLimit;
-import io.weir.limits.QuotaLimit;
-import io.weir.limits.TokenBucketLimit;
-import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
-import io.weir.topics.model.BatchHeader;
-import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.Charge;
-import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Stamp;
-import io.weir.topics.wire.BatchLines;
-import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
  * What is recorded beyond the cache's counter: charges that a gap had given up, and charges that a
  * cache made again after it had gone back. While later charges are always in flight, only a check
- * finds either. A token is a second.
+ * finds either.
  */
-final class OverlapReconcilerTest {
-  private static final CountSettings SETTINGS =
-      new CountSettings(10_000, 2_000, 600_000, 3_600_000);
-
-  private static final long T = 1_700_000_000_000L;
-  private static final long EPOCH = (T - 1_000) * 1_000;
-  private static final String BUCKET = "w1:{4:acme}:5:burst";
-  private static final BucketLimit LIMIT = new TokenBucketLimit(100, 1, 1_000_000);
-
-  private final Memory memory = new Memory(SETTINGS);
-  private long sequence;
-  private long lines;
-
+final class OverlapReconcilerTest extends ReconcilerFixture {
   /** What was charged again before the first record of after it is hidden by what is in flight. */
   @Test
   void counterWentBack_chargesSinceRecordedLate_areOwed_alsoWhileOthersAreAlwaysInFlight() {
@@ -177,67 +151,5 @@ final class OverlapReconcilerTest {
 
     assertEquals(Cause.OVERLAP, last().cause());
     assertEquals((T + 24_000) * 1_000, last().fullAtEpochMicros());
-  }
-
-  private static Charge quotaCharge(long version, long cost, long charged) {
-    long end = T + 3_600_000;
-    return new Charge(
-        BUCKET,
-        cost,
-        new QuotaLimit(1000, end * 1_000),
-        new Stamp(EPOCH, version, charged, end * 1_000));
-  }
-
-  private static Charge charge(long epoch, long version, long cost, long charged, long fullAt) {
-    return new Charge(BUCKET, cost, LIMIT, new Stamp(epoch, version, charged, fullAt * 1_000));
-  }
-
-  private void take(long at, Charge... charges) {
-    takeCalls(
-        at,
-        Stream.of(charges)
-            .map(charge -> call(at, Math.max(1, charge.cost()), charge))
-            .toArray(CallEvent[]::new));
-  }
-
-  private void takeCalls(long at, CallEvent... calls) {
-    sequence++;
-    memory.take(header(calls.length, T - 900), BatchLines.encode(List.of(calls)), at + 20);
-    lines += calls.length;
-  }
-
-  private BatchHeader header(int count, long lowWatermark) {
-    return new BatchHeader("n", T - 1_000, sequence, count, lowWatermark, lines, false);
-  }
-
-  private void watermark(long at) {
-    memory.take(header(0, at), new byte[0], at + 1);
-    memory.tick();
-  }
-
-  private static CallEvent call(long at, long cost, Charge charge) {
-    return new CallEvent(
-        "id",
-        false,
-        "acme",
-        "-",
-        "calls",
-        cost,
-        charge.cost() > 0,
-        DecidedBy.CACHE,
-        null,
-        1,
-        at,
-        null,
-        List.of(charge));
-  }
-
-  private Correction last() {
-    return memory.corrections.get(memory.corrections.size() - 1);
-  }
-
-  private Correction only() {
-    assertEquals(1, memory.corrections.size(), () -> memory.corrections.toString());
-    return memory.corrections.get(0);
   }
 }

@@ -194,7 +194,7 @@ final class EpochAccount {
   /** Accepts what is recorded beyond what the cache has charged; returns how much that is. */
   long acceptOverlap() {
     long overlap = Math.max(0, -pendingTokens());
-    driftTokens = Saturating.add(driftTokens, overlap);
+    acceptOverlap(overlap);
     return overlap;
   }
 

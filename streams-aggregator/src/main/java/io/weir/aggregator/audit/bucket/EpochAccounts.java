@@ -151,16 +151,9 @@ final class EpochAccounts {
     return Math.min(gapCheck.missingTokens(), current.pendingTokens());
   }
 
-  /**
-   * Returns the tokens of the current epoch that the due check finds recorded beyond the counter:
-   * they had been given up, or the cache had gone back and charged them again. What is in flight of
-   * later charges does not hide them here (simulation, seed 4027591). Nothing is counted that has
-   * been found to be an overlap since the check began.
-   */
+  /** Returns the tokens of the current epoch that the due check finds beyond the counter. */
   long overlapTokens() {
-    long acceptedSince = Saturating.subtract(current.driftTokens(), gapCheck.state().driftTokens());
-    long came = Saturating.subtract(-gapCheck.missingTokens(), Math.max(0, acceptedSince));
-    return Math.max(0, came);
+    return gapCheck.overlapTokens(current);
   }
 
   /** Ends the due check of the current epoch and begins the next. */
@@ -179,7 +172,7 @@ final class EpochAccounts {
 
   /** Returns until when charges are judged by the due check of the current epoch. */
   long checkedUntilMicros() {
-    return gapCheck.state().stampedAtMicros();
+    return gapCheck.stampedAtMicros();
   }
 
   /** Reduces the distances from full by what a gap was credited with. */

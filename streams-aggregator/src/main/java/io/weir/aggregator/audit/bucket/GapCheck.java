@@ -233,6 +233,22 @@ final class GapCheck {
         || missingTokens() != 0;
   }
 
+  /**
+   * Returns the tokens up to the check's stamp that are recorded beyond the cache's counter: they
+   * had been given up, or the cache had gone back and charged them again. What is in flight of
+   * later charges does not hide them here (simulation, seed 4027591). What the epoch has accepted
+   * as an overlap since the check began is left out.
+   */
+  long overlapTokens(EpochAccount epoch) {
+    long acceptedSince = Math.max(0, Saturating.subtract(epoch.driftTokens(), driftTokens));
+    return Math.max(0, Saturating.subtract(-missingTokens(), acceptedSince));
+  }
+
+  /** Returns when the stamp was made for which this check waits. */
+  long stampedAtMicros() {
+    return stampedAtMicros;
+  }
+
   /** Returns the tokens that the cache had charged up to the stamp and no record shows. */
   long missingTokens() {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
