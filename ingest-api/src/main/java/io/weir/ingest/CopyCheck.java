@@ -20,8 +20,11 @@ import org.slf4j.LoggerFactory;
 final class CopyCheck {
   private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);
 
-  /** Longest wait for the answer; the call log waits as long for an answer about the topic. */
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  /**
+   * Longest wait of a start for the answer; the call log waits as long for an answer about the
+   * topic.
+   */
+  static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final SingleCopy singleCopy;
   private final CompletableFuture<List<String>> lacking;

@@ -104,6 +104,15 @@ public final class Ingest implements AutoCloseable {
    *     requirements
    */
   public static Ingest start(IngestConfig config) {
+    return start(config, CopyCheck.PATIENCE);
+  }
+
+  /**
+   * Starts a node.
+   *
+   * @param copyPatience longest wait for Kafka's answer about the replicas of the calls topic
+   */
+  static Ingest start(IngestConfig config, Duration copyPatience) {
     LOG.info("ingest starts {}", config);
     PolicySet policies = policies(config.policies());
     IngestMetrics metrics = new IngestMetrics();
@@ -117,7 +126,7 @@ public final class Ingest implements AutoCloseable {
       DecisionClock clock = DecisionClock.ofSystem();
       cache.onServerTime(micros -> clock.observe(micros / MICROS_PER_MILLI));
       warmUp(cache, clock);
-      CopyCheck copies = CopyCheck.begin(config);
+      CopyCheck copies = CopyCheck.begin(config, copyPatience);
       log = KafkaCallLog.open(recordConfig(config), clock, copies::objection, registry);
       copies.require();
       refuseServer(cache); // a connection that took long is open by now
@@ -386,13 +395,18 @@ public final class Ingest implements AutoCloseable {
    */
   @Override
   public void close() {
+    close(STOP_NOTICE);
+  }
+
+  /** Stops the node as {@link #close()} does, but refuses new calls for another length of time. */
+  void close(Duration notice) {
     LOG.info("ingest stops");
     api.beginStop();
     boolean waited = pause(stopDelay);
     api.turnAway();
     // a connection that is closed with a call in flight leaves its caller in doubt; one whose
     // caller was notified beforehand does not
-    waited &= pause(STOP_NOTICE);
+    waited &= pause(notice);
     try {
       api.close();
       finder.close();

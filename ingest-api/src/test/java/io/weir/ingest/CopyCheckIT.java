@@ -42,7 +42,8 @@ final class CopyCheckIT {
 
   @Test
   void require_kafkaAway_letsTheNodeStart() throws Exception {
-    CopyCheck check = CopyCheck.begin(config("127.0.0.1:" + Ports.free(), "refuse"));
+    CopyCheck check =
+        CopyCheck.begin(config("127.0.0.1:" + Ports.free(), "refuse"), CopyCheck.PATIENCE);
 
     assertDoesNotThrow(check::require);
   }

@@ -363,7 +363,9 @@ final class IngestIT {
     for (String node : List.of("first", "second")) {
       strict.put("WEIR_NODE", node);
       RuntimeException refused =
-          assertThrows(RuntimeException.class, () -> Ingest.start(IngestConfig.of(strict)).close());
+          assertThrows(
+              RuntimeException.class,
+              () -> Ingest.start(IngestConfig.of(strict), Await.PATIENCE).close());
       assertTrue(refused.toString().contains("WEIR_SINGLE_COPY=allow"), refused::toString);
     }
   }

@@ -22,6 +22,9 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -82,11 +85,14 @@ final class StopUnderCallsIT {
     }
     Await.until("every caller to be answered once", () -> called.getCount() == 0);
 
-    ingest.close();
-
+    // with a notice that outlasts the slowest caller; an interrupt ends it and skips nothing
+    ExecutorService stopping = Executors.newSingleThreadExecutor();
+    Future<?> stopped = stopping.submit(() -> ingest.close(Await.PATIENCE.multipliedBy(2)));
     for (Thread caller : callers) {
       caller.join();
     }
+    stopping.shutdownNow();
+    stopped.get();
   }
 
   /** Until the node says that it stops, or is not there: then a caller goes to another one. */

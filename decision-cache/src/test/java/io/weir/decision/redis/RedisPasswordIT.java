@@ -11,6 +11,7 @@ import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.AppenderBase;
 import io.lettuce.core.RedisClient;
 import io.weir.servers.testing.TestRedis;
+import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -78,7 +79,9 @@ class RedisPasswordIT {
   }
 
   private static String shownByCacheOf(String uri, boolean connects) {
-    RedisCacheConfig config = RedisCacheConfig.of(uri);
+    RedisCacheConfig config =
+        RedisCacheConfig.of(uri)
+            .withConnectionTimeouts(Duration.ofMinutes(2), Duration.ofMinutes(1));
     try (RedisDecisionCache cache = RedisDecisionCache.start(config)) {
       assertTrue(connects == (cache.link().current() != null), cache.link().reason());
       return config + " " + cache.link().reason();

@@ -26,11 +26,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs the script alone on a real Redis, under a clock that the test sets: the line that reads the
  * server's clock is replaced by one that reads two keys. The script as delivered takes no clock.
+ *
+ * <p>The server lets keys expire by its own clock, which goes on while the test's stands still. So
+ * the script keeps each key for an hour longer than delivered, and {@link #ttlMillis} and {@link
+ * #kept} leave this hour out.
  */
 final class ScriptRunner implements AutoCloseable {
   private static final String CLOCK_LINE = "local time = redis.call('TIME')";
   private static final String TEST_CLOCK_LINE =
       "local time = { redis.call('GET', 'clock-seconds'), redis.call('GET', 'clock-micros') }";
+  private static final String TTL = "+ TTL_MARGIN_MILLIS)";
+  private static final long LONGER_MILLIS = 3_600_000;
+  private static final String LONGER_TTL = "+ TTL_MARGIN_MILLIS + " + LONGER_MILLIS + ")";
   private static final byte[] LIFE = bytes("life");
   private static final byte FORM = 3;
   private static final int STATE_BYTES = 57;
@@ -52,13 +59,16 @@ final class ScriptRunner implements AutoCloseable {
     redis.scriptLoad(correctScript.body());
   }
 
-  /** A script, reading the test's clock. */
+  /** A script that reads the test's clock and keeps its keys for longer. */
   static RedisScript underTestClock(RedisScript delivered) {
     String body = delivered.body();
     if (!body.contains(CLOCK_LINE)) {
       throw new IllegalStateException("the script does not read its clock as expected");
     }
-    return RedisScript.ofBody(body.replace(CLOCK_LINE, TEST_CLOCK_LINE));
+    if (!body.contains(TTL)) {
+      throw new IllegalStateException("the script does not keep its keys as expected");
+    }
+    return RedisScript.ofBody(body.replace(CLOCK_LINE, TEST_CLOCK_LINE).replace(TTL, LONGER_TTL));
   }
 
   RedisCommands<byte[], byte[]> redis() {
@@ -148,7 +158,7 @@ final class ScriptRunner implements AutoCloseable {
     }
     List<Kept> kept = new ArrayList<>();
     for (int i = 0; i < buckets.size(); i++) {
-      kept.add(new Kept(state(values.get(i).get()), times.get(i).get()));
+      kept.add(new Kept(state(values.get(i).get()), asDelivered(times.get(i).get())));
     }
     return kept;
   }
@@ -190,12 +200,19 @@ final class ScriptRunner implements AutoCloseable {
             .putLong(state.version())
             .putLong(state.chargedTokens())
             .array();
-    redis.set(bytes(bucket), value, SetArgs.Builder.px(600_000));
+    redis.set(bytes(bucket), value, SetArgs.Builder.px(600_000 + LONGER_MILLIS));
   }
 
-  /** Time until a key expires, −1 when it never does, −2 when there is none. */
+  /**
+   * Time until a key of this runner would expire if the script were the delivered one; −1 when it
+   * never does, −2 when there is none.
+   */
   long ttlMillis(String bucket) {
-    return redis.pttl(bytes(bucket));
+    return asDelivered(redis.pttl(bytes(bucket)));
+  }
+
+  private static long asDelivered(long leftMillis) {
+    return leftMillis < 0 ? leftMillis : leftMillis - LONGER_MILLIS;
   }
 
   /** Everything Redis holds of a check's buckets, byte by byte. */

@@ -32,13 +32,11 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 final class KafkaLossAnnouncer implements LossAnnouncer {
   private static final String TOPIC = Topics.CALLS.name();
 
-  private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
+  /** Longest wait for one answer, that about the topic included. */
+  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Longest wait for one record; above the request timeout, as Kafka requires. */
-  private static final int DELIVERY_TIMEOUT_MILLIS = 8_000;
-
-  /** Longest wait for the metadata of the topic. */
-  private static final int MAX_BLOCK_MILLIS = 5_000;
+  /** How much longer one record may take than one request; Kafka requires more than nothing. */
+  private static final int DELIVERY_MARGIN_MILLIS = 3_000;
 
   /** More than enough for one record in each of a thousand partitions. */
   private static final long BUFFER_BYTES = 32L * 1024 * 1024;
@@ -47,9 +45,18 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
   private static final int BATCH_BYTES = 1_024;
 
   private final CorrectionSettings config;
+  private final int requestTimeoutMillis;
+  private final int deliveryTimeoutMillis;
 
   KafkaLossAnnouncer(CorrectionSettings config) {
+    this(config, REQUEST_TIMEOUT);
+  }
+
+  /** Creates an announcer that waits for each answer of Kafka for as long as it is told. */
+  KafkaLossAnnouncer(CorrectionSettings config, Duration requestTimeout) {
     this.config = config;
+    this.requestTimeoutMillis = Math.toIntExact(requestTimeout.toMillis());
+    this.deliveryTimeoutMillis = requestTimeoutMillis + DELIVERY_MARGIN_MILLIS;
   }
 
   @Override
@@ -62,7 +69,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
         sent.add(producer.send(record(loss, partition)));
       }
       for (Future<RecordMetadata> each : sent) {
-        RecordMetadata unused = each.get(DELIVERY_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+        RecordMetadata unused = each.get(deliveryTimeoutMillis, TimeUnit.MILLISECONDS);
       }
     } catch (ExecutionException | TimeoutException | KafkaException failed) {
       throw failed(failed);
@@ -78,14 +85,14 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
   private int partitions() throws FailedException {
     Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
-    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
-    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
     try (Admin admin = Admin.create(settings)) {
       Map<String, TopicDescription> topics =
           admin
               .describeTopics(List.of(TOPIC))
               .allTopicNames()
-              .get(REQUEST_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+              .get(requestTimeoutMillis, TimeUnit.MILLISECONDS);
       TopicDescription calls = topics == null ? null : topics.get(TOPIC);
       if (calls == null) {
         throw new KafkaException("Kafka answered without the topic it was asked for");
@@ -118,9 +125,9 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
     settings.put(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_BYTES);
     settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, BUFFER_BYTES);
-    settings.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MILLIS);
-    settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, DELIVERY_TIMEOUT_MILLIS);
-    settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, MAX_BLOCK_MILLIS);
+    settings.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
+    settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, deliveryTimeoutMillis);
+    settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, requestTimeoutMillis);
     try {
       return new KafkaProducer<>(settings);
     } catch (KafkaException unresolvable) {

@@ -280,9 +280,14 @@ public final class CheckApi implements AutoCloseable {
   /** Waits at most a few seconds for the calls in progress, then stops the server. */
   @Override
   public void close() {
+    close(FINISH_LIMIT);
+  }
+
+  /** Waits for the calls in progress, at most for a given time, then stops the server. */
+  void close(Duration finishLimit) {
     stopping = true;
     turningAway = true;
-    long end = System.nanoTime() + FINISH_LIMIT.toNanos();
+    long end = System.nanoTime() + finishLimit.toNanos();
     while ((admission.underWay() > 0 || unread.size() > 0) && System.nanoTime() < end) {
       LockSupport.parkNanos(FINISH_LOOK.toNanos());
     }

@@ -35,12 +35,6 @@ final class GroupCommit {
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
-  /**
-   * How long a failed write keeps the node unready. An unready node gets no calls, so no later
-   * write would show that it works again.
-   */
-  static final long FAILURE_STANDS_NANOS = 10_000_000_000L;
-
   /** Every parked caller looks again after this time, should a wake-up ever be lost. */
   private static final long LOOK_NANOS = 100_000_000;
 
@@ -49,6 +43,7 @@ final class GroupCommit {
   private final Journal journal;
   private final long maxHeldBytes;
   private final boolean waitForAcks;
+  private final long failureStandsNanos;
   private final RecordStatistics statistics;
   private final RecorderThreads threads;
   private final BooleanSupplier isIdle;
@@ -90,6 +85,7 @@ final class GroupCommit {
     }
     this.maxHeldBytes = config.maxHeldBytes();
     this.waitForAcks = config.durability() == Durability.ACKED;
+    this.failureStandsNanos = config.failureStands().toNanos();
     this.statistics = statistics;
     this.threads = threads;
     this.isIdle = isIdle;
@@ -126,7 +122,7 @@ final class GroupCommit {
    * an unready node should get calls again to try.
    */
   String writeFailure() {
-    boolean recent = clock.nowNanos() - writeFailedNanos < FAILURE_STANDS_NANOS;
+    boolean recent = clock.nowNanos() - writeFailedNanos < failureStandsNanos;
     return recent ? writeFailure : "";
   }
 

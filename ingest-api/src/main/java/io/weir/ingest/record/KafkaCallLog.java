@@ -26,14 +26,8 @@ import org.slf4j.LoggerFactory;
  * Thread-safe.
  */
 public final class KafkaCallLog implements CallLog {
-  /** How long a stop waits for calls in progress; longer than a request may take. */
-  private static final Duration TICKET_PATIENCE = Duration.ofSeconds(5);
-
   /** How long a start waits until Kafka has acknowledged the first heartbeats. */
   private static final Duration INTRODUCTION_PATIENCE = Duration.ofSeconds(5);
-
-  /** How long a stop waits for the last heartbeats; only how soon windows close depends on them. */
-  private static final long GOODBYE_NANOS = 3_000_000_000L;
 
   private static final long POLL_NANOS = 2_000_000;
 
@@ -45,7 +39,7 @@ public final class KafkaCallLog implements CallLog {
   private final RecordConfig config;
   private final LocalClock localClock = LocalClock.ofSystem();
   private final Journal journal;
-  private final RecentFault fault = new RecentFault(localClock);
+  private final RecentFault fault;
   private final CallRecorder recorder;
 
   /**
@@ -72,6 +66,7 @@ public final class KafkaCallLog implements CallLog {
       MeterRegistry registry)
       throws JournalException {
     this.config = config;
+    this.fault = new RecentFault(localClock, config.failureStands());
     // where callers are on virtual threads, the disk must not occupy their carriers
     this.journal =
         Runtime.version().feature() >= VIRTUAL_THREADS_SINCE
@@ -265,7 +260,7 @@ public final class KafkaCallLog implements CallLog {
   }
 
   private void awaitCallsInProgress() {
-    long deadlineNanos = localClock.nowNanos() + TICKET_PATIENCE.toNanos();
+    long deadlineNanos = localClock.nowNanos() + config.callsTimeout().toNanos();
     while (recorder.countInProgress() > 0 && localClock.nowNanos() - deadlineNanos < 0) {
       LockSupport.parkNanos(this, POLL_NANOS);
     }
@@ -298,7 +293,7 @@ public final class KafkaCallLog implements CallLog {
   }
 
   private void depart() {
-    long deadlineNanos = localClock.nowNanos() + GOODBYE_NANOS;
+    long deadlineNanos = localClock.nowNanos() + config.goodbyeTimeout().toNanos();
     // those in flight first, since a partition has one heartbeat in flight at a time
     awaitHeartbeats(deadlineNanos);
     recorder.sendGoodbye();
@@ -330,16 +325,20 @@ public final class KafkaCallLog implements CallLog {
    * the health check for a while. Thread-safe.
    */
   static final class RecentFault implements RecorderThreads.FaultHandler {
-    /** How long a fault makes the log unhealthy; as long as a failed write does. */
-    static final long STANDS_NANOS = GroupCommit.FAILURE_STANDS_NANOS;
-
     private final LocalClock clock;
+    private final long standsNanos;
     private volatile Fault last;
 
     private record Fault(String text, long nanos) {}
 
-    RecentFault(LocalClock clock) {
+    /**
+     * Creates a keeper without a fault.
+     *
+     * @param stands how long a fault makes the log unhealthy
+     */
+    RecentFault(LocalClock clock, Duration stands) {
       this.clock = clock;
+      this.standsNanos = stands.toNanos();
       this.last = new Fault("", clock.nowNanos());
     }
 
@@ -357,7 +356,7 @@ public final class KafkaCallLog implements CallLog {
     /** Returns the last fault, or the empty string when there was none for a while. */
     String recent() {
       Fault fault = last;
-      return clock.nowNanos() - fault.nanos < STANDS_NANOS ? fault.text : "";
+      return clock.nowNanos() - fault.nanos < standsNanos ? fault.text : "";
     }
   }
 }

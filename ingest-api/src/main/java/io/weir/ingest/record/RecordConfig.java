@@ -29,6 +29,11 @@ import java.util.Map;
  * @param ackTimeout how long a caller waits for Kafka with {@link Durability#ACKED}
  * @param startTimeout how long a start waits for Kafka
  * @param drainTimeout how long a stop waits until Kafka has acknowledged what is held
+ * @param callsTimeout how long a stop waits for calls in progress; longer than a request may take
+ * @param goodbyeTimeout how long a stop waits for the last heartbeats; only how soon windows close
+ *     depends on them
+ * @param failureStands how long a failed write or another fault makes the log unhealthy. An
+ *     unhealthy node gets no calls, so no later write would show that it works again
  */
 public record RecordConfig(
     String node,
@@ -45,7 +50,10 @@ public record RecordConfig(
     Duration heartbeatInterval,
     Duration ackTimeout,
     Duration startTimeout,
-    Duration drainTimeout) {
+    Duration drainTimeout,
+    Duration callsTimeout,
+    Duration goodbyeTimeout,
+    Duration failureStands) {
 
   /** Least {@code maxJournalBytes}: room for some batches of every partition. */
   public static final long MIN_JOURNAL_BYTES = 1024 * 1024;
@@ -78,6 +86,9 @@ public record RecordConfig(
     require(!ackTimeout.isNegative(), "ackTimeout must not be negative", ackTimeout);
     require(!startTimeout.isNegative(), "startTimeout must not be negative", startTimeout);
     require(!drainTimeout.isNegative(), "drainTimeout must not be negative", drainTimeout);
+    require(!callsTimeout.isNegative(), "callsTimeout must not be negative", callsTimeout);
+    require(!goodbyeTimeout.isNegative(), "goodbyeTimeout must not be negative", goodbyeTimeout);
+    require(!failureStands.isNegative(), "failureStands must not be negative", failureStands);
   }
 
   private static void require(boolean kept, String rule, Object value) {
@@ -128,6 +139,9 @@ public record RecordConfig(
     private Duration ackTimeout = Duration.ofSeconds(5);
     private Duration startTimeout = Duration.ofSeconds(15);
     private Duration drainTimeout = Duration.ofSeconds(30);
+    private Duration callsTimeout = Duration.ofSeconds(5);
+    private Duration goodbyeTimeout = Duration.ofSeconds(3);
+    private Duration failureStands = Duration.ofSeconds(10);
 
     Builder(String node, String bootstrapServers, Path journalFolder) {
       this.node = node;
@@ -195,6 +209,21 @@ public record RecordConfig(
       return this;
     }
 
+    Builder callsTimeout(Duration length) {
+      callsTimeout = length;
+      return this;
+    }
+
+    Builder goodbyeTimeout(Duration length) {
+      goodbyeTimeout = length;
+      return this;
+    }
+
+    Builder failureStands(Duration length) {
+      failureStands = length;
+      return this;
+    }
+
     public RecordConfig build() {
       return new RecordConfig(
           node,
@@ -211,7 +240,10 @@ public record RecordConfig(
           heartbeatInterval,
           ackTimeout,
           startTimeout,
-          drainTimeout);
+          drainTimeout,
+          callsTimeout,
+          goodbyeTimeout,
+          failureStands);
     }
   }
 }

@@ -41,7 +41,7 @@ public final class KafkaCallFinder implements CallFinder {
   private final long horizonMillis;
   private final LongSupplier clockEpochMillis;
   private final LogConsumers consumers;
-  private final ReadBudgets budgets = new ReadBudgets(System::nanoTime);
+  private final ReadBudgets budgets;
   private final SearchPlaces places;
   private final Duration maxTime;
   private final LongAdder bytesRead = new LongAdder();
@@ -69,7 +69,8 @@ public final class KafkaCallFinder implements CallFinder {
         horizon,
         maxSearches,
         clockEpochMillis,
-        SearchTimes.DEFAULT);
+        SearchTimes.DEFAULT,
+        System::nanoTime);
   }
 
   KafkaCallFinder(
@@ -79,9 +80,11 @@ public final class KafkaCallFinder implements CallFinder {
       Duration horizon,
       int maxSearches,
       LongSupplier clockEpochMillis,
-      SearchTimes times) {
+      SearchTimes times,
+      LongSupplier budgetNanos) {
     this.consumers = new LogConsumers(bootstrapServers, node, times.question());
     this.maxTime = times.search();
+    this.budgets = new ReadBudgets(budgetNanos);
     this.partitions = partitions;
     this.horizonMillis = horizon.toMillis();
     this.places = new SearchPlaces(maxSearches, Math.max(1, maxSearches / 4));

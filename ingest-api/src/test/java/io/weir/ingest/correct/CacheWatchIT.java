@@ -27,6 +27,7 @@ import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -65,11 +66,16 @@ final class CacheWatchIT {
   }
 
   private void watch(String node, CorrectionStatistics statistics, CacheLife life) {
+    watch(node, statistics, life, Await.PATIENCE);
+  }
+
+  private void watch(
+      String node, CorrectionStatistics statistics, CacheLife life, Duration requestTimeout) {
     CorrectionSettings settings = new CorrectionSettings(node, kafka.bootstrapServers(), 1);
     CacheWatch watch =
         new CacheWatch(
             life,
-            new KafkaLossAnnouncer(settings),
+            new KafkaLossAnnouncer(settings, requestTimeout),
             statistics,
             LocalClock.ofSystem(),
             System::currentTimeMillis);
@@ -109,8 +115,8 @@ final class CacheWatchIT {
   @Test
   void realCache_twoWatches_announceEachLossOncePerPartition() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
-        RedisDecisionCache one = RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()));
-        RedisDecisionCache other = RedisDecisionCache.start(RedisCacheConfig.of(redis.uri()))) {
+        RedisDecisionCache one = RedisDecisionCache.start(patient(redis));
+        RedisDecisionCache other = RedisDecisionCache.start(patient(redis))) {
       CacheLife lifeOfOne = RedisCacheLife.of(one);
       watch("n1", first, lifeOfOne);
       watch("n2", second, RedisCacheLife.of(other));
@@ -140,6 +146,12 @@ final class CacheWatchIT {
     assertEquals(losses.size(), losses.stream().distinct().count());
   }
 
+  private static RedisCacheConfig patient(TestRedis redis) {
+    return RedisCacheConfig.of(redis.uri())
+        .withDeadline(Duration.ofMinutes(1))
+        .withConnectionTimeouts(Duration.ofMinutes(2), Duration.ofMinutes(1));
+  }
+
   /** Notes every partition of the loss announced last, as a loop would. */
   private void restore(CacheLife ofNode) throws Exception {
     for (String loss : losses()) {
@@ -155,7 +167,7 @@ final class CacheWatchIT {
     }
   }
 
-  /** As the loop does, which tries again when the cache has not answered for a second. */
+  /** As the loop does, which tries again when the cache has not answered in time. */
   private static boolean isNoted(CacheLife ofNode, CacheRestored restored) {
     try {
       boolean unused = ofNode.noteRestored(restored);
@@ -197,7 +209,7 @@ final class CacheWatchIT {
     createCallsTopic();
     kafka.stop();
     life.set(Warmth.COLD);
-    watch("n1", first);
+    watch("n1", first, life, Duration.ofSeconds(5));
     Await.until("it is abandoned", () -> !life.abandoned().isEmpty());
     assertEquals(0, begun());
     kafka.restart();
@@ -221,7 +233,8 @@ final class CacheWatchIT {
     kafka.close();
     kafka = TestKafka.borrow();
     KafkaLossAnnouncer announcer =
-        new KafkaLossAnnouncer(new CorrectionSettings("n", kafka.bootstrapServers(), 1));
+        new KafkaLossAnnouncer(
+            new CorrectionSettings("n", kafka.bootstrapServers(), 1), Await.PATIENCE);
     for (int attempt = 0; attempt < 2; attempt++) {
       Await.until(
           "the broker to answer that there is no such topic",

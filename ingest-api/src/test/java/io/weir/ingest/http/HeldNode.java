@@ -9,6 +9,7 @@ import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.settle.Settler;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
+import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -115,8 +116,9 @@ final class HeldNode implements AutoCloseable {
     return URI.create("http://127.0.0.1:" + api.port() + path);
   }
 
+  /** Stops and waits for the calls in progress for as long as they take. */
   void stopWithoutLettingGo() {
-    api.close();
+    api.close(Await.PATIENCE);
   }
 
   @Override

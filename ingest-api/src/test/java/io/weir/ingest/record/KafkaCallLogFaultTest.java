@@ -107,13 +107,15 @@ final class KafkaCallLogFaultTest {
   void fault_isReportedForAWhile() {
     AtomicLong nanos = new AtomicLong();
     KafkaCallLog.RecentFault faults =
-        new KafkaCallLog.RecentFault(new LocalClock(nanos::get, () -> 0));
+        new KafkaCallLog.RecentFault(new LocalClock(nanos::get, () -> 0), Duration.ofSeconds(10));
     assertEquals("", faults.recent());
 
     faults.handle("a part", new IllegalStateException("why"));
     assertTrue(faults.recent().contains("a part failed"), faults::recent);
 
-    nanos.addAndGet(KafkaCallLog.RecentFault.STANDS_NANOS);
+    nanos.addAndGet(Duration.ofSeconds(10).toNanos() - 1);
+    assertTrue(faults.recent().contains("a part failed"), faults::recent);
+    nanos.incrementAndGet();
     assertEquals("", faults.recent());
   }
 
@@ -124,6 +126,7 @@ final class KafkaCallLogFaultTest {
             .heartbeatInterval(Duration.ofMillis(20))
             .ackTimeout(Await.PATIENCE)
             .drainTimeout(Duration.ofMillis(20))
+            .failureStands(Await.PATIENCE)
             .build();
     KafkaCallLog opened =
         new KafkaCallLog(

@@ -60,6 +60,9 @@ final class KafkaCallLogIT {
     return RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
         .ackTimeout(Await.PATIENCE)
         .drainTimeout(Await.PATIENCE)
+        .callsTimeout(Await.PATIENCE)
+        .goodbyeTimeout(Await.PATIENCE)
+        .failureStands(Await.PATIENCE)
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(100));
   }
@@ -269,7 +272,8 @@ final class KafkaCallLogIT {
       turn = 2)
   void close_kafkaAway_leavesTheCallsToTheNextProcess() throws Exception {
     startABrokerOfItsOwn();
-    KafkaCallLog log = open(config().drainTimeout(Duration.ofMillis(300)));
+    KafkaCallLog log =
+        open(config().drainTimeout(Duration.ofMillis(300)).goodbyeTimeout(Duration.ofSeconds(3)));
     kafka.stop();
     record(log, "a", 100);
     log.close();

@@ -68,7 +68,8 @@ final class KafkaCallLogTest {
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(20))
         .ackTimeout(Await.PATIENCE)
-        .drainTimeout(Duration.ofMillis(20));
+        .drainTimeout(Duration.ofMillis(20))
+        .failureStands(Await.PATIENCE);
   }
 
   @Test
@@ -135,9 +136,10 @@ final class KafkaCallLogTest {
     assertEquals(50, second.header().count());
     assertEquals(1, second.header().linesBefore());
     second.done().accept(null);
-    Await.until("nothing is held", () -> log.statistics().heldLines() == 0);
+    Await.until(
+        "nothing is held",
+        () -> log.statistics().heldLines() == 0 && log.statistics().journalBytes() == 0);
     assertEquals(51, log.statistics().ackedLines.count());
-    Await.until("no byte is held", () -> log.statistics().journalBytes() == 0);
   }
 
   @Test
@@ -439,7 +441,12 @@ final class KafkaCallLogTest {
     producers.clear();
     HeldProducer open = HeldProducer.open();
     producers.add(open);
-    KafkaCallLog log = open(config().linger(Duration.ofSeconds(5)).drainTimeout(Await.PATIENCE));
+    KafkaCallLog log =
+        open(
+            config()
+                .linger(Duration.ofSeconds(5))
+                .drainTimeout(Await.PATIENCE)
+                .goodbyeTimeout(Await.PATIENCE));
     log.record(log.begin(), call("a"));
 
     log.close();
@@ -466,7 +473,7 @@ final class KafkaCallLogTest {
 
   @Test
   void close_callInProgress_isWaitedForAndKept() throws Exception {
-    KafkaCallLog log = open(config());
+    KafkaCallLog log = open(config().callsTimeout(Await.PATIENCE));
     Ticket ticket = log.begin();
     CompletableFuture<Void> closed = CompletableFuture.runAsync(log::close);
     Await.until("it closes", () -> !log.check().ok());

@@ -180,7 +180,8 @@ final class KafkaCallFinderIT {
         HORIZON,
         64,
         () -> nowMillis,
-        new SearchTimes(Await.PATIENCE, Await.PATIENCE));
+        new SearchTimes(Await.PATIENCE, Await.PATIENCE),
+        System::nanoTime);
   }
 
   private static CallQuery query(String id, @Nullable UsagePosition position) {

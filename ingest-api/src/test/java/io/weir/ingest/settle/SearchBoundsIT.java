@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,6 +35,10 @@ final class SearchBoundsIT {
 
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final long nowMillis = System.currentTimeMillis();
+
+  /** The clock by which what searches have read is credited back. */
+  private volatile LongSupplier budgetNanos = System::nanoTime;
+
   private TestKafka kafka;
   private SearchedLog log;
   private KafkaCallFinder finder;
@@ -50,7 +55,8 @@ final class SearchBoundsIT {
             HORIZON,
             64,
             () -> nowMillis,
-            new SearchTimes(Await.PATIENCE, Await.PATIENCE));
+            new SearchTimes(Await.PATIENCE, Await.PATIENCE),
+            () -> budgetNanos.getAsLong());
   }
 
   @AfterEach
@@ -125,6 +131,7 @@ final class SearchBoundsIT {
     long most = KafkaCallFinder.MAX_SEARCH_BYTES + LogConsumers.SLICE_BYTES + (512 << 10);
     assertTrue(finder.bytesRead() <= most, () -> "read " + finder.bytesRead());
 
+    stopCreditingBack();
     Await.until(
         "the stranger to be told to wait",
         () ->
@@ -143,6 +150,7 @@ final class SearchBoundsIT {
     log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
     NotFound whole = assertInstanceOf(NotFound.class, find("acme", "bogus", null));
 
+    stopCreditingBack();
     Await.until(
         "a search to be cut short",
         () -> {
@@ -171,6 +179,12 @@ final class SearchBoundsIT {
     log.call("acme", "first", true, nowMillis - 5 * MINUTE);
 
     assertInstanceOf(Unknown.class, find("acme", "second", log.position(0, 2)));
+  }
+
+  /** From now on a client may read only so much in total, however long that takes. */
+  private void stopCreditingBack() {
+    long now = System.nanoTime();
+    budgetNanos = () -> now;
   }
 
   /** Begins as many searches of a stranger for ids that do not exist. */
