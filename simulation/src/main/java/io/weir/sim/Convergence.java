@@ -87,13 +87,15 @@ final class Convergence {
       return;
     }
     History history = histories.computeIfAbsent(charge.bucket(), unseen -> new History());
-    history.isSettled |= call.settlement() != null;
+    boolean settles = call.settlement() != null;
+    history.isSettled |= settles;
     Stamp stamp = charge.stamp();
-    long tokens =
-        call.settlement() == null ? charge.cost() : charge.cost() > 0 ? call.quantity() : 0;
+    long tokens = settles ? (charge.cost() > 0 ? call.quantity() : 0) : charge.cost();
+    // what a call turned out to cost in addition is taken when that is known
+    boolean isDebit = settles && tokens > 0;
     history.events.add(
         new Event(
-            call.happenedAtEpochMillis(),
+            isDebit ? call.decidedAtEpochMillis() : call.happenedAtEpochMillis(),
             stamp == null ? 0 : stamp.epoch(),
             stamp == null ? 0 : stamp.charged(),
             tokens,

@@ -115,6 +115,7 @@ public final class CallRecorder {
     for (int partition = 0; partition < statistics.partitions(); partition++) {
       buffers.add(recover(partition));
     }
+    statistics.watchPending(this::oldestPendingNanos);
     connector = new ProducerConnector(producers, this.threads, clock);
     sealer =
         new BatchSealer(
@@ -326,6 +327,15 @@ public final class CallRecorder {
     }
     isIdle = false;
     return tickNanos;
+  }
+
+  private long oldestPendingNanos() {
+    long nowNanos = clock.nowNanos();
+    long oldestNanos = 0;
+    for (PartitionBuffer buffer : buffers) {
+      oldestNanos = Math.max(oldestNanos, buffer.oldestPendingNanos(nowNanos));
+    }
+    return oldestNanos;
   }
 
   private void reportBacklog(boolean draining, long nowNanos) {

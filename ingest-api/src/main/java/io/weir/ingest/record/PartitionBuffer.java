@@ -155,6 +155,16 @@ final class PartitionBuffer {
     }
   }
 
+  /** Returns how long the oldest pending line has waited; 0 when there is none. */
+  long oldestPendingNanos(long nowNanos) {
+    lock.lock();
+    try {
+      return pending.isEmpty() ? 0 : nowNanos - pendingSinceNanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   // -- confined to the recording thread: pending lines become sealed batches
 
   /** Returns when the pending lines began to wait; meaningless when there are none. */
@@ -402,8 +412,9 @@ final class PartitionBuffer {
     if (oldest != null) {
       return nowNanos - oldest.sinceNanos();
     }
-    if (hasPending()) {
-      return nowNanos - pendingSinceNanos();
+    long pendingNanos = oldestPendingNanos(nowNanos);
+    if (pendingNanos > 0) {
+      return pendingNanos;
     }
     return isHeartbeatAwaited ? nowNanos - heartbeatSinceNanos : 0;
   }

@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +60,8 @@ public final class RecordStatistics {
 
   /** Since when the oldest call or heartbeat has waited, by the clock's nanoseconds; null: none. */
   private volatile @Nullable Long oldestUnackedSince;
+
+  private volatile LongSupplier oldestPendingNanos = () -> 0;
 
   RecordStatistics(int partitions, MeterRegistry registry, LocalClock clock) {
     this.clock = clock;
@@ -162,7 +165,8 @@ public final class RecordStatistics {
    */
   long oldestUnackedMillis() {
     Long since = oldestUnackedSince;
-    return since == null ? 0 : TimeUnit.NANOSECONDS.toMillis(clock.nowNanos() - since);
+    long nanos = since == null ? 0 : clock.nowNanos() - since;
+    return TimeUnit.NANOSECONDS.toMillis(Math.max(nanos, oldestPendingNanos.getAsLong()));
   }
 
   /** Returns the number of partitions of the calls topic. */
@@ -211,6 +215,16 @@ public final class RecordStatistics {
     ackedLines.increment(manifest.count());
     heldLines.addAndGet(-manifest.count());
     heldBytes.addAndGet(-manifest.bytes());
+  }
+
+  /**
+   * Asks for the age of the oldest call of no batch yet whenever the oldest age is asked for: the
+   * record loop may stand still before it has seen the call.
+   *
+   * @param nanos its age in nanoseconds, 0 when there is none; asked by any thread
+   */
+  void watchPending(LongSupplier nanos) {
+    oldestPendingNanos = nanos;
   }
 
   /**

@@ -140,6 +140,19 @@ final class CallRecorderTest {
     assertEquals(7_001, recorder.statistics().oldestUnackedMillis());
   }
 
+  /** Once, it was nothing for calls that came after the loop had stopped. */
+  @Test
+  void ageOfTheOldestCall_grows_alsoWhenTheRecordLoopStoodStillBeforeTheCall() throws Exception {
+    CallRecorder recorder = open();
+    recorder.runOnce();
+    assertEquals(0, recorder.statistics().oldestUnackedMillis());
+
+    record(recorder);
+    nanos.addAndGet(7_000_000_000L);
+
+    assertEquals(7_000, recorder.statistics().oldestUnackedMillis());
+  }
+
   private static long lines(ListAppender<ILoggingEvent> lines, String event) {
     return lines.list.stream().filter(line -> line.getFormattedMessage().startsWith(event)).count();
   }

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 /**
  * What is recorded beyond the cache's counter: charges that a gap had given up, and charges that a
  * cache made again after it had gone back. While later charges are always in flight, only a check
- * finds either.
+ * finds either. And what a correction states while records of before it are still to come.
  */
 final class OverlapReconcilerTest extends ReconcilerFixture {
   /** What was charged again before the first record of after it is hidden by what is in flight. */
@@ -151,5 +151,109 @@ final class OverlapReconcilerTest extends ReconcilerFixture {
 
     assertEquals(Cause.OVERLAP, last().cause());
     assertEquals((T + 24_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /**
+   * Found by {@code ./weir sim}, seed 6004171: the correction of a loss, published before a record
+   * showed that the cache had gone back, bounded the truth as if it had stated what was lost.
+   */
+  @Test
+  void counterWentBack_afterACorrectionThatDidNotKnow_isOwedWhenThatIsShown() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 4_000, charge(EPOCH, 0, 20, 21, T + 24_000));
+    memory.takeCacheLoss("g1", T + 19_800);
+    memory.tick();
+    assertEquals((T + 24_000) * 1_000, only().fullAtEpochMicros());
+
+    // an older copy has 1, full; 25 are charged before the correction is applied
+    take(T + 20_000, charge(EPOCH, 0, 25, 26, T + 45_000));
+    take(T + 20_500, charge(EPOCH, 1, 1, 27, T + 30_000));
+    watermark(T + 22_000);
+
+    assertEquals((T + 50_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /**
+   * Found by {@code ./weir sim}, seed 6002804: before a stamp shows a correction, charges in flight
+   * counted as made now, though the cache had refilled them.
+   */
+  @Test
+  void correctionThatCorrectsNothing_takesNothing_alsoWhileChargesAreInFlight() {
+    take(T, charge(EPOCH, 0, 5, 5, T + 5_000));
+    memory.takeCacheLoss("g1", T + 1_000);
+    memory.tick();
+    assertEquals((T + 5_000) * 1_000, only().fullAtEpochMicros());
+
+    // five of another node were charged at T + 3 s; the bucket misses two now, not six
+    take(T + 9_000, charge(EPOCH, 0, 1, 11, T + 11_000));
+
+    assertEquals(Cause.RESTORE, last().cause()); // no stamp has shown it for 5 s: once more
+    assertEquals(2, last().version());
+    assertEquals((T + 11_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /**
+   * An overlap that was accepted when its record came is not found once more by the check that
+   * waits for a stamp of before.
+   */
+  @Test
+  void overlap_acceptedWhileACheckWaits_isOwedOnce() {
+    take(T, charge(EPOCH, 0, 10, 10, T + 10_000));
+    // an older copy has 5, and is full at T + 5 s; another node's 5 are in flight
+    take(T + 2_000, charge(EPOCH, 0, 1, 11, T + 11_000));
+    watermark(T + 3_500); // the check waits for the stamp of 2,000
+    take(T + 1_000, charge(EPOCH, 0, 5, 10, T + 10_000));
+    assertEquals((T + 16_000) * 1_000, only().fullAtEpochMicros());
+
+    watermark(T + 5_000);
+    watermark(T + 6_000);
+    memory.takeCacheLoss("g1", T + 6_001);
+    memory.tick();
+
+    assertEquals((T + 16_000) * 1_000, last().fullAtEpochMicros());
+    assertEquals(16, last().totalTokens());
+    assertEquals(11, last().chargedTokens());
+  }
+
+  /** The check takes back what a gap was credited with, not only what a quota had given up. */
+  @Test
+  void gap_recordedAfterAll_isTakenBackByACheck_alsoWhileOthersAreAlwaysInFlight() {
+    take(
+        T,
+        charge(EPOCH, 0, 50, 50, T + 50_000),
+        charge(EPOCH, 0, 1, 71, T + 71_000)); // twenty in flight
+    watermark(T + 3_000);
+    watermark(T + 4_000);
+    assertEquals((T + 51_000) * 1_000, only().fullAtEpochMicros());
+
+    take(T + 6_000, charge(EPOCH, 1, 1, 102, T + 82_000)); // thirty more in flight
+    take(T, charge(EPOCH, 0, 20, 70, T + 70_000)); // those given up
+    watermark(T + 9_000);
+
+    assertEquals((T + 102_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /** Once, what the first stamp of a bucket had been believed to contain was counted again. */
+  @Test
+  void recordOfBeforeABelievedStamp_isNotCountedAgain() {
+    take(T, quotaCharge(1, 1, 30)); // the log lacks the beginning
+    take(T - 100, quotaCharge(1, 5, 29));
+    take(T + 100, quotaCharge(1, 4, 34));
+    memory.takeCacheLoss("g1", T + 1_000);
+    memory.tick();
+
+    assertEquals(34, only().chargedTokens());
+    assertEquals(34, only().totalTokens());
+  }
+
+  @Test
+  void recordOfBeforeABelievedStamp_ofAnEpochThatHasEnded_isNotCountedAgain() {
+    take(T, charge(EPOCH, 1, 1, 30, T + 30_000), charge(EPOCH, 1, 1, 32, T + 32_000));
+    take(T + 40_000, charge((T + 40_000) * 1_000, 0, 1, 1, T + 41_000)); // full before
+    take(T - 100, charge(EPOCH, 1, 5, 29, T + 29_000));
+    memory.takeCacheLoss("g1", T + 40_500);
+    memory.tick();
+
+    assertEquals((T + 41_000) * 1_000, only().fullAtEpochMicros());
   }
 }

@@ -57,8 +57,10 @@ public final class BucketAudit {
       Charge charge, BucketLimit limit, Stamp stamp, long atMillis, boolean mayLackRecords) {
     long at = atMillis * MICROS_PER_MILLI;
     boolean believed = mayLackRecords || stamp.version() > 0;
-    long drift = believed ? charge.cost() - stamp.charged() : 0;
-    EpochAccount epoch = new EpochAccount(stamp.epoch(), stamp.charged(), at, charge.cost(), drift);
+    EpochAccount epoch =
+        believed
+            ? EpochAccount.ofBelieved(stamp, charge.cost(), at)
+            : new EpochAccount(stamp.epoch(), stamp.charged(), at, charge.cost(), 0);
     CorrectionCycle corrections = new CorrectionCycle();
     corrections.beginEpoch(stamp.version());
     BucketAccount account =

@@ -12,9 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The stored form of a bucket's audit, version 7; versions 3 to 6 are read. Stateless. */
+/** The stored form of a bucket's audit, version 8; versions 3 to 7 are read. Stateless. */
 public final class BucketAuditCodec {
-  private static final int VERSION = 7;
+  private static final int VERSION = 8;
 
   /**
    * Stands for a time that is not known: of a credit, by which nothing counts as refilled then, or
@@ -22,7 +22,10 @@ public final class BucketAuditCodec {
    */
   private static final long UNKNOWN_TIME = Long.MAX_VALUE;
 
-  /** Lacks what has come of the time of gaps, and until when charges are in flight. */
+  /** Lacks what is owed since the confirmed correction, and what the first stamp was believed. */
+  private static final int VERSION_WITHOUT_CONFIRMED = 7;
+
+  /** Also lacks what has come of the time of gaps, and until when charges are in flight. */
   private static final int VERSION_WITHOUT_COME = 6;
 
   /**
@@ -80,7 +83,8 @@ public final class BucketAuditCodec {
         .integer(check.nextInFlightUntilMicros())
         .integer(check.refusals())
         .integer(check.nextRefusals())
-        .integer(time.owedSinceMicros());
+        .integer(time.owedSinceMicros())
+        .integer(time.owedSinceConfirmedMicros());
     pack(value, time.fullTimes());
     return value.toBytes();
   }
@@ -194,13 +198,19 @@ public final class BucketAuditCodec {
     FullTimes fullTimes = new FullTimes();
     if (value.version() <= VERSION_WITHOUT_FULL_TIMES) {
       long owedSinceMicros = Math.max(0, trueMicros - cacheMicros);
-      return new TimeToFull.State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
+      return new TimeToFull.State(
+          cacheMicros, trueMicros, owedSinceMicros, owedSinceMicros, fullTimes);
     }
     long owedSinceMicros = value.integer();
+    long owedSinceConfirmedMicros =
+        value.version() > VERSION_WITHOUT_CONFIRMED
+            ? value.integer()
+            : Math.max(owedSinceMicros, trueMicros - cacheMicros);
     for (int left = value.count(); left > 0; left--) {
       fullTimes.restore(value.integer(), value.integer());
     }
-    return new TimeToFull.State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
+    return new TimeToFull.State(
+        cacheMicros, trueMicros, owedSinceMicros, owedSinceConfirmedMicros, fullTimes);
   }
 
   private static void pack(Packer value, EpochAccount.State epoch) {
@@ -215,12 +225,15 @@ public final class BucketAuditCodec {
         .integer(epoch.creditedMicros())
         .integer(epoch.creditedFromMicros())
         .integer(epoch.gapUntilMicros())
-        .integer(epoch.cameTokens());
+        .integer(epoch.cameTokens())
+        .integer(epoch.believedTokens())
+        .integer(epoch.believedAtMicros());
   }
 
   private static EpochAccount.State epoch(Unpacker value) {
     boolean hasCredits = value.version() > VERSION_WITHOUT_CREDITS;
     boolean hasCome = value.version() > VERSION_WITHOUT_COME;
+    boolean hasBelieved = value.version() > VERSION_WITHOUT_CONFIRMED;
     long epoch = value.integer();
     long chargedTokens = value.integer();
     long stampedAtMicros = value.integer();
@@ -239,6 +252,8 @@ public final class BucketAuditCodec {
         hasCredits ? value.integer() : 0,
         value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_TIME,
         hasCome ? value.integer() : stampedAtMicros,
-        hasCome ? value.integer() : gapTokens);
+        hasCome ? value.integer() : gapTokens,
+        hasBelieved ? value.integer() : 0,
+        hasBelieved ? value.integer() : 0);
   }
 }

@@ -25,6 +25,8 @@ final class EpochAccount {
   private long creditedFromMicros;
   private long gapUntilMicros;
   private long cameTokens;
+  private long believedTokens;
+  private long believedAtMicros;
 
   /**
    * The account as a value.
@@ -44,6 +46,9 @@ final class EpochAccount {
    * @param gapUntilMicros the latest time at which a charge that a gap gave up can have been made
    * @param cameTokens Σ cost of the records that came since a gap and are not of after that time:
    *     no more can be of the gaps
+   * @param believedTokens the cache's counter in the first stamp, if that was believed: what was
+   *     charged before counts as recorded; 0 if it was not
+   * @param believedAtMicros when that stamp was made
    */
   record State(
       long epoch,
@@ -56,7 +61,9 @@ final class EpochAccount {
       long creditedMicros,
       long creditedFromMicros,
       long gapUntilMicros,
-      long cameTokens) {}
+      long cameTokens,
+      long believedTokens,
+      long believedAtMicros) {}
 
   /** Opens the account of an epoch; the parameters are those of {@link State}. */
   EpochAccount(
@@ -83,6 +90,8 @@ final class EpochAccount {
     account.creditedFromMicros = state.creditedFromMicros;
     account.gapUntilMicros = state.gapUntilMicros;
     account.cameTokens = state.cameTokens;
+    account.believedTokens = state.believedTokens;
+    account.believedAtMicros = state.believedAtMicros;
     return account;
   }
 
@@ -99,7 +108,31 @@ final class EpochAccount {
         creditedMicros,
         creditedFromMicros,
         gapUntilMicros,
-        cameTokens);
+        cameTokens,
+        believedTokens,
+        believedAtMicros);
+  }
+
+  /**
+   * Opens the account of an epoch whose beginning the log may lack, with the first stamp that is
+   * known: what the cache charged before counts as recorded.
+   */
+  static EpochAccount ofBelieved(Stamp stamp, long costTokens, long atMicros) {
+    EpochAccount account =
+        new EpochAccount(
+            stamp.epoch(),
+            stamp.charged(),
+            atMicros,
+            costTokens,
+            Saturating.subtract(costTokens, stamp.charged()));
+    account.believedTokens = stamp.charged();
+    account.believedAtMicros = atMicros;
+    return account;
+  }
+
+  /** Returns whether a charge is one of those that count as recorded by the first stamp. */
+  boolean isBelieved(Stamp stamp, long costTokens, long atMicros) {
+    return costTokens > 0 && stamp.charged() < believedTokens && atMicros <= believedAtMicros;
   }
 
   /** Returns the epoch's name: when it began, in microseconds since 1970. */

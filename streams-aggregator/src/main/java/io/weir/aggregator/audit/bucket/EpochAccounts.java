@@ -55,6 +55,11 @@ final class EpochAccounts {
     previous.add(new EpochAccount(PreviousEpochs.UNKNOWN, tokens, atMicros, 0, 0));
   }
 
+  /** Returns the account of an epoch, or null if nothing of it is known, or in flight, any more. */
+  @Nullable EpochAccount find(long epoch) {
+    return epoch == current.epoch() ? current : previous.find(epoch);
+  }
+
   /** Returns the previous epoch that explains a record of this epoch, or null if none does. */
   @Nullable EpochAccount findPrevious(long epoch) {
     EpochAccount known = previous.find(epoch);

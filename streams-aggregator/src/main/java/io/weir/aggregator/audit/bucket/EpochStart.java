@@ -32,7 +32,7 @@ final class EpochStart {
     epochs.begin(new EpochAccount(stamp.epoch(), stamp.charged(), at, costTokens, 0));
     account.corrections().beginEpoch(stamp.version());
     time.show(stamp);
-    time.stateOwed();
+    time.forgetOwed();
     if (isRight) {
       account.restartTotal(costTokens);
       if (account.limit().refills()) {

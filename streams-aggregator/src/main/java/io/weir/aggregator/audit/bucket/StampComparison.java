@@ -37,6 +37,10 @@ final class StampComparison {
   Judgement take(
       Stamp stamp, BucketLimit ownLimit, long costTokens, long askedTokens, long atMillis) {
     long at = atMillis * MICROS_PER_MILLI;
+    EpochAccount known = account.epochs().find(stamp.epoch());
+    if (known != null && known.isBelieved(stamp, costTokens, at)) {
+      return Judgement.RIGHT; // it counts as recorded already
+    }
     boolean isFirstCharge = account.isFirstCharge(stamp, costTokens);
     account.addTotal(costTokens);
     if (stamp.epoch() < account.epoch().epoch()) {
@@ -105,7 +109,7 @@ final class StampComparison {
     if (wentBackBy > 0 || stamp.version() < corrections.confirmedVersion()) {
       epoch.noteWentBack(at);
       account.charge(Math.max(jump, costTokens), at);
-      time.oweBeyondCache();
+      oweWentBack(stamp, wentBackBy);
       account.noteHeadroom(costTokens, at);
       corrections.goBack(stamp.version());
       corrections.disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
@@ -116,11 +120,26 @@ final class StampComparison {
       account.epochs().noteHeadroomInFlight(time.trueMicros() - at, at);
     }
     corrections.confirm(stamp.version());
+    if (!corrections.isUnconfirmed()) {
+      time.confirmOwed();
+    }
     if (corrections.isAgreed()) {
       takeAgreed(jump, costTokens, at);
     } else {
-      takeDisagreed(stamp, jump, costTokens, at);
+      takeDisagreed(jump, costTokens, at);
     }
+  }
+
+  /**
+   * Owes what the cache has forgotten by going back. A correction that was published before this
+   * was known does not state it, though the cache will show its version (simulation, seed 6004171).
+   */
+  private void oweWentBack(Stamp stamp, long wentBackTokens) {
+    Refill refill = account.limit().refill();
+    if (refill != null && stamp.version() < account.corrections().version()) {
+      account.timeToFull().oweBeyondCorrection(refill.boundedMicrosFor(wentBackTokens));
+    }
+    account.timeToFull().oweBeyondCache();
   }
 
   private void takeAgreed(long jump, long costTokens, long at) {
@@ -134,7 +153,7 @@ final class StampComparison {
     account.noteHeadroom(costTokens, at);
   }
 
-  private void takeDisagreed(Stamp stamp, long jump, long costTokens, long at) {
+  private void takeDisagreed(long jump, long costTokens, long at) {
     TimeToFull time = account.timeToFull();
     long fullAtBefore = time.trueMicros();
     account.charge(jump, at);
@@ -142,7 +161,7 @@ final class StampComparison {
     if (refill == null) {
       return;
     }
-    if (stamp.version() >= account.corrections().version() && time.boundByCache()) {
+    if (time.boundByCache(!account.corrections().isUnconfirmed())) {
       account.noteHeadroom(costTokens, at);
     } else {
       // the truth contains the charges of others at once, though they may have been refilled before

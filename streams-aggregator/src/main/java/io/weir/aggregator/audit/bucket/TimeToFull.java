@@ -27,6 +27,7 @@ final class TimeToFull {
   private long cacheMicros;
   private long trueMicros;
   private long owedSinceMicros;
+  private long owedSinceConfirmedMicros;
   private final FullTimes fullTimes;
 
   /**
@@ -36,13 +37,19 @@ final class TimeToFull {
    * @param trueMicros when it is full by the records
    * @param owedSinceMicros by how much the true time has moved beyond the cache's since the newest
    *     correction was published: what is owed and stated by no correction yet
+   * @param owedSinceConfirmedMicros the same since the newest correction that a stamp has shown
    * @param fullTimes when the bucket was full by the records, under the limit that is followed
    */
-  record State(long cacheMicros, long trueMicros, long owedSinceMicros, FullTimes fullTimes) {}
+  record State(
+      long cacheMicros,
+      long trueMicros,
+      long owedSinceMicros,
+      long owedSinceConfirmedMicros,
+      FullTimes fullTimes) {}
 
   /** Begins with the same time for the cache and the truth. */
   TimeToFull(long fullAtMicros) {
-    this(new State(fullAtMicros, fullAtMicros, 0, new FullTimes()));
+    this(new State(fullAtMicros, fullAtMicros, 0, 0, new FullTimes()));
   }
 
   /** Restores the times. */
@@ -50,12 +57,13 @@ final class TimeToFull {
     this.cacheMicros = state.cacheMicros;
     this.trueMicros = state.trueMicros;
     this.owedSinceMicros = state.owedSinceMicros;
+    this.owedSinceConfirmedMicros = state.owedSinceConfirmedMicros;
     this.fullTimes = state.fullTimes;
   }
 
   /** Returns the times as a value, which holds until the next change. */
   State state() {
-    return new State(cacheMicros, trueMicros, owedSinceMicros, fullTimes);
+    return new State(cacheMicros, trueMicros, owedSinceMicros, owedSinceConfirmedMicros, fullTimes);
   }
 
   /** Returns when the bucket is full by the cache's newest stamp. */
@@ -80,7 +88,7 @@ final class TimeToFull {
   void chargeLate(Refill refill, long tokens, long atMicros) {
     long micros = refill.boundedMicrosFor(tokens);
     long left = micros - fullTimes.take(atMicros, micros);
-    owedSinceMicros = Saturating.add(owedSinceMicros, left);
+    owe(left);
     chargeMicros(left, atMicros);
   }
 
@@ -120,9 +128,14 @@ final class TimeToFull {
    */
   void takeBack(long micros, long fromMicros) {
     long left = micros - fullTimes.take(fromMicros, micros);
-    owedSinceMicros = Saturating.add(owedSinceMicros, left);
+    owe(left);
     long fullAt = Saturating.add(trueMicros, left);
     trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
+  }
+
+  private void owe(long micros) {
+    owedSinceMicros = Saturating.add(owedSinceMicros, micros);
+    owedSinceConfirmedMicros = Saturating.add(owedSinceConfirmedMicros, micros);
   }
 
   /** Notes the cache's time in its newest stamp. */
@@ -133,7 +146,7 @@ final class TimeToFull {
   /** Takes the cache's newest time for the truth, since both agree. */
   void trustCache() {
     trueMicros = cacheMicros;
-    owedSinceMicros = 0;
+    forgetOwed();
   }
 
   /**
@@ -162,28 +175,48 @@ final class TimeToFull {
     fullTimes.restart(atMicros);
   }
 
-  /** Notes that what is owed is stated by a correction, or by the first stamp of an epoch. */
+  /** Notes that what is owed is stated by a correction that is published now. */
   void stateOwed() {
     owedSinceMicros = 0;
   }
 
-  /** Assumes that all by which the truth exceeds the cache is owed since the newest correction. */
+  /** Notes that a stamp shows the newest correction. */
+  void confirmOwed() {
+    owedSinceConfirmedMicros = owedSinceMicros;
+  }
+
+  /** Notes that nothing is owed: the stamp of now states all of it. */
+  void forgetOwed() {
+    owedSinceMicros = 0;
+    owedSinceConfirmedMicros = 0;
+  }
+
+  /** Assumes that all by which the truth exceeds the cache is owed since either correction. */
   void oweBeyondCache() {
-    owedSinceMicros = Math.max(owedSinceMicros, trueMicros - cacheMicros);
+    long beyond = trueMicros - cacheMicros;
+    owedSinceMicros = Math.max(owedSinceMicros, beyond);
+    owedSinceConfirmedMicros = Math.max(owedSinceConfirmedMicros, beyond);
+  }
+
+  /** Adds what the newest correction does not state, though its version will be shown. */
+  void oweBeyondCorrection(long micros) {
+    owedSinceMicros = Saturating.add(owedSinceMicros, micros);
   }
 
   /**
-   * Bounds the truth by a stamp that shows the newest correction, and is the newest. The same
-   * charges lead from two levels of a bucket to two levels that are no farther apart, so the truth
-   * exceeds the stamp's time to full by no more than what is owed since that correction. Charges
-   * that no record has shown yet were added to the truth as if they had been made now; the cache
-   * may have refilled them long before, or have taken them under another limit (simulation, seed
-   * 103).
+   * Bounds the truth by the newest stamp, which shows the newest correction, or one since the
+   * newest that was confirmed. The same charges lead from two levels of a bucket to two levels that
+   * are no farther apart, so the truth exceeds the stamp's time to full by no more than what is
+   * owed since that correction. Charges that no record has shown yet were added to the truth as if
+   * they had been made now; the cache may have refilled them long before, or have taken them under
+   * another limit (simulation, seeds 103 and 6002804).
    *
+   * @param showsNewest whether the stamp shows the newest correction
    * @return whether the truth was beyond the bound, and was set to it
    */
-  boolean boundByCache() {
-    long latest = Saturating.add(cacheMicros, owedSinceMicros);
+  boolean boundByCache(boolean showsNewest) {
+    long latest =
+        Saturating.add(cacheMicros, showsNewest ? owedSinceMicros : owedSinceConfirmedMicros);
     if (trueMicros <= latest) {
       return false;
     }
@@ -219,6 +252,7 @@ final class TimeToFull {
   void followOwed(LimitChange change, long atMicros) {
     fullTimes.restart(atMicros);
     owedSinceMicros = change.sameTokensMicros(owedSinceMicros);
+    owedSinceConfirmedMicros = change.sameTokensMicros(owedSinceConfirmedMicros);
   }
 
   /** Converts the true time to that of a changed limit. */

@@ -18,14 +18,14 @@ final class BucketAuditCodecTest {
       180000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962\
       e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204""";
 
-  private static final String VERSION_3_AS_7 =
+  private static final String VERSION_3_AS_8 =
       """
-      0e2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb94838985060000feffffffffffffffff0180c2c9b183898506000280d89b\
-      c8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83898506\
-      c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3\
-      b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffffffffff\
-      ffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
+      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb94838985060000feffffffffffffffff0180c2c9b1838985060000000280\
+      d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a282898506000000809c8ebb\
+      83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d\
+      0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffff\
+      ffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a50400""";
 
   private static final String VERSION_4 =
       """
@@ -35,14 +35,14 @@ final class BucketAuditCodecTest {
       fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffff\
       ffff010204""";
 
-  private static final String VERSION_4_AS_7 =
+  private static final String VERSION_4_AS_8 =
       """
-      0e2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060402\
-      80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83\
-      898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a\
-      0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffff\
-      ffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a50400""";
+      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060400\
+      000280d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600000080\
+      9c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fe\
+      f9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01\
+      feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a50400""";
 
   private static final String VERSION_5 =
       """
@@ -52,15 +52,15 @@ final class BucketAuditCodecTest {
       e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204e0c65b04\
       80a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
-  private static final String VERSION_5_AS_7 =
+  private static final String VERSION_5_AS_8 =
       """
-      0e2677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
-      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060402\
-      80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600809c8ebb83\
-      898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a\
-      0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01feffffff\
-      ffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65b0480a6adf88289850680d38ffd8289\
-      85068089ec82838985068092e68383898506""";
+      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060400\
+      000280d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600000080\
+      9c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fe\
+      f9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01\
+      feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65bc0a8a5040480a6adf88289\
+      850680d38ffd828985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_6 =
       """
@@ -80,32 +80,58 @@ final class BucketAuditCodecTest {
       838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffffffffffffffff01feffffffffffff\
       ffff010204e0c65b0480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
+  private static final String VERSION_7_AS_8 =
+      """
+      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db70180efabb68389850680c2c9b18389850604000002\
+      80d89bc8fb8885061880fcc2a28289850612000000000080fcc2a282898506000000809c8ebb83898506c0c4b3bf\
+      8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef962\
+      8095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffffffffffffffff01feffff\
+      ffffffffffff010204e0c65bc0a8a5040480a6adf88289850680d38ffd828985068089ec82838985068092e68383\
+      898506""";
+
+  private static final String VERSION_8 =
+      """
+      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db70180efabb68389850680c2c9b18389850604c80180\
+      c2c9b1838985060280d89bc8fb8885061880fcc2a28289850612000000000080fcc2a282898506000000809c8ebb\
+      83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d\
+      0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffffffff\
+      ffffffff01feffffffffffffffff010204e0c65bc0d6b7010480a6adf88289850680d38ffd828985068089ec8283\
+      8985068092e68383898506""";
+
   @Test
-  void version7_restoredAndStoredAgain_isTheSameBytes() {
-    assertEquals(VERSION_7, storedAgain(VERSION_7));
+  void version8_restoredAndStoredAgain_isTheSameBytes() {
+    assertEquals(VERSION_8, storedAgain(VERSION_8));
+  }
+
+  /** All by which the truth exceeds the cache may be owed since the confirmed correction. */
+  @Test
+  void version7_isReadWithoutABelievedStamp() {
+    assertEquals(VERSION_7_AS_8, storedAgain(VERSION_7));
   }
 
   /** Whatever comes up to the newest stamp is taken for what gaps gave up. */
   @Test
   void version6_isReadAsIfAllOfItsGapsHadCome() {
-    assertEquals(VERSION_7, storedAgain(VERSION_6));
+    assertEquals(VERSION_7_AS_8, storedAgain(VERSION_6));
   }
 
   /** Once, a credit whose time is not known counted as refilled since ever. */
   @Test
   void version5_isReadWithoutDistancesInFlight_andNothingWasRefilledByItsCredits() {
-    assertEquals(VERSION_5_AS_7, storedAgain(VERSION_5));
+    assertEquals(VERSION_5_AS_8, storedAgain(VERSION_5));
   }
 
   /** What is owed is assumed to be all by which the truth exceeds the cache. */
   @Test
   void version4_isReadWithoutFullTimes() {
-    assertEquals(VERSION_4_AS_7, storedAgain(VERSION_4));
+    assertEquals(VERSION_4_AS_8, storedAgain(VERSION_4));
   }
 
   @Test
   void version3_isReadWithoutFullTimesAndCredits() {
-    assertEquals(VERSION_3_AS_7, storedAgain(VERSION_3));
+    assertEquals(VERSION_3_AS_8, storedAgain(VERSION_3));
   }
 
   @Test
