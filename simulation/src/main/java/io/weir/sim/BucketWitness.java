@@ -2,6 +2,7 @@
 package io.weir.sim;
 
 import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.BucketState;
 import io.weir.limits.Refill;
@@ -14,8 +15,10 @@ import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionRule;
 import io.weir.sim.InvariantBroken.Invariant;
+import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.Charge;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +40,9 @@ final class BucketWitness implements CacheWitness {
   private final TreeMap<String, List<CacheCharge>> charged = new TreeMap<>();
   private final Set<String> cutOff = new HashSet<>();
   private boolean wentBack;
+
+  /** The watermark of each partition, by the time at which its counter had it. */
+  private final Map<Integer, TreeMap<Long, Long>> watermarks = new HashMap<>();
 
   /**
    * A charge that the cache has made, whether it is recorded or not.
@@ -119,6 +125,22 @@ final class BucketWitness implements CacheWitness {
   long hiddenTokens(String bucket, long recordedTokens) {
     long tokens = charges(bucket).stream().mapToLong(CacheCharge::tokens).sum();
     return wentBack ? Math.max(0, tokens - recordedTokens) : 0;
+  }
+
+  /** Notes the watermark that a partition has at a time. */
+  void noteWatermark(int partition, long atMillis, long watermarkMillis) {
+    watermarks
+        .computeIfAbsent(partition, unseen -> new TreeMap<>())
+        .merge(atMillis, watermarkMillis, Math::min);
+  }
+
+  /** Returns the watermark that was known of a bucket's partition at a time, or 0 if none was. */
+  long watermarkAt(String bucket, long millis) {
+    String client = BucketKey.parse(bucket).client().shown();
+    int partition = ClientPartitioner.partition(client, world.kafka().partitions());
+    TreeMap<Long, Long> known = watermarks.getOrDefault(partition, new TreeMap<>());
+    Map.Entry<Long, Long> newest = known.floorEntry(millis);
+    return newest == null ? 0 : newest.getValue();
   }
 
   /** Returns whether the cache has ever gone back to an older state. */

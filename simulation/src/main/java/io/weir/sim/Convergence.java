@@ -31,8 +31,11 @@ final class Convergence {
    */
   private static final double TOLERANCE_TOKENS = 1.1;
 
-  /** Distances from full are remembered for two checks, which follow the newest stamp. */
-  private static final long LOOKBACK_MILLIS = 5_000;
+  /**
+   * Distances from full are remembered for two checks, which follow the newest stamp, and wait for
+   * the watermark.
+   */
+  private static final long LOOKBACK_MILLIS = 3_500;
 
   private final World world;
   private final TreeMap<String, History> histories = new TreeMap<>();
@@ -268,11 +271,17 @@ final class Convergence {
       return tokens;
     }
     double least =
-        distances.tailMap(sinceMillis - LOOKBACK_MILLIS).values().stream()
+        distances.tailMap(rememberedSince(bucket, sinceMillis)).values().stream()
             .mapToDouble(Double::doubleValue)
             .min()
             .orElse(0);
     return Math.max(0, tokens - least);
+  }
+
+  /** Returns from when distances may be remembered when a charge of a time is given up. */
+  private long rememberedSince(String bucket, long chargedMillis) {
+    long known = Math.min(chargedMillis, world.buckets().watermarkAt(bucket, chargedMillis));
+    return known - LOOKBACK_MILLIS;
   }
 
   private void compare(String bucket, double truth, double below, double above) {

@@ -155,6 +155,10 @@ final class Counter {
       mayCrash();
       running.close(budget());
     }
+    world
+        .buckets()
+        .noteWatermark(
+            partition, running.timeEpochMillis(), running.progress().watermarkEpochMillis());
   }
 
   private void work(PartitionCounter running) {

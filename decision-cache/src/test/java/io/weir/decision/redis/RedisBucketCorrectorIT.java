@@ -106,7 +106,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
       assertArrayEquals(text, runner.redis().get(ScriptRunner.bytes("text")));
       assertEquals(
           "list", runner.redis().type(ScriptRunner.bytes("list")).toLowerCase(Locale.ROOT));
-      assertTrue(runner.ttlMillis("good") > 3_600_000);
+      assertTrue(runner.redis().pttl(ScriptRunner.bytes("good")) > 3_600_000);
     }
   }
 

@@ -599,4 +599,37 @@ final class BucketReconcilerTest extends ReconcilerFixture {
 
     assertTrue(memory.corrections.size() <= 3, memory.corrections.size() + " corrections");
   }
+
+  /**
+   * Found by {@code ./weir sim}, seed 7005490: an epoch that began while a correction was due did
+   * not show that the bucket had been full before.
+   */
+  @Test
+  void firstStampOfAnEpoch_whileACorrectionIsDue_showsThatTheBucketWasFull() {
+    take(T, charge(EPOCH, 0, 2, 2, T + 2_000));
+    take(T + 1_000, unstamped(1));
+    take(T + 1_500, unstamped(1)); // its correction waits for the one before to be shown
+    take(T + 10_000, charge((T + 10_000) * 1_000, 0, 1, 1, T + 11_000));
+
+    take(T + 5_000, unstamped(3)); // refilled by T + 8 s
+
+    assertEquals((T + 11_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /** Of a charge that no record shows the time is not known: it may have been made just before. */
+  @Test
+  void firstStampOfAnEpoch_whileACorrectionIsDue_leavesOutWhatIsInFlight() {
+    take(T, charge(EPOCH, 0, 2, 2, T + 2_000));
+    take(T + 1_000, unstamped(1));
+    take(T + 1_500, unstamped(1));
+    take(T + 10_000, charge((T + 5_000) * 1_000, 0, 1, 5, T + 13_000)); // four are in flight
+
+    take(T + 5_000, unstamped(3)); // it was full until T + 6 s at the least
+
+    assertEquals((T + 15_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  private static Charge unstamped(long cost) {
+    return new Charge(BUCKET, cost, LIMIT, null);
+  }
 }

@@ -106,6 +106,11 @@ final class EpochAccounts {
     gapCheck.noteHeadroom(fromFullMicros);
   }
 
+  /** Notes how far from full the bucket was at a time, by a record that came late. */
+  void noteHeadroomThen(long fromFullMicros, long atMicros) {
+    gapCheck.noteHeadroomThen(fromFullMicros, atMicros);
+  }
+
   /** Notes how far from full the bucket was, at the least, before charges that are in flight. */
   void noteHeadroomInFlight(long fromFullMicros, long stampedAtMicros) {
     gapCheck.noteHeadroomInFlight(fromFullMicros, stampedAtMicros);

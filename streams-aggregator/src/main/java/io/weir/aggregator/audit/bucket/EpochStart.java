@@ -71,8 +71,11 @@ final class EpochStart {
   private void charge(Stamp stamp, long costTokens, long at) {
     Refill refill = account.limit().refill();
     if (refill != null && stamp.fullAtEpochMicros() <= latestFullAtMicros(refill, stamp, at)) {
-      account.charge(stamp.charged(), account.timeToFull().trueMicros());
-      account.timeToFull().raiseTo(stamp);
+      TimeToFull time = account.timeToFull();
+      long fullAtBefore = time.trueMicros();
+      account.charge(stamp.charged(), fullAtBefore);
+      time.raiseTo(stamp);
+      time.noteFullBefore(refill, fullAtBefore, stamp.charged(), costTokens, at);
       return;
     }
     account.charge(stamp.charged() - costTokens, stamp.epoch());

@@ -153,6 +153,19 @@ final class GapCheck {
   }
 
   /**
+   * Notes how far from full the bucket was at a time, by a record that came late; a negative
+   * distance counts as none. What the next check finds missing was charged after the stamp of this
+   * one, so an earlier distance does not bound it.
+   */
+  void noteHeadroomThen(long micros, long atMicros) {
+    if (atMicros < stampedAtMicros - TimeToFull.CLOCKS_DIFFER_MICROS) {
+      headroomMicros = Math.min(headroomMicros, Math.max(0, micros));
+    } else {
+      noteHeadroom(micros);
+    }
+  }
+
+  /**
    * Notes how far from full the bucket was, at the least, before charges that are in flight; a
    * negative distance counts as none.
    *

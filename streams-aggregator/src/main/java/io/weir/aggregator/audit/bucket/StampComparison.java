@@ -206,7 +206,7 @@ final class StampComparison {
               + time.trueMicros()
               - time.cacheMicros();
     }
-    account.epochs().noteHeadroom(fromFull);
+    account.epochs().noteHeadroomThen(fromFull, at);
   }
 
   /**

@@ -22,7 +22,7 @@ final class TimeToFull {
   static final long CLOCK_STEP_MICROS = 1_000;
 
   /** By no more do the clocks of the cache and of its nodes differ while they are right. */
-  private static final long CLOCKS_DIFFER_MICROS = 1_000_000;
+  static final long CLOCKS_DIFFER_MICROS = 1_000_000;
 
   private long cacheMicros;
   private long trueMicros;

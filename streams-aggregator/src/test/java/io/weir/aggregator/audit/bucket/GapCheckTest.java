@@ -84,4 +84,17 @@ final class GapCheckTest {
     check.forgetHeadroom();
     assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_000));
   }
+
+  /** What the next check finds was charged after the stamp for which this one waits. */
+  @Test
+  void noteHeadroomThen_ofLongBeforeTheStamp_boundsThisCheckOnly() {
+    EpochAccount later = new EpochAccount(1, 3, 10_000_000, 3, 0);
+    check.begin(later);
+    check.noteHeadroomThen(7, 9_000_000); // clocks may differ by as much
+    check.noteHeadroomThen(5, 8_999_999);
+    assertEquals(5, check.leastHeadroomMicros(11_000_000));
+
+    check.beginNext(later);
+    assertEquals(7, check.leastHeadroomMicros(11_000_000));
+  }
 }
