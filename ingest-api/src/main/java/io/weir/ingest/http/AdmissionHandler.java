@@ -7,9 +7,11 @@ import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.IntConsumer;
+import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
 import org.eclipse.jetty.io.EndPoint;
@@ -34,7 +36,7 @@ final class AdmissionHandler extends Handler.Wrapper {
   /** The attribute that holds the body of a request that the servlet serves. */
   static final String BODY = "io.weir.body";
 
-  /** The request attribute that holds what is to be run when a large answer is complete. */
+  /** The request attribute that holds what is to be run when an answer of a servlet is complete. */
   private static final String ANSWER = "io.weir.answer";
 
   private static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
@@ -59,6 +61,12 @@ final class AdmissionHandler extends Handler.Wrapper {
    * another node.
    */
   private static final long REQUESTS_OF_A_CONNECTION = 64;
+
+  /**
+   * A field by which a servlet would take a request for one with another method than its own, so
+   * that a link that is only followed could settle a call.
+   */
+  private static final String METHOD_OVERRIDE = "X-HTTP-Method-Override";
 
   private static final String NOTHING_DONE = "; the call was neither decided nor recorded";
 
@@ -104,15 +112,14 @@ final class AdmissionHandler extends Handler.Wrapper {
   }
 
   /**
-   * Notes that an answer is complete and only has to be written: if it is large, the request gives
+   * Notes that the answer of a servlet is complete and only has to be written: the request gives
    * its place to others, however slowly its caller reads.
    *
    * @param attributes returns the attributes of the request
    */
   static void answerIsComplete(Function<String, @Nullable Object> attributes, int bytes) {
-    if (bytes > HttpServerSetup.SEND_BUFFER_BYTES
-        && attributes.apply(ANSWER) instanceof Runnable complete) {
-      complete.run();
+    if (attributes.apply(ANSWER) instanceof IntConsumer complete) {
+      complete.accept(bytes);
     }
   }
 
@@ -155,6 +162,7 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   private void scrape(Request request, Response response, Callback callback) {
     Place place = new Place(request, scrapes::decrementAndGet);
+    request.setAttribute(ANSWER, (IntConsumer) place::answerIsComplete);
     Callback ending = Callback.from(callback, place::end);
     if (scrapes.incrementAndGet() > MAX_SCRAPES) {
       statistics.shed(HttpStatistics.Shed.SCRAPES).increment();
@@ -181,7 +189,7 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   private void route(Request request, Response response, Callback callback) {
     try {
-      if (!super.handle(request, response, callback)) {
+      if (!super.handle(withItsOwnMethod(request), response, callback)) {
         Response.writeError(request, response, callback, 404);
       }
     } catch (Exception failed) {
@@ -189,33 +197,72 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
   }
 
-  /** The place that a request holds until its answer is complete, or has been written. */
+  private static Request withItsOwnMethod(Request request) {
+    HttpFields fields = request.getHeaders();
+    if (!fields.contains(METHOD_OVERRIDE)) {
+      return request;
+    }
+    HttpFields others = HttpFields.build(fields).remove(METHOD_OVERRIDE).asImmutable();
+    return new Request.Wrapper(request) {
+      @Override
+      public HttpFields getHeaders() {
+        return others;
+      }
+    };
+  }
+
+  /**
+   * The place that a request holds until its answer is complete. An answer that cannot be written
+   * at once, since its caller has not read others before it, is {@link UnreadAnswers unread} from
+   * then on.
+   */
   private final class Place {
-    private final Runnable close;
+    private final EndPoint connection;
+    private final Runnable close = this::closeUnread;
     private final Runnable release;
-    private final AtomicBoolean isHeld = new AtomicBoolean(true);
+    private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.HELD);
 
     Place(Request request, Runnable release) {
-      EndPoint connection = request.getConnectionMetaData().getConnection().getEndPoint();
-      this.close = connection::close;
+      this.connection = request.getConnectionMetaData().getConnection().getEndPoint();
       this.release = release;
-      request.setAttribute(ANSWER, (Runnable) this::answerIsComplete);
     }
 
-    private void answerIsComplete() {
-      if (isHeld.compareAndSet(true, false)) {
-        unread.begin(close);
-        release.run();
+    /** Also after the answer has been passed to the server, which may have written it by now. */
+    void answerIsComplete(long bytes) {
+      if (stage.get() != Stage.HELD) {
+        return;
       }
-    }
-
-    void end() {
-      if (isHeld.compareAndSet(true, false)) {
+      unread.begin(close, bytes);
+      if (stage.compareAndSet(Stage.HELD, Stage.UNREAD)) {
         release.run();
       } else {
         unread.end(close);
       }
     }
+
+    private void closeUnread() {
+      if (stage.get() != Stage.WRITTEN) {
+        connection.close();
+      }
+    }
+
+    void end() {
+      switch (stage.getAndSet(Stage.WRITTEN)) {
+        case HELD -> release.run();
+        case UNREAD -> unread.end(close);
+        case WRITTEN -> {}
+      }
+    }
+  }
+
+  /** The stages of a request's place. */
+  private enum Stage {
+    /** The request is in progress. */
+    HELD,
+    /** The answer is complete, and not written yet; the place is free. */
+    UNREAD,
+    /** The answer has been written, or never will be. */
+    WRITTEN
   }
 
   /** One request before it is admitted. */
@@ -239,15 +286,19 @@ final class AdmissionHandler extends Handler.Wrapper {
         shed(refusal);
         return;
       }
-      Callback ending = Callback.from(callback, ending());
+      Place place = new Place(request, this::leave);
+      Callback ending = Callback.from(callback, () -> answered(place));
       long queuedNanos = admission.now();
       execute(
           response,
           ending,
           () -> {
             admission.begin(queuedNanos);
-            if (!direct.serve(request, response, ending, body)) {
+            if (direct.serve(request, response, ending, body)) {
+              place.answerIsComplete(response.getHeaders().getLongField(HttpHeader.CONTENT_LENGTH));
+            } else {
               request.setAttribute(BODY, body);
+              request.setAttribute(ANSWER, (IntConsumer) place::answerIsComplete);
               route(request, response, ending);
             }
           });
@@ -266,27 +317,15 @@ final class AdmissionHandler extends Handler.Wrapper {
       return refusal;
     }
 
-    private Runnable ending() {
-      if (!batch) {
-        return () -> {
-          admission.end();
-          answered();
-        };
+    private void leave() {
+      admission.end();
+      if (batch) {
+        batches.decrementAndGet();
       }
-      Place place =
-          new Place(
-              request,
-              () -> {
-                admission.end();
-                batches.decrementAndGet();
-              });
-      return () -> {
-        place.end();
-        answered();
-      };
     }
 
-    private void answered() {
+    private void answered(Place place) {
+      place.end();
       statistics.answered(NanoTime.since(request.getHeadersNanoTime()));
     }
 
@@ -317,9 +356,9 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
 
     @Override
-    public void timedOut() {
+    public void timedOut(Problem problem) {
       statistics.timedOut(HttpStatistics.Part.BODY).increment();
-      ProblemWriter.writeAndClose(response, callback, SlowSenders.TOO_SLOW);
+      ProblemWriter.writeAndClose(response, callback, problem);
     }
   }
 }

@@ -4,6 +4,7 @@ package io.weir.ingest.http;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.util.Arrays;
+import java.util.concurrent.TimeoutException;
 import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.io.Connection;
@@ -28,6 +29,17 @@ final class BodyReader implements Invocable.Task {
 
   private static final byte[] NOTHING = {};
 
+  private static final Problem STOPPING =
+      Problem.of(
+          ProblemReason.STOPPING,
+          "the node stopped before the body was whole; it was neither decided nor recorded");
+
+  private static final Problem IDLE =
+      Problem.of(
+          ProblemReason.REQUEST_TOO_SLOW,
+          "nothing of the body arrived for as long as a connection may be idle now; it was neither"
+              + " decided nor recorded");
+
   /** Receives the result. */
   interface Ended {
     /** The body is complete. */
@@ -45,7 +57,7 @@ final class BodyReader implements Invocable.Task {
     void noMemory();
 
     /** The body did not arrive in time. */
-    void timedOut();
+    void timedOut(Problem problem);
   }
 
   private final Request request;
@@ -99,8 +111,7 @@ final class BodyReader implements Invocable.Task {
         return;
       }
       if (Content.Chunk.isFailure(chunk)) {
-        Problem problem = broken(chunk.getFailure());
-        end(() -> ended.refused(problem, true));
+        end(() -> tellFailure(chunk.getFailure()));
         return;
       }
       take(chunk);
@@ -109,11 +120,15 @@ final class BodyReader implements Invocable.Task {
 
   private void await() {
     int more = bytes.length - keptBytes;
-    if (incomplete.keep(this, more)) {
-      keptBytes += more;
-      request.demand(this);
-    } else {
+    if (!incomplete.keep(this, more)) {
       end(ended::noMemory);
+      return;
+    }
+    keptBytes += more;
+    if (incomplete.isStopping()) {
+      stop(); // it was not there yet when the others were ended
+    } else {
+      request.demand(this);
     }
   }
 
@@ -154,7 +169,12 @@ final class BodyReader implements Invocable.Task {
 
   /** Ends the read if it has not ended yet. */
   synchronized void timeOut() {
-    end(ended::timedOut);
+    end(() -> ended.timedOut(SlowSenders.TOO_SLOW));
+  }
+
+  /** Ends the read, since the node stops, if it has not ended yet. */
+  synchronized void stop() {
+    end(() -> ended.refused(STOPPING, true));
   }
 
   private void end(Runnable tell) {
@@ -165,6 +185,16 @@ final class BodyReader implements Invocable.Task {
     }
   }
 
+  private void tellFailure(@Nullable Throwable failure) {
+    if (incomplete.isStopping()) {
+      ended.refused(STOPPING, true);
+    } else if (failure instanceof TimeoutException) {
+      ended.timedOut(IDLE);
+    } else {
+      ended.refused(broken(failure), true);
+    }
+  }
+
   private static Problem broken(@Nullable Throwable failure) {
     if (failure instanceof HttpException known && known.getReason() != null) {
       return Problem.malformed(known.getCode(), "the body could not be read: " + known.getReason());
@@ -172,6 +202,8 @@ final class BodyReader implements Invocable.Task {
     return Problem.of(
         ProblemReason.INVALID_BODY,
         "the body ended before it was whole, or could not be read: "
-            + (failure == null ? "no reason given" : failure.getMessage()));
+            + (failure == null || failure.getMessage() == null
+                ? "the connection was closed"
+                : failure.getMessage()));
   }
 }

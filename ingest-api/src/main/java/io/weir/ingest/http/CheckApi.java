@@ -54,6 +54,7 @@ public final class CheckApi implements AutoCloseable {
   private final SettleRoute settle;
   private final Admission admission;
   private final UnreadAnswers unread;
+  private final IncompleteBodies bodies = new IncompleteBodies();
   private final ProblemPages pages = ProblemPages.load();
   private final Javalin javalin;
   private final SlowSenders slowSenders;
@@ -91,7 +92,6 @@ public final class CheckApi implements AutoCloseable {
         Admission.of(settings.effectiveCallsUnderWay(), settings.queueDelayTarget().toNanos());
     this.unread =
         new UnreadAnswers(statistics.timedOut(HttpStatistics.Part.ANSWER), System::nanoTime);
-    IncompleteBodies bodies = new IncompleteBodies();
     this.javalin =
         Javalin.create(
             config -> {
@@ -230,10 +230,14 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private void settle(Context context) {
+    if (turningAway) {
+      context.header("Connection", "close");
+    }
     Problem problem = turningAway ? STOPPING : settle.handle(context);
     if (problem != null) {
       answer(context, problem);
     }
+    AdmissionHandler.answerIsComplete(context.req()::getAttribute, 0); // some hundred bytes
   }
 
   private static void answer(Context context, Problem problem) {
@@ -287,6 +291,7 @@ public final class CheckApi implements AutoCloseable {
   void close(Duration finishLimit) {
     stopping = true;
     turningAway = true;
+    bodies.stop();
     long end = System.nanoTime() + finishLimit.toNanos();
     while ((admission.underWay() > 0 || unread.size() > 0) && System.nanoTime() < end) {
       LockSupport.parkNanos(FINISH_LOOK.toNanos());

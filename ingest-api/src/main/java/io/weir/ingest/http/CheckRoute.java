@@ -51,6 +51,9 @@ final class CheckRoute {
         throw Exchange.invalidParameter(
             parameter.getName(), "is not a parameter here; known is peek");
       }
+      if (parameter.hasMultipleValues()) {
+        throw Exchange.invalidParameter("peek", "must be given once");
+      }
       for (String value : parameter.getValues()) {
         if (!value.equals("true") && !value.equals("false")) {
           throw Exchange.invalidParameter("peek", "must be true or false");

@@ -95,9 +95,6 @@ final class Exchange {
 
   /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */
   void refuse(Problem problem) {
-    if (problem.status() == 503 && !fields().contains(HttpHeader.RETRY_AFTER)) {
-      fields().put(HttpHeader.RETRY_AFTER, RETRY_AFTER_UNAVAILABLE_SECONDS);
-    }
     ProblemWriter.write(response, callback, problem);
   }
 }

@@ -17,6 +17,7 @@ final class IncompleteBodies {
 
   private final Set<BodyReader> readers = ConcurrentHashMap.newKeySet();
   private final AtomicLong bytes = new AtomicLong();
+  private volatile boolean stopping;
 
   /**
    * Keeps a reader that has to wait for more bytes.
@@ -45,6 +46,17 @@ final class IncompleteBodies {
         reader.timeOut();
       }
     }
+  }
+
+  /** Ends all requests with 503, also those that begin to wait from now on. */
+  void stop() {
+    stopping = true;
+    readers.forEach(BodyReader::stop);
+  }
+
+  /** Returns whether no request waits for its body any more. */
+  boolean isStopping() {
+    return stopping;
   }
 
   /** Returns the connections on which a body is arriving. */

@@ -57,8 +57,13 @@ final class ProblemWriter implements Request.Handler {
     write(response, callback, problem);
   }
 
+  /** Writes the answer; a 503 says when to try again, unless the answer has that field. */
   static void write(Response response, Callback callback, Problem problem) {
     byte[] body = problem.toJson();
+    if (problem.status() == HttpStatus.SERVICE_UNAVAILABLE_503
+        && !response.getHeaders().contains(HttpHeader.RETRY_AFTER)) {
+      response.getHeaders().put(HttpHeader.RETRY_AFTER, Exchange.RETRY_AFTER_UNAVAILABLE_SECONDS);
+    }
     response.setStatus(problem.status());
     response.getHeaders().put(NOT_STORED);
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);

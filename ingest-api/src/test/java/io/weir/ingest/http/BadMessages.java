@@ -77,6 +77,7 @@ final class BadMessages {
         "POST /v1\\check HTTP/1.1",
         "POST /v1/check?peek=maybe HTTP/1.1",
         "POST /v1/check?peek=true&peek=1 HTTP/1.1",
+        "POST /v1/check?peek=true&peek=false HTTP/1.1",
         "POST /v1/check?x=1 HTTP/1.1",
         "POST /v1/check?%00 HTTP/1.1",
         "POST /v1/check?peek=%ff HTTP/1.1",

@@ -125,6 +125,26 @@ final class HostileSenderIT {
     }
   }
 
+  /** Once, a link that was only followed could settle a call. */
+  @Test
+  void methodOverride_isNotObeyed() throws Exception {
+    try (RawHttp connection = node.connect()) {
+      String override = " HTTP/1.1\r\nHost: weir\r\nX-HTTP-Method-Override: ";
+      connection.send("GET /v1/calls/nope/settle" + override + "POST\r\n\r\n");
+      assertProblem(405, connection.answer());
+
+      connection.send("GET /v1/check" + override + "POST\r\n\r\n");
+      RawHttp.Answer answer = connection.answer();
+      assertProblem(405, answer);
+      assertEquals("POST", answer.headers().get("allow"));
+
+      String length = "\r\nContent-Length: " + BODY.length() + "\r\n\r\n";
+      connection.send("POST /v1/check" + override + "DELETE" + length + BODY);
+      assertEquals(200, connection.answer().status());
+      expected++;
+    }
+  }
+
   @Test
   void contentLength_tooLong_isRefused_whenTheSenderEnds() throws Exception {
     try (RawHttp connection = node.connect()) {

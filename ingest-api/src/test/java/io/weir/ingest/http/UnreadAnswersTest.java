@@ -52,13 +52,33 @@ final class UnreadAnswersTest {
     assertEquals(UnreadAnswers.MAX + 1, answers.size());
   }
 
+  @Test
+  void begin_manyHadTheirTime_closesAllBeyondTheBound() {
+    begin(UnreadAnswers.MAX + 3);
+    now = GRACE;
+    begin(1);
+
+    assertEquals(List.of(0, 1, 2, 3), closed);
+    assertEquals(UnreadAnswers.MAX, answers.size());
+  }
+
+  @Test
+  void begin_aboveTheBytesOfAll_closesTheOldestWithinTheirTime_butKeepsAsManyAsTheBound() {
+    begin(UnreadAnswers.MAX + 1);
+    answers.begin(() -> closed.add(100), UnreadAnswers.MAX_BYTES);
+    assertEquals(List.of(0, 1), closed);
+
+    answers.begin(() -> closed.add(101), 0);
+    assertEquals(List.of(0, 1, 2), closed);
+  }
+
   private List<Runnable> begin(int count) {
     List<Runnable> begun = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       int number = i;
       Runnable close = () -> closed.add(number);
       begun.add(close);
-      answers.begin(close);
+      answers.begin(close, 1);
     }
     return begun;
   }
