@@ -112,8 +112,12 @@ final class BucketAccount {
 
   /** Takes a charge that the cache does not know of, and that may be older than others. */
   void owe(long costTokens, long atMillis, Cause cause) {
-    chargedAtMicros = Math.max(chargedAtMicros, atMillis * MICROS_PER_MILLI);
-    chargeLate(costTokens, atMillis * MICROS_PER_MILLI);
+    long at = atMillis * MICROS_PER_MILLI;
+    chargedAtMicros = Math.max(chargedAtMicros, at);
+    if (limit.refills()) {
+      epochs.noteDistance(timeToFull.trueMicros() - at);
+    }
+    chargeLate(costTokens, at);
     corrections.disturb(cause, costTokens, atMillis);
   }
 

@@ -276,11 +276,12 @@ public final class BucketAudit {
   /**
    * Advances the bucket to its next version and returns the correction to publish. Returns null if
    * the bucket cannot be corrected: of a bucket of capacity 0 only refusals are known, and neither
-   * what it holds nor of how much.
+   * what it holds nor of how much. What is owed stays owed, since no stamp shows that version: the
+   * bucket is published when it has another limit.
    */
   public @Nullable Correction publish(Cause cause, long nowMillis) {
     if (account.limit().capacityTokens() == 0) {
-      corrections.withdraw();
+      corrections.publish(nowMillis);
       return null;
     }
     EpochAccount epoch = account.epoch();

@@ -5,6 +5,7 @@ import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.LimitAlgorithm;
+import io.weir.limits.Numbers;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction.Cause;
@@ -21,6 +22,9 @@ public final class BucketAuditCodec {
    * until when charges are in flight, which they then are until the next checks.
    */
   private static final long UNKNOWN_TIME = Long.MAX_VALUE;
+
+  /** Stands for what is owed since the confirmed correction, which then bounds nothing. */
+  private static final long UNKNOWN_OWED = Numbers.MAX;
 
   /** Lacks what is owed since the confirmed correction, and what the first stamp was believed. */
   private static final int VERSION_WITHOUT_CONFIRMED = 7;
@@ -203,9 +207,7 @@ public final class BucketAuditCodec {
     }
     long owedSinceMicros = value.integer();
     long owedSinceConfirmedMicros =
-        value.version() > VERSION_WITHOUT_CONFIRMED
-            ? value.integer()
-            : Math.max(owedSinceMicros, trueMicros - cacheMicros);
+        value.version() > VERSION_WITHOUT_CONFIRMED ? value.integer() : UNKNOWN_OWED;
     for (int left = value.count(); left > 0; left--) {
       fullTimes.restore(value.integer(), value.integer());
     }
@@ -227,7 +229,8 @@ public final class BucketAuditCodec {
         .integer(epoch.gapUntilMicros())
         .integer(epoch.cameTokens())
         .integer(epoch.believedTokens())
-        .integer(epoch.believedAtMicros());
+        .integer(epoch.believedAtMicros())
+        .integer(epoch.believedLeftTokens());
   }
 
   private static EpochAccount.State epoch(Unpacker value) {
@@ -253,6 +256,7 @@ public final class BucketAuditCodec {
         value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_TIME,
         hasCome ? value.integer() : stampedAtMicros,
         hasCome ? value.integer() : gapTokens,
+        hasBelieved ? value.integer() : 0,
         hasBelieved ? value.integer() : 0,
         hasBelieved ? value.integer() : 0);
   }

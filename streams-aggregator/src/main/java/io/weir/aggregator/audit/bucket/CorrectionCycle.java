@@ -149,9 +149,13 @@ final class CorrectionCycle {
     confirmedVersion = stampVersion;
   }
 
-  /** Confirms the corrections up to the version that the newest stamp shows. */
+  /**
+   * Confirms the corrections up to the version that the newest stamp shows. After a reset of the
+   * aggregator that may be one of before, which the next correction has to exceed.
+   */
   void confirm(long stampVersion) {
-    confirmedVersion = Math.max(confirmedVersion, Math.min(stampVersion, version));
+    version = Math.max(version, stampVersion);
+    confirmedVersion = Math.max(confirmedVersion, stampVersion);
   }
 
   /** Lowers the confirmed version to that of a stamp of a cache that has gone back. */
@@ -172,11 +176,6 @@ final class CorrectionCycle {
     awaitedSinceMillis = dueCause == null ? 0 : disturbedAtMillis;
     dueCause = null;
     return pendingSinceMillis;
-  }
-
-  /** Drops the due correction without publishing it. */
-  void withdraw() {
-    dueCause = null;
   }
 
   /**

@@ -27,6 +27,7 @@ final class EpochAccount {
   private long cameTokens;
   private long believedTokens;
   private long believedAtMicros;
+  private long believedLeftTokens;
 
   /**
    * The account as a value.
@@ -49,6 +50,7 @@ final class EpochAccount {
    * @param believedTokens the cache's counter in the first stamp, if that was believed: what was
    *     charged before counts as recorded; 0 if it was not
    * @param believedAtMicros when that stamp was made
+   * @param believedLeftTokens how much of that no record has shown
    */
   record State(
       long epoch,
@@ -63,7 +65,8 @@ final class EpochAccount {
       long gapUntilMicros,
       long cameTokens,
       long believedTokens,
-      long believedAtMicros) {}
+      long believedAtMicros,
+      long believedLeftTokens) {}
 
   /** Opens the account of an epoch; the parameters are those of {@link State}. */
   EpochAccount(
@@ -92,6 +95,7 @@ final class EpochAccount {
     account.cameTokens = state.cameTokens;
     account.believedTokens = state.believedTokens;
     account.believedAtMicros = state.believedAtMicros;
+    account.believedLeftTokens = state.believedLeftTokens;
     return account;
   }
 
@@ -110,7 +114,8 @@ final class EpochAccount {
         gapUntilMicros,
         cameTokens,
         believedTokens,
-        believedAtMicros);
+        believedAtMicros,
+        believedLeftTokens);
   }
 
   /**
@@ -127,12 +132,24 @@ final class EpochAccount {
             Saturating.subtract(costTokens, stamp.charged()));
     account.believedTokens = stamp.charged();
     account.believedAtMicros = atMicros;
+    account.believedLeftTokens = stamp.charged() - costTokens;
     return account;
   }
 
-  /** Returns whether a charge is one of those that count as recorded by the first stamp. */
-  boolean isBelieved(Stamp stamp, long costTokens, long atMicros) {
-    return costTokens > 0 && stamp.charged() < believedTokens && atMicros <= believedAtMicros;
+  /**
+   * Takes a charge if it is one of those that count as recorded by the first stamp: no more than
+   * that stamp's counter has. What is beyond was charged before the cache went back.
+   */
+  boolean takeBelieved(Stamp stamp, long costTokens, long atMicros) {
+    boolean isBelieved =
+        costTokens > 0
+            && costTokens <= believedLeftTokens
+            && stamp.charged() < believedTokens
+            && atMicros <= believedAtMicros;
+    if (isBelieved) {
+      believedLeftTokens -= costTokens;
+    }
+    return isBelieved;
   }
 
   /** Returns the epoch's name: when it began, in microseconds since 1970. */

@@ -38,13 +38,13 @@ final class StampComparison {
       Stamp stamp, BucketLimit ownLimit, long costTokens, long askedTokens, long atMillis) {
     long at = atMillis * MICROS_PER_MILLI;
     EpochAccount known = account.epochs().find(stamp.epoch());
-    if (known != null && known.isBelieved(stamp, costTokens, at)) {
+    if (known != null && known.takeBelieved(stamp, costTokens, at)) {
       return Judgement.RIGHT; // it counts as recorded already
     }
     boolean isFirstCharge = account.isFirstCharge(stamp, costTokens);
     account.addTotal(costTokens);
     if (stamp.epoch() < account.epoch().epoch()) {
-      takePreviousEpoch(stamp, costTokens, atMillis);
+      takePreviousEpoch(stamp, ownLimit, costTokens, atMillis);
       return Judgement.RIGHT;
     }
     if (limits.isRefusalUnderAnother(ownLimit, stamp, costTokens)) {
@@ -80,7 +80,8 @@ final class StampComparison {
   }
 
   /** Takes a record of an epoch that has ended: what that epoch's counter did not say is owed. */
-  private void takePreviousEpoch(Stamp stamp, long costTokens, long atMillis) {
+  private void takePreviousEpoch(
+      Stamp stamp, BucketLimit ownLimit, long costTokens, long atMillis) {
     EpochAccount ended = account.epochs().findPrevious(stamp.epoch());
     if (costTokens == 0) {
       if (atMillis * MICROS_PER_MILLI > account.epoch().stampedAtMicros()) {
@@ -91,7 +92,20 @@ final class StampComparison {
       account.owe(costTokens, atMillis, Cause.OVERLAP);
     } else {
       ended.addRecord(costTokens, atMillis * MICROS_PER_MILLI);
+      noteHeadroomOfEnded(stamp, ownLimit, costTokens, atMillis * MICROS_PER_MILLI);
       account.oweOverlap(ended, atMillis);
+    }
+  }
+
+  /**
+   * Notes how far from full the cache had the bucket before a charge of an epoch that has ended.
+   */
+  private void noteHeadroomOfEnded(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
+    LimitChange change = LimitChange.of(ownLimit, account.limit(), at);
+    Refill then = ownLimit.refill();
+    if (change != null && then != null && account.limit().refills()) {
+      long fromFull = stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at;
+      account.epochs().noteHeadroomThen(change.sameTokensMicros(Math.max(0, fromFull)), at);
     }
   }
 
@@ -131,13 +145,14 @@ final class StampComparison {
   }
 
   /**
-   * Owes what the cache has forgotten by going back. A correction that was published before this
-   * was known does not state it, though the cache will show its version (simulation, seed 6004171).
+   * Owes what the cache has forgotten by going back. Corrections that were published before this
+   * was known do not state it, though the cache will show their versions (simulation, seed
+   * 6004171).
    */
   private void oweWentBack(Stamp stamp, long wentBackTokens) {
     Refill refill = account.limit().refill();
     if (refill != null && stamp.version() < account.corrections().version()) {
-      account.timeToFull().oweBeyondCorrection(refill.boundedMicrosFor(wentBackTokens));
+      account.timeToFull().oweBeyondCorrections(refill.boundedMicrosFor(wentBackTokens));
     }
     account.timeToFull().oweBeyondCache();
   }
@@ -161,7 +176,10 @@ final class StampComparison {
     if (refill == null) {
       return;
     }
-    if (time.boundByCache(!account.corrections().isUnconfirmed())) {
+    // what the cache has not taken yet may have been owed since: by the cache the bucket was no
+    // farther from full
+    account.epochs().noteDistance(time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at);
+    if (time.boundByCache(!account.corrections().isUnconfirmed(), at)) {
       account.noteHeadroom(costTokens, at);
     } else {
       // the truth contains the charges of others at once, though they may have been refilled before
@@ -183,9 +201,9 @@ final class StampComparison {
 
   /**
    * Notes how far from full the bucket was before a charge that newer ones have overtaken: by what
-   * the cache showed then, moved by the cache's error of now. If a correction has been applied in
-   * between, the error was another: then by the truth of now without the charges since (simulation,
-   * seed 1069498).
+   * the cache showed then, moved by the cache's error of now if it had too little: what it has too
+   * much of may be owed since. If a correction has been applied in between, the error was another:
+   * then by the truth of now without the charges since (simulation, seed 1069498).
    */
   private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     TimeToFull time = account.timeToFull();
@@ -203,8 +221,7 @@ final class StampComparison {
       fromFull =
           change.sameTokensMicros(
                   stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at)
-              + time.trueMicros()
-              - time.cacheMicros();
+              + Math.min(0, time.trueMicros() - time.cacheMicros());
     }
     account.epochs().noteHeadroomThen(fromFull, at);
   }

@@ -198,9 +198,9 @@ final class TimeToFull {
     owedSinceConfirmedMicros = Math.max(owedSinceConfirmedMicros, beyond);
   }
 
-  /** Adds what the newest correction does not state, though its version will be shown. */
-  void oweBeyondCorrection(long micros) {
-    owedSinceMicros = Saturating.add(owedSinceMicros, micros);
+  /** Adds what no published correction states, though stamps will show their versions. */
+  void oweBeyondCorrections(long micros) {
+    owe(micros);
   }
 
   /**
@@ -211,16 +211,21 @@ final class TimeToFull {
    * they had been made now; the cache may have refilled them long before, or have taken them under
    * another limit (simulation, seeds 103 and 6002804).
    *
+   * <p>Where the truth is lowered the refill of the full times has been used by these charges;
+   * which of them is not known, so all are forgotten.
+   *
    * @param showsNewest whether the stamp shows the newest correction
+   * @param atMicros when the stamp was made
    * @return whether the truth was beyond the bound, and was set to it
    */
-  boolean boundByCache(boolean showsNewest) {
+  boolean boundByCache(boolean showsNewest, long atMicros) {
     long latest =
         Saturating.add(cacheMicros, showsNewest ? owedSinceMicros : owedSinceConfirmedMicros);
     if (trueMicros <= latest) {
       return false;
     }
     trueMicros = latest;
+    fullTimes.restart(atMicros);
     return true;
   }
 

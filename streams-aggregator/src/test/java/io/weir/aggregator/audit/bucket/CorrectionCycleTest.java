@@ -23,13 +23,24 @@ final class CorrectionCycleTest {
   }
 
   @Test
-  void confirm_neverGoesBack_norBeyondTheNewest() {
+  void confirm_neverGoesBack() {
     cycle.publish(1);
-    cycle.confirm(7);
-    assertEquals(1, cycle.confirmedVersion());
-
+    cycle.confirm(1);
     cycle.confirm(0);
+
     assertEquals(1, cycle.confirmedVersion());
     assertTrue(cycle.isAgreed());
+  }
+
+  /** After a reset; once, the cache ignored what was published next, since its version was less. */
+  @Test
+  void confirm_correctionOfBeforeAReset_isExceededByTheNext() {
+    cycle.publish(1);
+    cycle.confirm(7);
+    assertTrue(cycle.isAgreed());
+
+    cycle.publish(2);
+    assertEquals(8, cycle.version());
+    assertTrue(cycle.isUnconfirmed());
   }
 }

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.audit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.limits.TokenBucketLimit;
+import io.weir.topics.model.Charge;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Histories by which a hostile reading gave a bucket tokens that it did not have, or forgot what it
+ * owed. A truth that is later than expected is no fault here: of what is given back only what
+ * certainly was not refilled is due.
+ */
+final class RareHistoriesTest extends ReconcilerFixture {
+  /** After a reset the audit may have published fewer corrections than the cache has applied. */
+  @Test
+  void cacheShowsAVersionThatTheAuditHasNotPublished_theNextIsGreater() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 500, charge(EPOCH, 5, 1, 2, T + 2_000));
+    take(T + 600, new Charge(BUCKET, 30, LIMIT, null)); // fail-open
+    assertEquals((T + 32_000) * 1_000, last().fullAtEpochMicros());
+    assertTrue(
+        last().version() > 5, () -> "version " + last().version() + ": the cache ignores it");
+  }
+
+  /** Once, the stamp of the older correction confirmed one that the cache ignored. */
+  @Test
+  void cacheShowsAVersionThatTheAuditHasNotPublished_debtIsNotForgotten() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 500, charge(EPOCH, 5, 1, 2, T + 2_000));
+    take(T + 600, new Charge(BUCKET, 30, LIMIT, null)); // fail-open; v1, which the cache ignores
+    take(T + 700, charge(EPOCH, 5, 1, 3, T + 3_000));
+    memory.takeCacheLoss("g1", T + 800);
+    memory.tick();
+    assertEquals((T + 33_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /** The first stamp that is known is believed, but contains no more than its counter says. */
+  @Test
+  void cacheWentBackBeforeABelievedStamp_recordsOfBeforeAreOwed() {
+    // charged 1..30 until T - 600; goes back to 10 at T - 500; 21 more until T: charged 31
+    take(T, charge(EPOCH, 1, 1, 31, T + 31_000));
+    take(T - 600, charge(EPOCH, 1, 20, 30, T + 29_400)); // lost by the cache
+    take(T - 100, charge(EPOCH, 1, 20, 30, T + 30_000)); // contained in the stamp
+    memory.takeCacheLoss("g1", T + 1_000);
+    memory.tick();
+    assertEquals((T + 51_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /** Once, a correction that could not be published was taken for published. */
+  @Test
+  void debtUnderACapacityOfZero_isNotForgotten() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 100, new Charge(BUCKET, 30, LIMIT, null));
+    assertEquals((T + 31_000) * 1_000, last().fullAtEpochMicros());
+    take(T + 200, new Charge(BUCKET, 20, LIMIT, null)); // waits, v1 is not shown
+    take(T + 300, new Charge(BUCKET, 1, new TokenBucketLimit(0, 1, 1_000_000), null));
+    watermark(T + 5_000);
+    take(T + 6_000, charge(EPOCH, 1, 1, 2, T + 32_000));
+    memory.takeCacheLoss("g1", T + 7_000);
+    memory.tick();
+    assertTrue(last().fullAtEpochMicros() >= (T + 52_000) * 1_000, () -> last().toString());
+  }
+
+  /** What the cache has lost by going back is hidden by a credit that it has not applied yet. */
+  @Test
+  void wentBack_whileACreditIsNotApplied_isOwedWhenAnOlderCorrectionIsShown() {
+    take(T, charge(EPOCH, 0, 10, 10, T + 10_000)); // five more are never recorded
+    take(T + 1_000, charge(EPOCH, 0, 1, 16, T + 16_000));
+    watermark(T + 3_500);
+    watermark(T + 4_500);
+    assertEquals((T + 11_000) * 1_000, only().fullAtEpochMicros()); // v1, credit of five
+    take(T + 4_600, charge(EPOCH, 0, 4, 20, T + 20_000));
+    // an older copy has 16, full at T + 16 s
+    take(T + 4_700, charge(EPOCH, 0, 1, 17, T + 17_000));
+    watermark(T + 5_600); // v2 is published
+    assertEquals((T + 16_000) * 1_000, last().fullAtEpochMicros());
+    assertEquals(2, last().version());
+    // v1 was applied meanwhile: full at T + 11 s, and one since
+    take(T + 5_700, charge(EPOCH, 1, 1, 18, T + 13_000));
+    memory.takeCacheLoss("g1", T + 5_800);
+    memory.tick();
+    assertEquals((T + 17_000) * 1_000, last().fullAtEpochMicros()); // 10 + 1 + 4 + 1 + 1
+  }
+
+  /** A call that was decided without the cache found the bucket full. */
+  @Test
+  void gap_refilledBeforeACallWithoutTheCache_isNotCredited() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // three at T + 2 s are never recorded
+    take(T + 10_000, new Charge(BUCKET, 20, LIMIT, null));
+    take(T + 11_000, charge(EPOCH, 0, 1, 5, T + 12_000));
+    watermark(T + 14_000);
+    watermark(T + 15_000);
+    assertTrue(
+        last().fullAtEpochMicros() >= (T + 31_000) * 1_000,
+        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+  }
+
+  /** The same when the charge without a record is known before that call. */
+  @Test
+  void gap_refilledInPartBeforeACallWithoutTheCache_isCreditedNoMoreThanWasMissingThen() {
+    take(T, charge(EPOCH, 0, 3, 3, T + 3_000)); // 25 at T + 4 s are never recorded
+    take(T + 5_000, charge(EPOCH, 0, 4, 32, T + 33_000));
+    take(T + 13_000, new Charge(BUCKET, 24, LIMIT, null));
+    take(T + 13_500, charge(EPOCH, 0, 1, 33, T + 34_000));
+    watermark(T + 16_000);
+    watermark(T + 17_000);
+    // 5 + 4, full from T + 9 s; 13 + 24 + 1
+    assertTrue(
+        last().fullAtEpochMicros() >= (T + 38_000) * 1_000,
+        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+  }
+
+  /** A late record is measured by what was owed then, not by what came to be owed since. */
+  @Test
+  void gap_refilledBeforeALateRecord_isNotCredited_thoughADebtCameSince() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // five at T + 2 s are never recorded
+    // 20 at T + 10 s are recorded late
+    take(T + 11_000, charge(EPOCH, 0, 3, 29, T + 33_000));
+    take(T + 12_000, new Charge(BUCKET, 16, LIMIT, null));
+    take(T + 12_100, charge(EPOCH, 0, 1, 30, T + 34_000));
+    take(T + 10_000, charge(EPOCH, 0, 20, 26, T + 30_000));
+    watermark(T + 15_000);
+    watermark(T + 16_000);
+    assertTrue(
+        last().fullAtEpochMicros() >= (T + 50_000) * 1_000,
+        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+  }
+
+  /** A late record of an epoch that has ended tells how full the bucket was, too. */
+  @Test
+  void gap_refilledInPartBeforeALateRecordOfAnEndedEpoch_isCreditedNoMoreThanWasMissingThen() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // four at T + 6 s are never recorded
+    // six at T + 8 s, when two were missing, are recorded late
+    take(T + 9_000, charge(EPOCH, 0, 10, 21, T + 26_000));
+    take(T + 10_000, charge((T + 10_000) * 1_000, 0, 1, 1, T + 11_000)); // flushed
+    take(T + 8_000, charge(EPOCH, 0, 6, 11, T + 16_000));
+    watermark(T + 13_000);
+    watermark(T + 14_000);
+    memory.takeCacheLoss("g1", T + 14_100);
+    memory.tick();
+    assertTrue(
+        last().fullAtEpochMicros() >= (T + 25_000) * 1_000, // 8 + 6 + 10 + 1
+        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+  }
+
+  /** What was refilled for charges in flight is not there for a late one. */
+  @Test
+  void boundByTheCache_usesUpTheFullTimes() {
+    take(T, charge(EPOCH, 0, 3, 3, T + 3_000)); // five at T + 1.5 s are in flight
+    take(T + 6_000, new Charge(BUCKET, 1, LIMIT, null));
+    take(T + 7_000, charge(EPOCH, 0, 1, 9, T + 9_000));
+    take(T + 1_500, charge(EPOCH, 0, 5, 8, T + 8_000));
+    take(T + 2_000, new Charge(BUCKET, 4, LIMIT, null));
+    memory.takeCacheLoss("g1", T + 8_000);
+    memory.tick();
+    assertTrue(
+        last().fullAtEpochMicros() >= (T + 14_000) * 1_000, // 3 + 5 + 4 + 1 + 1, never full
+        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+  }
+}
