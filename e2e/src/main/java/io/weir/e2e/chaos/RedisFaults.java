@@ -82,7 +82,9 @@ final class RedisFaults {
       List<?> ends = (List<?>) range;
       missing.clear(((Long) ends.get(0)).intValue(), ((Long) ends.get(1)).intValue() + 1);
     }
-    redis.sync().clusterAddSlots(missing.stream().toArray());
+    if (!missing.isEmpty()) { // a server that was a cluster before still serves all of them
+      redis.sync().clusterAddSlots(missing.stream().toArray());
+    }
   }
 
   private static void administer(
