@@ -34,10 +34,10 @@ final class HttpServerSetup {
   private static final int ACCEPT_QUEUE = 1_024;
 
   /**
-   * The kernel's buffer for an answer, which a caller that does not read it occupies: enough for
-   * any answer but those of large batches.
+   * The kernel's buffer for the answers of a connection, which a caller that does not read them
+   * occupies: enough for one answer, unless it is that of a large batch.
    */
-  static final int SEND_BUFFER_BYTES = 128 * 1024;
+  private static final int SEND_BUFFER_BYTES = 128 * 1024;
 
   /** The threads that calls may use without virtual threads, and some for everything else. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
