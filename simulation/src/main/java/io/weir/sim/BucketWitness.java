@@ -302,6 +302,7 @@ final class BucketWitness implements CacheWitness {
     Admissions bucket = buckets.get(correction.bucket());
     if (bucket != null && !bucket.limit.equals(correction.limit())) {
       // the bucket is kept under the limit in force where the correction was applied
+      bucket.allowance += givenByRaisedLimit(bucket, correction, result.outcome().changeTokens());
       bucket.follow(correction.limit(), world.redis().clock().passedMicros());
     }
     if (bucket != null
@@ -357,6 +358,17 @@ final class BucketWitness implements CacheWitness {
     long given = Math.min(changeTokens, bucket.behindTokens);
     bucket.behindTokens -= given;
     return given;
+  }
+
+  /**
+   * Term: the records may follow a limit before the cache does, by a call that a node of the new
+   * policy decides without it. What a limit that was raised has refilled beyond the old capacity
+   * meanwhile is given to the bucket by the next correction (seed 10000144).
+   */
+  private static long givenByRaisedLimit(
+      Admissions bucket, Correction correction, long changeTokens) {
+    long raisedBy = correction.limit().capacityTokens() - bucket.limit.capacityTokens();
+    return Math.max(0, Math.min(changeTokens, raisedBy));
   }
 
   /** Returns a bucket's level in tokens before and after a correction, for the trace. */

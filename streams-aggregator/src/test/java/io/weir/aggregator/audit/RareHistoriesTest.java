@@ -113,6 +113,31 @@ final class RareHistoriesTest extends ReconcilerFixture {
         () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
   }
 
+  /** The same when a record that came late was the last in flight: later charges may be unknown. */
+  @Test
+  void gap_refilledBeforeACallWithoutTheCache_isNotCredited_thoughALateRecordCameInBetween() {
+    take(T, charge(EPOCH, 0, 1, 2, T + 2_000)); // three at T + 3 s are never recorded
+    take(T + 10_000, new Charge(BUCKET, 20, LIMIT, null));
+    take(T - 1, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 11_000, charge(EPOCH, 0, 1, 6, T + 12_000));
+    watermark(T + 14_000);
+    watermark(T + 15_000);
+    assertTrue(
+        last().fullAtEpochMicros() >= (T + 31_000) * 1_000,
+        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+  }
+
+  /** The cache refilled the gap, but the bucket, which owed more than the cache knew, did not. */
+  @Test
+  void gap_refilledByACacheThatLacksADebt_isCredited() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 100, new Charge(BUCKET, 50, LIMIT, null)); // five at T + 200 ms are never recorded
+    take(T + 10_000, charge(EPOCH, 0, 1, 7, T + 11_000));
+    watermark(T + 14_000);
+    watermark(T + 15_000);
+    assertEquals((T + 52_000) * 1_000, last().fullAtEpochMicros()); // 1 + 50 + 1
+  }
+
   /** A late record is measured by what was owed then, not by what came to be owed since. */
   @Test
   void gap_refilledBeforeALateRecord_isNotCredited_thoughADebtCameSince() {

@@ -115,7 +115,7 @@ final class BucketAccount {
     long at = atMillis * MICROS_PER_MILLI;
     chargedAtMicros = Math.max(chargedAtMicros, at);
     if (limit.refills()) {
-      epochs.noteDistance(timeToFull.trueMicros() - at);
+      epochs.noteOwed(timeToFull.trueMicros() - at);
     }
     chargeLate(costTokens, at);
     corrections.disturb(cause, costTokens, atMillis);

@@ -101,6 +101,17 @@ final class EpochAccounts {
     }
   }
 
+  /**
+   * Notes how far from full the records had the bucket before a call that the cache did not decide.
+   * The cache may have made charges since its newest stamp that are not known yet: these are not in
+   * that distance, and were refilled in part only if the bucket was full without them.
+   */
+  void noteOwed(long fromFullMicros) {
+    if (hasPending() || fromFullMicros <= 0) {
+      gapCheck.noteHeadroom(fromFullMicros);
+    }
+  }
+
   /** Notes how far from full the bucket was, whatever is in flight. */
   void noteHeadroom(long fromFullMicros) {
     gapCheck.noteHeadroom(fromFullMicros);

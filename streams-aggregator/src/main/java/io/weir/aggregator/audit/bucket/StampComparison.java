@@ -55,6 +55,7 @@ final class StampComparison {
       account.epochs().noteRefusal();
     }
     boolean isNewestCharge = costTokens > 0 && (isFirstCharge || at >= account.chargedAtMicros());
+    boolean isLatestKnown = at > account.chargedAtMicros();
     if (isNewestCharge) {
       account.setChargedAt(at);
     }
@@ -67,7 +68,7 @@ final class StampComparison {
       epochStart.take(stamp, costTokens, at);
     } else if (account.epoch().isNewest(stamp, costTokens, at, corrections.confirmedVersion())) {
       account.timeToFull().observeClock(at);
-      takeNewest(stamp, costTokens, at);
+      takeNewest(stamp, costTokens, at, isLatestKnown);
     } else {
       takeOvertaken(stamp, ownLimit, costTokens, at);
       if (isNewestCharge && ownLimit.equals(account.limit())) {
@@ -109,8 +110,13 @@ final class StampComparison {
     }
   }
 
-  /** Takes the newest stamp of the current epoch. */
-  private void takeNewest(Stamp stamp, long costTokens, long at) {
+  /**
+   * Takes the newest stamp of the current epoch.
+   *
+   * @param isLatestKnown whether no charge of the same time or later is known, by the cache or
+   *     without it
+   */
+  private void takeNewest(Stamp stamp, long costTokens, long at, boolean isLatestKnown) {
     EpochAccount epoch = account.epoch();
     TimeToFull time = account.timeToFull();
     CorrectionCycle corrections = account.corrections();
@@ -140,7 +146,7 @@ final class StampComparison {
     if (corrections.isAgreed()) {
       takeAgreed(jump, costTokens, at);
     } else {
-      takeDisagreed(jump, costTokens, at);
+      takeDisagreed(jump, costTokens, at, isLatestKnown);
     }
   }
 
@@ -168,7 +174,7 @@ final class StampComparison {
     account.noteHeadroom(costTokens, at);
   }
 
-  private void takeDisagreed(long jump, long costTokens, long at) {
+  private void takeDisagreed(long jump, long costTokens, long at, boolean isLatestKnown) {
     TimeToFull time = account.timeToFull();
     long fullAtBefore = time.trueMicros();
     account.charge(jump, at);
@@ -176,9 +182,11 @@ final class StampComparison {
     if (refill == null) {
       return;
     }
-    // what the cache has not taken yet may have been owed since: by the cache the bucket was no
-    // farther from full
-    account.epochs().noteDistance(time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at);
+    if (!isLatestKnown) {
+      // what the cache has not taken yet may have been owed since: by the cache the bucket was no
+      // farther from full
+      account.epochs().noteDistance(time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at);
+    }
     if (time.boundByCache(!account.corrections().isUnconfirmed(), at)) {
       account.noteHeadroom(costTokens, at);
     } else {
@@ -194,7 +202,9 @@ final class StampComparison {
     epochs.current().addRecord(costTokens, at);
     epochs.noteInCheck(stamp, costTokens, at);
     account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
-    if (!epochs.forgetHeadroom()) {
+    // a call that the cache did not decide may have followed its newest stamp
+    boolean isStampNewest = account.chargedAtMicros() <= epochs.current().stampedAtMicros();
+    if (!isStampNewest || !epochs.forgetHeadroom()) {
       noteHeadroomThen(stamp, ownLimit, costTokens, at);
     }
   }
