@@ -253,12 +253,19 @@ final class Convergence {
     Level recordedLevel = new Level();
     TreeMap<Long, Double> distances = new TreeMap<>();
     double tokens = 0;
+    double raisedTokens = 0;
+    long capacity = Long.MAX_VALUE;
     long sinceMillis = Long.MAX_VALUE;
     for (Event event : all) {
       if (level.take(event)) {
         tokens = 0;
+        raisedTokens = 0;
         sinceMillis = Long.MAX_VALUE;
       }
+      // a bucket that would be full without such a charge begins full under a raised limit, but has
+      // carried over what was left (seeds 14882, 20022496 and 20033633)
+      raisedTokens += (double) Math.max(0, event.limit().capacityTokens() - capacity);
+      capacity = event.limit().capacityTokens();
       if (unrecorded.contains(event)) {
         tokens += event.tokens();
         sinceMillis = Math.min(sinceMillis, event.atMillis());
@@ -267,8 +274,11 @@ final class Convergence {
         recordedLevel.take(event);
       }
     }
-    if (tokens == 0 || !isPlain(bucket, history)) {
-      return tokens;
+    if (tokens == 0) {
+      return 0;
+    }
+    if (raisedTokens > 0 || !isPlain(bucket, history)) {
+      return tokens + raisedTokens;
     }
     double least =
         distances.tailMap(rememberedSince(bucket, sinceMillis)).values().stream()

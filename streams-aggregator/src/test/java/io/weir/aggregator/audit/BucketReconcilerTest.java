@@ -74,6 +74,30 @@ final class BucketReconcilerTest extends ReconcilerFixture {
     assertEquals(List.of(), memory.corrections);
   }
 
+  /** Found by {@code ./weir sim}, seed 20002716. */
+  @Test
+  void epochBegunFull_itsSecondChargeIsRecordedFirst_bucketWasFullInBetween() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 30_000, charge((T + 20_000) * 1_000, 0, 1, 2, T + 31_000));
+    take(T + 22_000, new Charge(BUCKET, 5, LIMIT, null)); // late, refilled since
+
+    assertEquals((T + 31_000) * 1_000, last().fullAtEpochMicros());
+  }
+
+  /** Found by {@code ./weir sim}, seed 20053738. */
+  @Test
+  void gap_besideTheLateFirstChargeOfALife_isCredited_sinceTheBucketOwedMore() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 100, new Charge(BUCKET, 30, LIMIT, null));
+    // flushed; one at T + 2.1 s is never recorded
+    take(T + 2_500, charge((T + 2_000) * 1_000, 0, 1, 3, T + 5_000));
+    take(T + 2_000, charge((T + 2_000) * 1_000, 0, 1, 1, T + 3_000));
+    watermark(T + 6_000);
+    watermark(T + 7_000);
+
+    assertEquals((T + 33_000) * 1_000, last().fullAtEpochMicros());
+  }
+
   /** Found by {@code ./weir sim}, seed 301575. */
   @Test
   void epochBegunByACorrection_firstChargedWhenFullAgain_countsFromFull() {

@@ -185,4 +185,166 @@ final class RareHistoriesTest extends ReconcilerFixture {
         last().fullAtEpochMicros() >= (T + 14_000) * 1_000, // 3 + 5 + 4 + 1 + 1, never full
         () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
   }
+
+  private void assertNotEarlierThan(long at) {
+    assertTrue(
+        last().fullAtEpochMicros() >= (T + at) * 1_000,
+        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T) + ", should be " + at);
+  }
+
+  private void publishAt(long at) {
+    memory.takeCacheLoss("g1", T + at);
+    memory.tick();
+  }
+
+  /** A stamp that is older than a debt says nothing of when that was taken. */
+  @Test
+  void boundByTheCache_aCallWithoutTheCacheIsNewerThanTheStamp_isOwed() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // one at T + 8 s is recorded late
+    take(T + 10_000, new Charge(BUCKET, 6, LIMIT, null));
+    take(T + 8_000, charge(EPOCH, 0, 1, 2, T + 9_000)); // refilled before T + 10 s
+    publishAt(11_000);
+    assertNotEarlierThan(16_000);
+  }
+
+  /** The records had a debt refilled, until charges of before it were known. */
+  @Test
+  void boundByTheCache_aDebtThatSeemedToBeRefilled_isOwedAllTheSame() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // five at T + 2 s are recorded late
+    take(T + 4_000, new Charge(BUCKET, 4, LIMIT, null));
+    take(T + 3_000, new Charge(BUCKET, 1, LIMIT, null));
+    take(T + 2_000, charge(EPOCH, 0, 5, 6, T + 7_000));
+    publishAt(5_000);
+    assertNotEarlierThan(12_000); // 2 + 5 + 1 + 4, never full since T + 2 s
+  }
+
+  /** Once, it was taken for another one that was still to come. */
+  @Test
+  void lateRecordOfAnEndedEpoch_beyondItsCounter_isOwed() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // one at T + 8 s is recorded late
+    take(T + 10_000, charge(EPOCH, 0, 3, 5, T + 13_000));
+    // four at T + 11.3 s are recorded late; flushed
+    take(T + 12_000, charge((T + 12_000) * 1_000, 0, 2, 2, T + 14_000));
+    take(T + 11_300, charge(EPOCH, 0, 4, 9, T + 17_000));
+    take(T + 8_000, charge(EPOCH, 0, 1, 2, T + 9_000));
+    publishAt(13_000);
+    assertNotEarlierThan(19_000); // 10 + 3 + 4 + 2
+  }
+
+  /** The same when a correction has stated the debt. */
+  @Test
+  void gap_refilledBeforeALateRecord_isNotCredited_thoughADebtWasCorrectedSince() {
+    // one at T is never recorded; two at T + 4 s are recorded late
+    take(T + 5_000, charge(EPOCH, 0, 1, 4, T + 7_000));
+    take(T + 6_000, new Charge(BUCKET, 6, LIMIT, null)); // v1
+    take(T + 7_000, charge(EPOCH, 1, 1, 5, T + 14_000));
+    take(T + 4_000, charge(EPOCH, 0, 2, 3, T + 6_000)); // the bucket was full then
+    watermark(T + 9_500);
+    watermark(T + 10_500);
+    publishAt(11_000);
+    assertNotEarlierThan(14_000); // 4 + 2 + 1 + 6 + 1
+  }
+
+  /** Checks that find nothing do not show that nothing is in flight. */
+  @Test
+  void gap_refilledBeforeACallWithoutTheCache_isNotCredited_thoughChecksWereMadeSince() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 3_000, charge(EPOCH, 0, 1, 2, T + 4_000)); // four at T + 5 s are never recorded
+    take(T + 10_000, new Charge(BUCKET, 7, LIMIT, null));
+    watermark(T + 10_500);
+    take(T + 10_900, charge(EPOCH, 0, 1, 7, T + 11_900));
+    watermark(T + 14_500);
+    watermark(T + 15_500);
+    publishAt(16_000);
+    assertNotEarlierThan(18_000); // 10 + 7 + 1
+  }
+
+  /** The truth was lowered to the cache's time and what was owed, which the bucket had refilled. */
+  @Test
+  void gap_refilledBeforeAChargeOfTheCache_isNotCredited_thoughADebtWasOwedThen() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T, new Charge(BUCKET, 1, LIMIT, null)); // v1; two at T + 2.2 s are never recorded
+    take(T + 4_500, charge(EPOCH, 0, 22, 25, T + 26_500)); // the bucket was full
+    take(T + 7_000, charge(EPOCH, 1, 9, 34, T + 35_500));
+    watermark(T + 7_100);
+    watermark(T + 9_500);
+    watermark(T + 10_500);
+    publishAt(11_000);
+    assertNotEarlierThan(35_500); // 4.5 + 22 + 9
+  }
+
+  /** The same for many calls while the cache stood still. */
+  @Test
+  void callsChargedByACacheThatAnsweredTooLate_areOwedOnce() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    for (int i = 0; i < 20; i++) {
+      // the cache charges it when it goes on, at T + 5.4 s; its deadline is over
+      take(T + 5_000 + 20 * i, new Charge(BUCKET, 2, LIMIT, null));
+    }
+    take(T + 5_500, charge(EPOCH, 0, 2, 43, T + 47_400));
+    watermark(T + 6_100);
+    assertEquals(2, last().version());
+    assertEquals(87_000, last().fullAtEpochMicros() / 1_000 - T);
+    take(T + 7_000, charge(EPOCH, 2, 1, 44, T + 88_000));
+    watermark(T + 10_000);
+    watermark(T + 11_000);
+    publishAt(11_500);
+    // 5 + 40 + 2 + 1
+    assertEquals(48_000, last().fullAtEpochMicros() / 1_000 - T, 1_000);
+  }
+
+  /** A call that the cache had charged was decided without it, and found the bucket full. */
+  @Test
+  void callChargedByACacheThatAnsweredTooLate_isOwedOnce() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    // at T + 5 s the cache charges five, but the answer comes after the deadline
+    take(T + 5_050, new Charge(BUCKET, 5, LIMIT, null)); // v1, applied: 5 + 5 + 5.05 s
+    take(T + 6_000, charge(EPOCH, 1, 1, 7, T + 16_050));
+    watermark(T + 9_000);
+    watermark(T + 10_000);
+    publishAt(10_500);
+    assertEquals(11_050, last().fullAtEpochMicros() / 1_000 - T, 1_000); // 5.05 + 5 + 1
+  }
+
+  /** The same while the correction is not applied yet. */
+  @Test
+  void callChargedByACacheThatAnsweredTooLate_isOwedOnce_beforeItIsCorrected() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 5_050, new Charge(BUCKET, 5, LIMIT, null));
+    take(T + 5_200, charge(EPOCH, 0, 1, 7, T + 11_000));
+    watermark(T + 9_000);
+    watermark(T + 10_000);
+    publishAt(10_500);
+    assertEquals(11_050, last().fullAtEpochMicros() / 1_000 - T, 1_000);
+  }
+
+  /** A stamp of before that call does not show that nothing was in flight at it. */
+  @Test
+  void gap_refilledBeforeACallWithoutTheCache_isNotCredited_thoughAnOlderStampCame() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // one at T + 1 s is recorded late
+    // one at T + 3 s is never recorded
+    take(T + 4_000, new Charge(BUCKET, 4, LIMIT, null)); // full
+    take(T + 1_000, charge(EPOCH, 0, 1, 2, T + 2_000));
+    take(T + 4_900, charge(EPOCH, 0, 6, 9, T + 10_900));
+    watermark(T + 8_500);
+    watermark(T + 9_500);
+    publishAt(10_000);
+    assertNotEarlierThan(14_000); // 4 + 4 + 6
+  }
+
+  /** Charges beside the first stamp of an epoch may have been made as late as that stamp. */
+  @Test
+  void gap_shownByTheFirstStampOfAnEpoch_refilledBeforeALaterCharge_isNotCredited() {
+    long epoch = (T + 6_000) * 1_000;
+    // four at T are never recorded
+    take(T + 2_000, charge(EPOCH, 0, 3, 7, T + 7_000)); // flushed
+    // one at T + 6 s is never recorded, one at T + 9 s is recorded late, the bucket was full
+    take(T + 9_000, charge(epoch, 0, 6, 8, T + 16_000));
+    watermark(T + 7_000);
+    take(T + 9_000, charge(epoch, 0, 1, 2, T + 10_000));
+    watermark(T + 12_000);
+    watermark(T + 13_000);
+    publishAt(13_500);
+    assertNotEarlierThan(16_000); // 9 + 1 + 6
+  }
 }

@@ -161,7 +161,8 @@ final class BucketAccount {
   private void takeBackCredit(EpochAccount epoch, long tokens) {
     Refill refill = limit.refill();
     long micros = refill == null ? 0 : refill.boundedMicrosFor(tokens);
-    timeToFull.takeBack(epoch.takeBackGap(tokens, micros), epoch.creditedFromMicros());
+    timeToFull.takeBack(
+        epoch.takeBackGap(tokens, micros), epoch.creditedFromMicros(), chargedAtMicros);
   }
 
   private void chargeLate(long tokens, long atMicros) {
@@ -222,7 +223,21 @@ final class BucketAccount {
   void noteHeadroom(long costTokens, long atMicros) {
     Refill refill = limit.refill();
     if (refill != null) {
-      epochs.noteDistance(timeToFull.trueMicros() - refill.boundedMicrosFor(costTokens) - atMicros);
+      noteDistance(
+          timeToFull.trueMicros() - refill.boundedMicrosFor(costTokens) - atMicros, atMicros);
+    }
+  }
+
+  /**
+   * Notes how far from full the bucket was at the time of a stamp. A call that the cache did not
+   * decide may be newer than that, and charges before it may not be known yet: then the distances
+   * that are known stay known.
+   */
+  void noteDistance(long fromFullMicros, long atMicros) {
+    if (timeToFull.isOwedBefore(atMicros)) {
+      epochs.noteDistance(fromFullMicros);
+    } else {
+      epochs.noteHeadroom(fromFullMicros);
     }
   }
 

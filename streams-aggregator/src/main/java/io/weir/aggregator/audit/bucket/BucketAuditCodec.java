@@ -13,20 +13,26 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The stored form of a bucket's audit, version 8; versions 3 to 7 are read. Stateless. */
+/** The stored form of a bucket's audit, version 9; versions 3 to 8 are read. Stateless. */
 public final class BucketAuditCodec {
-  private static final int VERSION = 8;
+  private static final int VERSION = 9;
 
   /**
-   * Stands for a time that is not known: of a credit, by which nothing counts as refilled then, or
-   * until when charges are in flight, which they then are until the next checks.
+   * Stands for a time that is not known: of a credit, by which nothing counts as refilled then;
+   * until when charges are in flight, which they then are until the next checks; or until when what
+   * is owed was charged.
    */
   private static final long UNKNOWN_TIME = Long.MAX_VALUE;
 
   /** Stands for what is owed since the confirmed correction, which then bounds nothing. */
   private static final long UNKNOWN_OWED = Numbers.MAX;
 
-  /** Lacks what is owed since the confirmed correction, and what the first stamp was believed. */
+  /** Lacks until when what is owed was charged. */
+  private static final int VERSION_WITHOUT_OWED_UNTIL = 8;
+
+  /**
+   * Also lacks what is owed since the confirmed correction, and what the first stamp was believed.
+   */
   private static final int VERSION_WITHOUT_CONFIRMED = 7;
 
   /** Also lacks what has come of the time of gaps, and until when charges are in flight. */
@@ -88,7 +94,8 @@ public final class BucketAuditCodec {
         .integer(check.refusals())
         .integer(check.nextRefusals())
         .integer(time.owedSinceMicros())
-        .integer(time.owedSinceConfirmedMicros());
+        .integer(time.owedSinceConfirmedMicros())
+        .integer(time.owedUntilMicros());
     pack(value, time.fullTimes());
     return value.toBytes();
   }
@@ -203,16 +210,23 @@ public final class BucketAuditCodec {
     if (value.version() <= VERSION_WITHOUT_FULL_TIMES) {
       long owedSinceMicros = Math.max(0, trueMicros - cacheMicros);
       return new TimeToFull.State(
-          cacheMicros, trueMicros, owedSinceMicros, owedSinceMicros, fullTimes);
+          cacheMicros, trueMicros, owedSinceMicros, owedSinceMicros, UNKNOWN_TIME, fullTimes);
     }
     long owedSinceMicros = value.integer();
     long owedSinceConfirmedMicros =
         value.version() > VERSION_WITHOUT_CONFIRMED ? value.integer() : UNKNOWN_OWED;
+    long owedUntilMicros =
+        value.version() > VERSION_WITHOUT_OWED_UNTIL ? value.integer() : UNKNOWN_TIME;
     for (int left = value.count(); left > 0; left--) {
       fullTimes.restore(value.integer(), value.integer());
     }
     return new TimeToFull.State(
-        cacheMicros, trueMicros, owedSinceMicros, owedSinceConfirmedMicros, fullTimes);
+        cacheMicros,
+        trueMicros,
+        owedSinceMicros,
+        owedSinceConfirmedMicros,
+        owedUntilMicros,
+        fullTimes);
   }
 
   private static void pack(Packer value, EpochAccount.State epoch) {

@@ -112,6 +112,11 @@ final class EpochAccounts {
     }
   }
 
+  /** Notes that the bucket was no nearer to full than this since any charge that may be missing. */
+  void raiseHeadroom(long fromFullMicros) {
+    gapCheck.raiseHeadroom(fromFullMicros);
+  }
+
   /** Notes how far from full the bucket was, whatever is in flight. */
   void noteHeadroom(long fromFullMicros) {
     gapCheck.noteHeadroom(fromFullMicros);
@@ -179,7 +184,7 @@ final class EpochAccounts {
 
   /** Ends the due check of the current epoch and begins the next. */
   void beginNextCheck() {
-    gapCheck.beginNext(current);
+    gapCheck.beginNext(current, !hasPending());
   }
 
   /**

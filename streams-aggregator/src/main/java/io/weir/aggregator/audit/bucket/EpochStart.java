@@ -27,7 +27,8 @@ final class EpochStart {
     TimeToFull time = account.timeToFull();
     EpochAccount ended = epochs.current();
     boolean isRight = isRight(stamp, costTokens, at);
-    epochs.noteDistance(time.trueMicros() - stamp.epoch());
+    long fullAtBefore = time.trueMicros();
+    epochs.noteDistance(fullAtBefore - stamp.epoch());
     boolean knewNoCharge = ended.chargedTokens() == 0 && ended.exactTokens() == 0;
     epochs.begin(new EpochAccount(stamp.epoch(), stamp.charged(), at, costTokens, 0));
     account.corrections().beginEpoch(stamp.version());
@@ -35,19 +36,27 @@ final class EpochStart {
     time.forgetOwed();
     if (isRight) {
       account.restartTotal(costTokens);
-      if (account.limit().refills()) {
+      Refill refill = account.limit().refill();
+      if (refill != null) {
         time.noteFull(time.trueMicros(), stamp.epoch());
       }
       time.trustCache();
+      if (refill != null) {
+        time.noteFullBefore(refill, stamp.epoch(), stamp.charged(), costTokens, at);
+      }
     } else {
       charge(stamp, costTokens, at);
       if (knewNoCharge) {
         believeUnknownCharges(stamp, at);
       }
-      time.oweBeyondCache();
+      time.oweBeyondCache(lastBefore(stamp));
       account.corrections().disturb(Cause.FRESH_EPOCH, account.lostTokens(), at / MICROS_PER_MILLI);
     }
     account.noteHeadroom(costTokens, at);
+    if (stamp.charged() > costTokens) {
+      // the others of these charges were made at the time of the stamp at the latest
+      epochs.noteHeadroomInFlight(fullAtBefore - at, at);
+    }
     epochs.beginCheck();
   }
 
@@ -97,6 +106,11 @@ final class EpochStart {
       account.timeToFull().believeUnexplained(stamp, at);
       account.epochs().addUnknown(tokens, at);
     }
+  }
+
+  /** Returns the latest time, as records tell it, before any charge of an epoch. */
+  private static long lastBefore(Stamp stamp) {
+    return stamp.epoch() / MICROS_PER_MILLI * MICROS_PER_MILLI - 1;
   }
 
   /** Returns when a bucket that began full is full again at the latest, by a charge's counter. */

@@ -170,6 +170,25 @@ final class FullTimes {
     return micros - left;
   }
 
+  /** Uses up the newest of the intervals, for charges of which the time is not known. */
+  void takeNewest(long micros) {
+    long left = micros;
+    long newestEnd = size == 0 ? 0 : ends[size - 1];
+    for (int i = size - 1; i >= 0 && left > 0; i--) {
+      long taken = Math.min(left, ends[i] - begins[i]);
+      if (taken > 0) {
+        left -= taken;
+        ends[i] -= taken;
+        if (ends[i] == begins[i]) {
+          remove(i);
+        }
+      }
+    }
+    if (size > 0 || newestEnd > 0) {
+      notBefore(newestEnd);
+    }
+  }
+
   private void insert(int index, long fromMicros, long toMicros) {
     for (int i = size; i > index; i--) {
       begins[i] = begins[i - 1];

@@ -110,13 +110,19 @@ final class GapCheck {
     driftTokens = epoch.driftTokens();
   }
 
-  /** Begins the next check when this one is done. */
-  void beginNext(EpochAccount epoch) {
+  /**
+   * Begins the next check when this one is done.
+   *
+   * @param keepsHeadroom whether the distances hold for the next check, too: nothing is known to be
+   *     in flight, but charges of before them may not be known yet
+   */
+  void beginNext(EpochAccount epoch, boolean keepsHeadroom) {
+    long kept = keepsHeadroom ? Math.min(headroomMicros, nextHeadroomMicros) : UNBOUNDED;
     headroomMicros = nextHeadroomMicros;
     inFlightHeadroomMicros = nextInFlightHeadroomMicros;
     inFlightUntilMicros = nextInFlightUntilMicros;
     refusals = nextRefusals;
-    nextHeadroomMicros = UNBOUNDED;
+    nextHeadroomMicros = kept;
     nextInFlightHeadroomMicros = UNBOUNDED;
     nextInFlightUntilMicros = 0;
     nextRefusals = 0;
@@ -145,6 +151,15 @@ final class GapCheck {
   /** Notes that the bucket refused a call. */
   void noteRefusal() {
     nextRefusals++;
+  }
+
+  /**
+   * Notes that the bucket was no nearer to full than this since any charge that may be missing,
+   * whatever calls without the cache seemed to show; a negative distance shows nothing.
+   */
+  void raiseHeadroom(long micros) {
+    headroomMicros = Math.max(headroomMicros, micros);
+    nextHeadroomMicros = Math.max(nextHeadroomMicros, micros);
   }
 
   /** Notes how far from full the bucket was; a negative distance counts as none. */

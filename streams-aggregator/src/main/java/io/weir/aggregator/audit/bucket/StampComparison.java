@@ -55,7 +55,6 @@ final class StampComparison {
       account.epochs().noteRefusal();
     }
     boolean isNewestCharge = costTokens > 0 && (isFirstCharge || at >= account.chargedAtMicros());
-    boolean isLatestKnown = at > account.chargedAtMicros();
     if (isNewestCharge) {
       account.setChargedAt(at);
     }
@@ -68,7 +67,7 @@ final class StampComparison {
       epochStart.take(stamp, costTokens, at);
     } else if (account.epoch().isNewest(stamp, costTokens, at, corrections.confirmedVersion())) {
       account.timeToFull().observeClock(at);
-      takeNewest(stamp, costTokens, at, isLatestKnown);
+      takeNewest(stamp, costTokens, at);
     } else {
       takeOvertaken(stamp, ownLimit, costTokens, at);
       if (isNewestCharge && ownLimit.equals(account.limit())) {
@@ -92,10 +91,21 @@ final class StampComparison {
     } else if (ended == null) {
       account.owe(costTokens, atMillis, Cause.OVERLAP);
     } else {
-      ended.addRecord(costTokens, atMillis * MICROS_PER_MILLI);
+      long beyond = beyondCounter(ended, stamp, costTokens);
+      ended.addRecord(costTokens - beyond, atMillis * MICROS_PER_MILLI);
       noteHeadroomOfEnded(stamp, ownLimit, costTokens, atMillis * MICROS_PER_MILLI);
       account.oweOverlap(ended, atMillis);
+      if (beyond > 0) {
+        account.owe(beyond, atMillis, Cause.OVERLAP);
+      }
     }
+  }
+
+  /** Returns how much of a charge of an ended epoch is beyond the newest counter known of it. */
+  private static long beyondCounter(EpochAccount ended, Stamp stamp, long costTokens) {
+    return ended.epoch() == stamp.epoch()
+        ? Math.min(costTokens, Math.max(0, stamp.charged() - ended.chargedTokens()))
+        : 0;
   }
 
   /**
@@ -110,18 +120,14 @@ final class StampComparison {
     }
   }
 
-  /**
-   * Takes the newest stamp of the current epoch.
-   *
-   * @param isLatestKnown whether no charge of the same time or later is known, by the cache or
-   *     without it
-   */
-  private void takeNewest(Stamp stamp, long costTokens, long at, boolean isLatestKnown) {
+  /** Takes the newest stamp of the current epoch. */
+  private void takeNewest(Stamp stamp, long costTokens, long at) {
     EpochAccount epoch = account.epoch();
     TimeToFull time = account.timeToFull();
     CorrectionCycle corrections = account.corrections();
     long jump = stamp.charged() - epoch.chargedTokens();
     long wentBackBy = Math.max(0, costTokens - jump);
+    long certainlyMissing = certainlyMissingMicros(stamp, costTokens, jump, at);
     epoch.addRecord(costTokens, at);
     epoch.moveTo(stamp, at, wentBackBy);
     time.show(stamp);
@@ -129,12 +135,13 @@ final class StampComparison {
     if (wentBackBy > 0 || stamp.version() < corrections.confirmedVersion()) {
       epoch.noteWentBack(at);
       account.charge(Math.max(jump, costTokens), at);
-      oweWentBack(stamp, wentBackBy);
+      oweWentBack(stamp, wentBackBy, at);
       account.noteHeadroom(costTokens, at);
       corrections.goBack(stamp.version());
       corrections.disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
       return;
     }
+    account.epochs().raiseHeadroom(certainlyMissing);
     if (jump > costTokens) {
       // the others of these charges were made at the time of the stamp at the latest
       account.epochs().noteHeadroomInFlight(time.trueMicros() - at, at);
@@ -146,8 +153,31 @@ final class StampComparison {
     if (corrections.isAgreed()) {
       takeAgreed(jump, costTokens, at);
     } else {
-      takeDisagreed(jump, costTokens, at, isLatestKnown);
+      takeDisagreed(jump, costTokens, at);
     }
+  }
+
+  /**
+   * Returns how much the charges that a stamp shows beyond its own certainly make the bucket full
+   * later, in microseconds: by as much as the cache had not refilled of them. Returns 0 if they
+   * need not be all that is in flight, or not be older than all that is owed. A call that was
+   * charged by the cache, and then decided without it since the answer was late, found the bucket
+   * full by the records, which did not know of that charge yet.
+   */
+  private long certainlyMissingMicros(Stamp stamp, long costTokens, long jump, long at) {
+    TimeToFull time = account.timeToFull();
+    Refill refill = account.limit().refill();
+    if (refill == null
+        || jump <= costTokens
+        || account.epochs().hasPending()
+        || !time.isOwedBefore(at)) {
+      return 0;
+    }
+    boolean isCorrectedSince = stamp.version() != account.corrections().confirmedVersion();
+    long fullAtBefore =
+        isCorrectedSince ? Math.max(time.trueMicros(), time.cacheMicros()) : time.cacheMicros();
+    long fullAt = stamp.fullAtEpochMicros() - refill.boundedMicrosFor(costTokens);
+    return Math.max(0, fullAt - Math.max(fullAtBefore, at));
   }
 
   /**
@@ -155,12 +185,12 @@ final class StampComparison {
    * was known do not state it, though the cache will show their versions (simulation, seed
    * 6004171).
    */
-  private void oweWentBack(Stamp stamp, long wentBackTokens) {
+  private void oweWentBack(Stamp stamp, long wentBackTokens, long at) {
     Refill refill = account.limit().refill();
     if (refill != null && stamp.version() < account.corrections().version()) {
-      account.timeToFull().oweBeyondCorrections(refill.boundedMicrosFor(wentBackTokens));
+      account.timeToFull().oweBeyondCorrections(refill.boundedMicrosFor(wentBackTokens), at);
     }
-    account.timeToFull().oweBeyondCache();
+    account.timeToFull().oweBeyondCache(at);
   }
 
   private void takeAgreed(long jump, long costTokens, long at) {
@@ -174,7 +204,7 @@ final class StampComparison {
     account.noteHeadroom(costTokens, at);
   }
 
-  private void takeDisagreed(long jump, long costTokens, long at, boolean isLatestKnown) {
+  private void takeDisagreed(long jump, long costTokens, long at) {
     TimeToFull time = account.timeToFull();
     long fullAtBefore = time.trueMicros();
     account.charge(jump, at);
@@ -182,17 +212,17 @@ final class StampComparison {
     if (refill == null) {
       return;
     }
-    if (!isLatestKnown) {
-      // what the cache has not taken yet may have been owed since: by the cache the bucket was no
-      // farther from full
-      account.epochs().noteDistance(time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at);
-    }
+    // what the cache has not taken yet may have been owed since: by the cache the bucket was no
+    // farther from full
+    long byCache = time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at;
+    account.noteDistance(
+        time.isOwedBefore(at) ? Math.max(byCache, fullAtBefore - at) : byCache, at);
     if (time.boundByCache(!account.corrections().isUnconfirmed(), at)) {
       account.noteHeadroom(costTokens, at);
     } else {
       // the truth contains the charges of others at once, though they may have been refilled before
       // this charge
-      account.epochs().noteDistance(fullAtBefore + refill.boundedMicrosFor(jump - costTokens) - at);
+      account.noteDistance(fullAtBefore + refill.boundedMicrosFor(jump - costTokens) - at, at);
     }
   }
 
@@ -203,7 +233,7 @@ final class StampComparison {
     epochs.noteInCheck(stamp, costTokens, at);
     account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
     // a call that the cache did not decide may have followed its newest stamp
-    boolean isStampNewest = account.chargedAtMicros() <= epochs.current().stampedAtMicros();
+    boolean isStampNewest = account.timeToFull().isOwedBefore(epochs.current().stampedAtMicros());
     if (!isStampNewest || !epochs.forgetHeadroom()) {
       noteHeadroomThen(stamp, ownLimit, costTokens, at);
     }
@@ -211,9 +241,9 @@ final class StampComparison {
 
   /**
    * Notes how far from full the bucket was before a charge that newer ones have overtaken: by what
-   * the cache showed then, moved by the cache's error of now if it had too little: what it has too
-   * much of may be owed since. If a correction has been applied in between, the error was another:
-   * then by the truth of now without the charges since (simulation, seed 1069498).
+   * the cache showed then, moved by the cache's error of now; what it has too much of may be owed
+   * since. If a correction has been applied in between, the error was another: then by the truth of
+   * now without the charges since (simulation, seed 1069498).
    */
   private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     TimeToFull time = account.timeToFull();
@@ -223,15 +253,16 @@ final class StampComparison {
     if (change == null || then == null || now == null) {
       return;
     }
+    long byCache =
+        change.sameTokensMicros(stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at);
     long fromFull;
     if (stamp.version() < account.corrections().confirmedVersion()) {
       long since = account.epoch().chargedTokens() - stamp.charged() + costTokens;
-      fromFull = time.trueMicros() - now.boundedMicrosFor(Math.max(0, since)) - at;
+      long byTruth = time.trueMicros() - now.boundedMicrosFor(Math.max(0, since)) - at;
+      fromFull = time.isOwedBefore(at) ? byTruth : Math.min(byTruth, byCache);
     } else {
-      fromFull =
-          change.sameTokensMicros(
-                  stamp.fullAtEpochMicros() - then.boundedMicrosFor(costTokens) - at)
-              + Math.min(0, time.trueMicros() - time.cacheMicros());
+      long error = time.trueMicros() - time.cacheMicros();
+      fromFull = byCache + (time.isOwedBefore(at) ? error : Math.min(0, error));
     }
     account.epochs().noteHeadroomThen(fromFull, at);
   }

@@ -28,6 +28,7 @@ final class TimeToFull {
   private long trueMicros;
   private long owedSinceMicros;
   private long owedSinceConfirmedMicros;
+  private long owedUntilMicros;
   private final FullTimes fullTimes;
 
   /**
@@ -38,6 +39,8 @@ final class TimeToFull {
    * @param owedSinceMicros by how much the true time has moved beyond the cache's since the newest
    *     correction was published: what is owed and stated by no correction yet
    * @param owedSinceConfirmedMicros the same since the newest correction that a stamp has shown
+   * @param owedUntilMicros when the newest charge was made that the cache did not know of, or a
+   *     time after it
    * @param fullTimes when the bucket was full by the records, under the limit that is followed
    */
   record State(
@@ -45,11 +48,12 @@ final class TimeToFull {
       long trueMicros,
       long owedSinceMicros,
       long owedSinceConfirmedMicros,
+      long owedUntilMicros,
       FullTimes fullTimes) {}
 
   /** Begins with the same time for the cache and the truth. */
   TimeToFull(long fullAtMicros) {
-    this(new State(fullAtMicros, fullAtMicros, 0, 0, new FullTimes()));
+    this(new State(fullAtMicros, fullAtMicros, 0, 0, 0, new FullTimes()));
   }
 
   /** Restores the times. */
@@ -58,12 +62,19 @@ final class TimeToFull {
     this.trueMicros = state.trueMicros;
     this.owedSinceMicros = state.owedSinceMicros;
     this.owedSinceConfirmedMicros = state.owedSinceConfirmedMicros;
+    this.owedUntilMicros = state.owedUntilMicros;
     this.fullTimes = state.fullTimes;
   }
 
   /** Returns the times as a value, which holds until the next change. */
   State state() {
-    return new State(cacheMicros, trueMicros, owedSinceMicros, owedSinceConfirmedMicros, fullTimes);
+    return new State(
+        cacheMicros,
+        trueMicros,
+        owedSinceMicros,
+        owedSinceConfirmedMicros,
+        owedUntilMicros,
+        fullTimes);
   }
 
   /** Returns when the bucket is full by the cache's newest stamp. */
@@ -76,6 +87,14 @@ final class TimeToFull {
     return trueMicros;
   }
 
+  /**
+   * Returns whether all that the cache did not know of was charged before a time: then it was owed
+   * at that time, too.
+   */
+  boolean isOwedBefore(long atMicros) {
+    return owedUntilMicros < atMicros;
+  }
+
   /** Takes a charge at its time: T ← max(T, at) + tokens·τ. */
   void charge(Refill refill, long tokens, long atMicros) {
     chargeMicros(refill.boundedMicrosFor(tokens), atMicros);
@@ -83,12 +102,13 @@ final class TimeToFull {
 
   /**
    * Takes a charge that may be older than others that are known: as {@link #charge}, less what the
-   * bucket has refilled since the charge was made. The cache does not know of it, so it is owed.
+   * bucket has refilled since the charge was made. The cache does not know of it, so it is owed: in
+   * full, since the cache may have been full at another time.
    */
   void chargeLate(Refill refill, long tokens, long atMicros) {
     long micros = refill.boundedMicrosFor(tokens);
     long left = micros - fullTimes.take(atMicros, micros);
-    owe(left);
+    owe(micros, atMicros);
     chargeMicros(left, atMicros);
   }
 
@@ -125,15 +145,17 @@ final class TimeToFull {
    * it stood full by that credit.
    *
    * @param fromMicros from when the credit could make the bucket full
+   * @param untilMicros when the newest known charge was made
    */
-  void takeBack(long micros, long fromMicros) {
+  void takeBack(long micros, long fromMicros, long untilMicros) {
     long left = micros - fullTimes.take(fromMicros, micros);
-    owe(left);
+    owe(left, untilMicros);
     long fullAt = Saturating.add(trueMicros, left);
     trueMicros = Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS);
   }
 
-  private void owe(long micros) {
+  private void owe(long micros, long atMicros) {
+    owedUntilMicros = Math.max(owedUntilMicros, atMicros);
     owedSinceMicros = Saturating.add(owedSinceMicros, micros);
     owedSinceConfirmedMicros = Saturating.add(owedSinceConfirmedMicros, micros);
   }
@@ -191,28 +213,34 @@ final class TimeToFull {
     owedSinceConfirmedMicros = 0;
   }
 
-  /** Assumes that all by which the truth exceeds the cache is owed since either correction. */
-  void oweBeyondCache() {
+  /**
+   * Assumes that all by which the truth exceeds the cache is owed since either correction.
+   *
+   * @param atMicros when it was charged at the latest
+   */
+  void oweBeyondCache(long atMicros) {
+    owedUntilMicros = Math.max(owedUntilMicros, atMicros);
     long beyond = trueMicros - cacheMicros;
     owedSinceMicros = Math.max(owedSinceMicros, beyond);
     owedSinceConfirmedMicros = Math.max(owedSinceConfirmedMicros, beyond);
   }
 
   /** Adds what no published correction states, though stamps will show their versions. */
-  void oweBeyondCorrections(long micros) {
-    owe(micros);
+  void oweBeyondCorrections(long micros, long atMicros) {
+    owe(micros, atMicros);
   }
 
   /**
    * Bounds the truth by the newest stamp, which shows the newest correction, or one since the
    * newest that was confirmed. The same charges lead from two levels of a bucket to two levels that
-   * are no farther apart, so the truth exceeds the stamp's time to full by no more than what is
-   * owed since that correction. Charges that no record has shown yet were added to the truth as if
-   * they had been made now; the cache may have refilled them long before, or have taken them under
-   * another limit (simulation, seeds 103 and 6002804).
+   * are no farther apart, so the truth exceeds the stamp's time to full, or the time of the last
+   * charge that is owed, by no more than what is owed since that correction. Charges that no record
+   * has shown yet were added to the truth as if they had been made now; the cache may have refilled
+   * them long before, or have taken them under another limit (simulation, seeds 103 and 6002804).
    *
-   * <p>Where the truth is lowered the refill of the full times has been used by these charges;
-   * which of them is not known, so all are forgotten.
+   * <p>Where the truth is lowered, these charges have used as much refill of the full times; which
+   * of them is not known, so the newest count as used, by which a charge of any time is refilled
+   * least.
    *
    * @param showsNewest whether the stamp shows the newest correction
    * @param atMicros when the stamp was made
@@ -220,12 +248,15 @@ final class TimeToFull {
    */
   boolean boundByCache(boolean showsNewest, long atMicros) {
     long latest =
-        Saturating.add(cacheMicros, showsNewest ? owedSinceMicros : owedSinceConfirmedMicros);
+        Saturating.add(
+            Math.max(cacheMicros, owedUntilMicros),
+            showsNewest ? owedSinceMicros : owedSinceConfirmedMicros);
     if (trueMicros <= latest) {
       return false;
     }
+    fullTimes.takeNewest(trueMicros - latest);
+    fullTimes.notBefore(atMicros);
     trueMicros = latest;
-    fullTimes.restart(atMicros);
     return true;
   }
 

@@ -18,14 +18,15 @@ final class BucketAuditCodecTest {
       180000809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962\
       e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204""";
 
-  private static final String VERSION_3_AS_8 =
+  private static final String VERSION_3_AS_9 =
       """
-      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      122677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
       85065080c2c9b183898506420380b4fb94838985060000feffffffffffffffff0180c2c9b1838985060000000002\
       80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600000000809c\
       8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9\
       620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01fe\
-      ffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a50400""";
+      ffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a504feffffffffffff\
+      ffff0100""";
 
   private static final String VERSION_4 =
       """
@@ -35,14 +36,15 @@ final class BucketAuditCodecTest {
       fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffff\
       ffff010204""";
 
-  private static final String VERSION_4_AS_8 =
+  private static final String VERSION_4_AS_9 =
       """
-      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      122677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
       85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060400\
       00000280d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a282898506000000\
       00809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0ee\
       b0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffff\
-      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a50400""";
+      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a504feffffff\
+      ffffffffff0100""";
 
   private static final String VERSION_5 =
       """
@@ -52,15 +54,15 @@ final class BucketAuditCodecTest {
       e0eeb0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff010204e0c65b04\
       80a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
-  private static final String VERSION_5_AS_8 =
+  private static final String VERSION_5_AS_9 =
       """
-      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      122677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
       85065080c2c9b183898506420380b4fb948389850604c08db701feffffffffffffffff0180c2c9b1838985060400\
       00000280d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a282898506000000\
       00809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0ee\
       b0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffff\
-      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65bfeffffffffffff1f04\
-      80a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
+      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65bfeffffffffffff1ffe\
+      ffffffffffffffff010480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_6 =
       """
@@ -80,15 +82,15 @@ final class BucketAuditCodecTest {
       838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffffffffffffffff01feffffffffffff\
       ffff010204e0c65b0480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
-  private static final String VERSION_7_AS_8 =
+  private static final String VERSION_7_AS_9 =
       """
-      102677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      122677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
       85065080c2c9b183898506420380b4fb948389850604c08db70180efabb68389850680c2c9b18389850604000000\
       0280d89bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600000000809c8ebb83898506c0c4\
       b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fe\
       f9628095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffffffffffffffff01fe\
-      ffffffffffffffff010204e0c65bfeffffffffffff1f0480a6adf88289850680d38ffd828985068089ec82838985\
-      068092e68383898506""";
+      ffffffffffffffff010204e0c65bfeffffffffffff1ffeffffffffffffffff010480a6adf88289850680d38ffd82\
+      8985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_8 =
       """
@@ -100,38 +102,64 @@ final class BucketAuditCodecTest {
       ffffffffffff01feffffffffffffffff010204e0c65bc0d6b7010480a6adf88289850680d38ffd828985068089ec\
       82838985068092e68383898506""";
 
+  private static final String VERSION_8_AS_9 =
+      """
+      122677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db70180efabb68389850680c2c9b18389850604c80180\
+      c2c9b1838985063c0280d89bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600000000809c\
+      8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9\
+      620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffff\
+      ffffffffffff01feffffffffffffffff010204e0c65bc0d6b701feffffffffffffffff010480a6adf88289850680\
+      d38ffd828985068089ec82838985068092e68383898506""";
+
+  private static final String VERSION_9 =
+      """
+      122677313a7b343a61636d657d3a353a627572737418746f6b656e2d6275636b6574c8010280897a8080f2818389\
+      85065080c2c9b183898506420380b4fb948389850604c08db70180efabb68389850680c2c9b18389850604c80180\
+      c2c9b1838985063c0280d89bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600000000809c\
+      8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9\
+      620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffff\
+      ffffffffffff01feffffffffffffffff010204e0c65bc0d6b70180c2c9b1838985060480a6adf88289850680d38f\
+      fd828985068089ec82838985068092e68383898506""";
+
   @Test
-  void version8_restoredAndStoredAgain_isTheSameBytes() {
-    assertEquals(VERSION_8, storedAgain(VERSION_8));
+  void version9_restoredAndStoredAgain_isTheSameBytes() {
+    assertEquals(VERSION_9, storedAgain(VERSION_9));
+  }
+
+  /** What is owed may have been charged at any time. */
+  @Test
+  void version8_isReadWithoutUntilWhenWhatIsOwedWasCharged() {
+    assertEquals(VERSION_8_AS_9, storedAgain(VERSION_8));
   }
 
   /** All by which the truth exceeds the cache may be owed since the confirmed correction. */
   @Test
   void version7_isReadWithoutABelievedStamp() {
-    assertEquals(VERSION_7_AS_8, storedAgain(VERSION_7));
+    assertEquals(VERSION_7_AS_9, storedAgain(VERSION_7));
   }
 
   /** Whatever comes up to the newest stamp is taken for what gaps gave up. */
   @Test
   void version6_isReadAsIfAllOfItsGapsHadCome() {
-    assertEquals(VERSION_7_AS_8, storedAgain(VERSION_6));
+    assertEquals(VERSION_7_AS_9, storedAgain(VERSION_6));
   }
 
   /** Once, a credit whose time is not known counted as refilled since ever. */
   @Test
   void version5_isReadWithoutDistancesInFlight_andNothingWasRefilledByItsCredits() {
-    assertEquals(VERSION_5_AS_8, storedAgain(VERSION_5));
+    assertEquals(VERSION_5_AS_9, storedAgain(VERSION_5));
   }
 
   /** What is owed is assumed to be all by which the truth exceeds the cache. */
   @Test
   void version4_isReadWithoutFullTimes() {
-    assertEquals(VERSION_4_AS_8, storedAgain(VERSION_4));
+    assertEquals(VERSION_4_AS_9, storedAgain(VERSION_4));
   }
 
   @Test
   void version3_isReadWithoutFullTimesAndCredits() {
-    assertEquals(VERSION_3_AS_8, storedAgain(VERSION_3));
+    assertEquals(VERSION_3_AS_9, storedAgain(VERSION_3));
   }
 
   @Test

@@ -178,6 +178,28 @@ final class FullTimesTest {
   }
 
   @Test
+  void takeNewest_usesUpTheNewest_andCountsNothingBeforeTheirEnd() {
+    FullTimes times = new FullTimes();
+    times.add(10, 20);
+    times.add(30, 40);
+    times.takeNewest(13);
+    times.add(35, 45);
+
+    assertEquals(5, times.take(20, 100), "[40, 45)");
+    assertEquals(7, times.take(0, 100), "[10, 17)");
+  }
+
+  @Test
+  void takeNewest_moreThanIsKnown_usesUpAll() {
+    FullTimes times = new FullTimes();
+    times.add(10, 20);
+    times.takeNewest(11);
+    times.add(15, 25);
+
+    assertEquals(5, times.take(0, 100));
+  }
+
+  @Test
   void restart_countsNothingBefore() {
     times.add(10, 14);
     times.restart(20);

@@ -33,7 +33,7 @@ final class GapCheckTest {
     epoch.moveTo(new Stamp(1, 0, 3, 0), 1_000, 3);
 
     assertTrue(check.isOpen(epoch));
-    check.beginNext(epoch);
+    check.beginNext(epoch, false);
     assertEquals(3, check.missingTokens());
   }
 
@@ -55,11 +55,11 @@ final class GapCheckTest {
     assertEquals(5, check.leastHeadroomMicros(1_000));
     assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_001));
 
-    check.beginNext(epoch);
+    check.beginNext(epoch, false);
     assertEquals(5, check.leastHeadroomMicros(1_000));
     assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_001));
 
-    check.beginNext(epoch);
+    check.beginNext(epoch, false);
     assertEquals(Long.MAX_VALUE, check.leastHeadroomMicros(1_000));
   }
 
@@ -94,7 +94,7 @@ final class GapCheckTest {
     check.noteHeadroomThen(5, 8_999_999);
     assertEquals(5, check.leastHeadroomMicros(11_000_000));
 
-    check.beginNext(later);
+    check.beginNext(later, false);
     assertEquals(7, check.leastHeadroomMicros(11_000_000));
   }
 }
