@@ -157,6 +157,7 @@ public final class Ingest implements AutoCloseable {
               config.queueDelayTarget(),
               config.maxConnections(),
               config.keepAlive(),
+              config.maxUnreadBytes(),
               config.unknownMembers());
       CheckApi api =
           CheckApi.start(

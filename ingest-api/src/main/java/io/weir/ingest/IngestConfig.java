@@ -32,6 +32,7 @@ import java.util.Map;
  *     once; zero disables this
  * @param maxConnections most open connections to the check API
  * @param keepAlive how long an idle connection is kept open
+ * @param maxUnreadBytes most bytes of answers that callers have not read; 0 for the default
  * @param unknownMembers what to do with a body that has unknown members
  * @param readyWait longest time that a start waits for the cache and for corrections
  * @param stopDelay how long a stopping node keeps serving while it reports that it is not ready
@@ -59,6 +60,7 @@ public record IngestConfig(
     Duration queueDelayTarget,
     int maxConnections,
     Duration keepAlive,
+    long maxUnreadBytes,
     UnknownMembers unknownMembers,
     Duration readyWait,
     Duration stopDelay,
@@ -72,6 +74,9 @@ public record IngestConfig(
     int correctionsMaxRate,
     Duration settleHorizon,
     SingleCopy singleCopy) {
+
+  /** Off: denials without a stamp confirm no correction, so it is for who needs it. */
+  private static final Duration DEFAULT_DENY_CACHE = Duration.ZERO;
 
   /** Load balancers check every one or two seconds, and need two or three failures. */
   private static final Duration DEFAULT_STOP_DELAY = Duration.ofSeconds(5);
@@ -136,6 +141,7 @@ public record IngestConfig(
             HttpSettings.DEFAULT_KEEP_ALIVE,
             HttpSettings.MIN_KEEP_ALIVE,
             HttpSettings.MAX_KEEP_ALIVE),
+        settings.integer("WEIR_UNREAD_MAX_BYTES", 0, 0, HttpSettings.MAX_UNREAD_BYTES),
         settings.choice("WEIR_UNKNOWN_MEMBERS", UnknownMembers.REFUSE),
         settings.duration(
             "WEIR_READY_WAIT", DEFAULT_READY_WAIT, Duration.ZERO, Duration.ofMinutes(10)),
@@ -185,6 +191,9 @@ public record IngestConfig(
                 Duration.ofMillis(250),
                 Duration.ofMillis(1),
                 Duration.ofSeconds(10)))
+        .withDenyCacheAge(
+            settings.duration(
+                "WEIR_DENY_CACHE", DEFAULT_DENY_CACHE, Duration.ZERO, Duration.ofMinutes(1)))
         .withOnEviction(settings.choice("WEIR_REDIS_EVICTION", RedisCacheConfig.OnEviction.REFUSE));
   }
 
@@ -212,6 +221,8 @@ public record IngestConfig(
         + maxConnections
         + " keep_alive="
         + keepAlive
+        + " unread_max_bytes="
+        + maxUnreadBytes
         + " unknown_members="
         + unknownMembers
         + " ready_wait="

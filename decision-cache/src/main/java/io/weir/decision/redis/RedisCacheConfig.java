@@ -24,6 +24,8 @@ import java.time.Duration;
  * @param connectTimeout longest time for making a connection, and for a start to wait for the first
  *     one
  * @param onEviction what to do with a server that may evict buckets
+ * @param denyCacheAge how long a denial is repeated at most without asking the server, see {@link
+ *     io.weir.decision.deny.DenyCache}; zero never, at most 1 min
  */
 public record RedisCacheConfig(
     String uri,
@@ -34,7 +36,8 @@ public record RedisCacheConfig(
     int maxInFlight,
     Duration stallTimeout,
     Duration connectTimeout,
-    OnEviction onEviction) {
+    OnEviction onEviction,
+    Duration denyCacheAge) {
   /**
    * Upper end of {@code maxBatchBuckets}. A bucket takes a server some 10 to 20 µs, however buckets
    * are spread over checks, and a script call must take at most 2 ms, since all others wait for it.
@@ -61,12 +64,13 @@ public record RedisCacheConfig(
     requireRange("max in flight", maxInFlight, MAX_IN_FLIGHT);
     requireRange(
         "stall timeout", stallTimeout, deadline.plus(Duration.ofMillis(1)), Duration.ofHours(1));
+    requireRange("deny cache age", denyCacheAge, Duration.ZERO, Duration.ofMinutes(1));
     requireRange("connect timeout", connectTimeout, Duration.ofMillis(1), Duration.ofHours(1));
   }
 
   /**
    * Returns the defaults: deadline 250 ms, patience 1 s, queue of 4,096, batches of 64 buckets, 3
-   * in flight, stall 1 s, connect 2 s, refuse eviction.
+   * in flight, stall 1 s, connect 2 s, refuse eviction, no deny cache.
    */
   public static RedisCacheConfig of(String uri) {
     return new RedisCacheConfig(
@@ -78,7 +82,8 @@ public record RedisCacheConfig(
         3,
         Duration.ofSeconds(1),
         Duration.ofSeconds(2),
-        OnEviction.REFUSE);
+        OnEviction.REFUSE,
+        Duration.ZERO);
   }
 
   /**
@@ -96,7 +101,8 @@ public record RedisCacheConfig(
         maxInFlight,
         longer(stallTimeout, least),
         connectTimeout,
-        onEviction);
+        onEviction,
+        denyCacheAge);
   }
 
   private static Duration longer(Duration one, Duration other) {
@@ -114,7 +120,8 @@ public record RedisCacheConfig(
         maxInFlight,
         stallTimeout,
         connectTimeout,
-        onEviction);
+        onEviction,
+        denyCacheAge);
   }
 
   /** Returns these settings with another queue capacity, batch size and number in flight. */
@@ -128,7 +135,8 @@ public record RedisCacheConfig(
         inFlight,
         stallTimeout,
         connectTimeout,
-        onEviction);
+        onEviction,
+        denyCacheAge);
   }
 
   /** Returns these settings with other timeouts of the connection. */
@@ -142,7 +150,8 @@ public record RedisCacheConfig(
         maxInFlight,
         stall,
         connect,
-        onEviction);
+        onEviction,
+        denyCacheAge);
   }
 
   /** Returns these settings with another reaction to eviction. */
@@ -156,6 +165,22 @@ public record RedisCacheConfig(
         maxInFlight,
         stallTimeout,
         connectTimeout,
+        other,
+        denyCacheAge);
+  }
+
+  /** Returns these settings with another greatest age of a denial that is repeated. */
+  public RedisCacheConfig withDenyCacheAge(Duration other) {
+    return new RedisCacheConfig(
+        uri,
+        deadline,
+        patience,
+        queueCapacity,
+        maxBatchBuckets,
+        maxInFlight,
+        stallTimeout,
+        connectTimeout,
+        onEviction,
         other);
   }
 
@@ -169,7 +194,7 @@ public record RedisCacheConfig(
   public String toString() {
     return String.format(
         "uri=%s deadline_ms=%d patience_ms=%d queue_capacity=%d max_batch_buckets=%d max_in_flight=%d stall_timeout_ms=%d"
-            + " connect_timeout_ms=%d on_eviction=%s max_buckets=%d",
+            + " connect_timeout_ms=%d on_eviction=%s deny_cache_ms=%d max_buckets=%d",
         shownUri(),
         deadline.toMillis(),
         patience.toMillis(),
@@ -179,6 +204,7 @@ public record RedisCacheConfig(
         stallTimeout.toMillis(),
         connectTimeout.toMillis(),
         onEviction,
+        denyCacheAge.toMillis(),
         Check.MAX_BUCKETS);
   }
 

@@ -9,8 +9,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
-import java.util.function.IntConsumer;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
@@ -36,9 +36,6 @@ final class AdmissionHandler extends Handler.Wrapper {
   /** The attribute that holds the body of a request that the servlet serves. */
   static final String BODY = "io.weir.body";
 
-  /** The request attribute that holds what is to be run when an answer of a servlet is complete. */
-  private static final String ANSWER = "io.weir.answer";
-
   private static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
 
   static final String METRICS = "/metrics";
@@ -63,10 +60,12 @@ final class AdmissionHandler extends Handler.Wrapper {
   private static final long REQUESTS_OF_A_CONNECTION = 64;
 
   /**
-   * A field by which a servlet would take a request for one with another method than its own, so
-   * that a link that is only followed could settle a call.
+   * Fields that the servlet does not see: the one by which it would take a request for one with
+   * another method than its own, so that a link that is only followed could settle a call; and
+   * those by which it would look for a WebSocket, of which there is none.
    */
-  private static final String METHOD_OVERRIDE = "X-HTTP-Method-Override";
+  private static final Set<String> HIDDEN =
+      Set.of("X-HTTP-Method-Override", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");
 
   private static final String NOTHING_DONE = "; the call was neither decided nor recorded";
 
@@ -76,9 +75,10 @@ final class AdmissionHandler extends Handler.Wrapper {
      * Answers a request of such a route; the callback is completed when the answer is written.
      *
      * @param body the request's whole body
-     * @return whether the request is of such a route; if not, nothing was done
+     * @return the exchange, answered; null if the request is not of such a route, and nothing was
+     *     done
      */
-    boolean serve(Request request, Response response, Callback callback, byte[] body);
+    @Nullable Exchange serve(Request request, Response response, Callback callback, byte[] body);
   }
 
   private final Executor threads;
@@ -111,18 +111,6 @@ final class AdmissionHandler extends Handler.Wrapper {
     this.unread = unread;
   }
 
-  /**
-   * Notes that the answer of a servlet is complete and only has to be written: the request gives
-   * its place to others, however slowly its caller reads.
-   *
-   * @param attributes returns the attributes of the request
-   */
-  static void answerIsComplete(Function<String, @Nullable Object> attributes, int bytes) {
-    if (attributes.apply(ANSWER) instanceof IntConsumer complete) {
-      complete.accept(bytes);
-    }
-  }
-
   /** Returns after how many seconds a shed caller may try again, at random. */
   static String retryAfterSeconds() {
     return Integer.toString(1 + ThreadLocalRandom.current().nextInt(MAX_RETRY_AFTER_SECONDS));
@@ -148,7 +136,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     response.getHeaders().put(ProblemWriter.NOT_STORED);
     String path = request.getHttpURI().getPath();
     if (HEALTH.contains(path)) {
-      execute(response, callback, () -> route(request, response, callback));
+      execute(response, callback, () -> route(request, response, callback, bytes -> {}));
     } else if (METRICS.equals(path)) {
       scrape(request, response, callback);
     } else {
@@ -161,19 +149,19 @@ final class AdmissionHandler extends Handler.Wrapper {
   }
 
   private void scrape(Request request, Response response, Callback callback) {
-    Place place = new Place(request, scrapes::decrementAndGet);
-    request.setAttribute(ANSWER, (IntConsumer) place::answerIsComplete);
-    Callback ending = Callback.from(callback, place::end);
     if (scrapes.incrementAndGet() > MAX_SCRAPES) {
+      scrapes.decrementAndGet();
       statistics.shed(HttpStatistics.Shed.SCRAPES).increment();
       response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
       ProblemWriter.write(
           response,
-          ending,
+          callback,
           Problem.of(ProblemReason.OVERLOADED, detail(HttpStatistics.Shed.SCRAPES)));
       return;
     }
-    execute(response, ending, () -> route(request, response, ending));
+    Place place = new Place(request, scrapes::decrementAndGet);
+    Callback ending = Callback.from(callback, place::end);
+    execute(response, ending, () -> route(request, response, ending, place::answerIsComplete));
   }
 
   private void execute(Response response, Callback callback, Runnable task) {
@@ -184,29 +172,40 @@ final class AdmissionHandler extends Handler.Wrapper {
           response,
           callback,
           Problem.of(ProblemReason.STOPPING, "the node is stopping" + NOTHING_DONE));
+    } catch (RuntimeException | Error failed) {
+      // the server would end the request without its callback, and the place would stay
+      callback.failed(failed);
     }
   }
 
-  private void route(Request request, Response response, Callback callback) {
+  /**
+   * Lets the servlet answer.
+   *
+   * @param complete told the length of the answer when it only has to be written
+   */
+  private void route(Request request, Response response, Callback callback, LongConsumer complete) {
+    WholeAnswer answer = new WholeAnswer(request, response, callback, complete);
     try {
-      if (!super.handle(withItsOwnMethod(request), response, callback)) {
-        Response.writeError(request, response, callback, 404);
+      if (!super.handle(withoutHidden(request), answer, answer)) {
+        Response.writeError(request, answer, answer, 404);
       }
     } catch (Exception failed) {
-      Response.writeError(request, response, callback, failed);
+      Response.writeError(request, answer, answer, failed);
     }
   }
 
-  private static Request withItsOwnMethod(Request request) {
+  private static Request withoutHidden(Request request) {
     HttpFields fields = request.getHeaders();
-    if (!fields.contains(METHOD_OVERRIDE)) {
+    if (HIDDEN.stream().noneMatch(fields::contains)) {
       return request;
     }
-    HttpFields others = HttpFields.build(fields).remove(METHOD_OVERRIDE).asImmutable();
+    HttpFields.Mutable others = HttpFields.build(fields);
+    HIDDEN.forEach(others::remove);
+    HttpFields shown = others.asImmutable();
     return new Request.Wrapper(request) {
       @Override
       public HttpFields getHeaders() {
-        return others;
+        return shown;
       }
     };
   }
@@ -216,10 +215,11 @@ final class AdmissionHandler extends Handler.Wrapper {
    * at once, since its caller has not read others before it, is {@link UnreadAnswers unread} from
    * then on.
    */
-  private final class Place {
+  private final class Place implements UnreadAnswers.Answer {
     private final EndPoint connection;
-    private final Runnable close = this::closeUnread;
     private final Runnable release;
+    private volatile LongSupplier written = () -> 0;
+    private volatile long bytes;
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.HELD);
 
     Place(Request request, Runnable release) {
@@ -227,20 +227,41 @@ final class AdmissionHandler extends Handler.Wrapper {
       this.release = release;
     }
 
-    /** Also after the answer has been passed to the server, which may have written it by now. */
-    void answerIsComplete(long bytes) {
+    void answerIsComplete(long length) {
+      answerIsComplete(length, () -> 0);
+    }
+
+    /**
+     * Also after the answer has been passed to the server, which may have written it by now.
+     *
+     * @param parts returns how many bytes the connection has taken
+     */
+    void answerIsComplete(long length, LongSupplier parts) {
       if (stage.get() != Stage.HELD) {
         return;
       }
-      unread.begin(close, bytes);
+      bytes = length;
+      written = parts;
+      unread.begin(this);
       if (stage.compareAndSet(Stage.HELD, Stage.UNREAD)) {
         release.run();
       } else {
-        unread.end(close);
+        unread.end(this);
       }
     }
 
-    private void closeUnread() {
+    @Override
+    public long bytes() {
+      return bytes;
+    }
+
+    @Override
+    public long written() {
+      return written.getAsLong();
+    }
+
+    @Override
+    public void close() {
       if (stage.get() != Stage.WRITTEN) {
         connection.close();
       }
@@ -249,7 +270,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     void end() {
       switch (stage.getAndSet(Stage.WRITTEN)) {
         case HELD -> release.run();
-        case UNREAD -> unread.end(close);
+        case UNREAD -> unread.end(this);
         case WRITTEN -> {}
       }
     }
@@ -294,12 +315,12 @@ final class AdmissionHandler extends Handler.Wrapper {
           ending,
           () -> {
             admission.begin(queuedNanos);
-            if (direct.serve(request, response, ending, body)) {
-              place.answerIsComplete(response.getHeaders().getLongField(HttpHeader.CONTENT_LENGTH));
+            Exchange answered = direct.serve(request, response, ending, body);
+            if (answered != null) {
+              place.answerIsComplete(answered.bytes(), answered::written);
             } else {
               request.setAttribute(BODY, body);
-              request.setAttribute(ANSWER, (IntConsumer) place::answerIsComplete);
-              route(request, response, ending);
+              route(request, response, ending, place::answerIsComplete);
             }
           });
     }

@@ -91,7 +91,10 @@ public final class CheckApi implements AutoCloseable {
     this.admission =
         Admission.of(settings.effectiveCallsUnderWay(), settings.queueDelayTarget().toNanos());
     this.unread =
-        new UnreadAnswers(statistics.timedOut(HttpStatistics.Part.ANSWER), System::nanoTime);
+        new UnreadAnswers(
+            statistics.timedOut(HttpStatistics.Part.ANSWER),
+            settings.effectiveUnreadBytes(Runtime.getRuntime().maxMemory()),
+            System::nanoTime);
     this.javalin =
         Javalin.create(
             config -> {
@@ -176,7 +179,6 @@ public final class CheckApi implements AutoCloseable {
     }
     String text = parts.metrics().get();
     context.contentType("text/plain; version=0.0.4; charset=utf-8").result(text);
-    AdmissionHandler.answerIsComplete(context.req()::getAttribute, text.length());
   }
 
   private void problemPage(Context context) {
@@ -193,14 +195,15 @@ public final class CheckApi implements AutoCloseable {
   /**
    * Answers a request of a route that is served without the servlet.
    *
-   * @return whether the request is of such a route; if not, nothing was done
+   * @return the exchange, answered; null if the request is not of such a route
    */
-  private boolean serve(Request request, Response response, Callback callback, byte[] body) {
+  private @Nullable Exchange serve(
+      Request request, Response response, Callback callback, byte[] body) {
     String path = request.getHttpURI().getPath();
     boolean isCheck = CheckRoute.PATH.equals(path) || CHECK_WITH_SLASH.equals(path);
     boolean isRoute = isCheck || BatchRoute.PATH.equals(path);
     if (!isRoute || !HttpMethod.POST.is(request.getMethod())) {
-      return false;
+      return null;
     }
     Exchange exchange = new Exchange(request, response, callback, body);
     try {
@@ -218,7 +221,7 @@ public final class CheckApi implements AutoCloseable {
       LOG.error("request failed path={}", path, failed);
       exchange.refuse(FAILED);
     }
-    return true;
+    return exchange;
   }
 
   /**
@@ -237,7 +240,6 @@ public final class CheckApi implements AutoCloseable {
     if (problem != null) {
       answer(context, problem);
     }
-    AdmissionHandler.answerIsComplete(context.req()::getAttribute, 0); // some hundred bytes
   }
 
   private static void answer(Context context, Problem problem) {

@@ -14,6 +14,7 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
+import org.eclipse.jetty.util.IteratingCallback;
 
 /**
  * A request with its whole body, and the answer to it, on a route that is served without the
@@ -29,10 +30,14 @@ final class Exchange {
   /** How long a caller is told to wait after a 503; our dependencies recover within seconds. */
   static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
+  private static final int PART_BYTES = 64 * 1024;
+
   private final Request request;
   private final Response response;
   private final Callback callback;
   private final byte[] body;
+  private long bytes;
+  private volatile long written;
 
   /**
    * Creates an exchange that is not answered.
@@ -90,7 +95,55 @@ final class Exchange {
     response.setStatus(status);
     fields().put(status == 200 ? JSON : PROBLEM);
     fields().put(HttpHeader.CONTENT_LENGTH, json.length);
-    response.write(true, ByteBuffer.wrap(json), callback);
+    bytes = json.length;
+    if (json.length <= PART_BYTES) {
+      response.write(true, ByteBuffer.wrap(json), callback);
+    } else {
+      new Parts(json).iterate();
+    }
+  }
+
+  /** Writes a large body part by part, so that it is known how fast the caller reads it. */
+  private final class Parts extends IteratingCallback {
+    private final byte[] json;
+    private int passed;
+
+    Parts(byte[] json) {
+      this.json = json;
+    }
+
+    @Override
+    protected Action process() {
+      written = passed;
+      if (passed == json.length) {
+        return Action.SUCCEEDED;
+      }
+      int length = Math.min(PART_BYTES, json.length - passed);
+      ByteBuffer part = ByteBuffer.wrap(json, passed, length);
+      passed += length;
+      response.write(passed == json.length, part, this);
+      return Action.SCHEDULED;
+    }
+
+    @Override
+    protected void onCompleteSuccess() {
+      callback.succeeded();
+    }
+
+    @Override
+    protected void onCompleteFailure(Throwable failure) {
+      callback.failed(failure);
+    }
+  }
+
+  /** Returns the length of the answer's body; 0 for a problem, which has some hundred bytes. */
+  long bytes() {
+    return bytes;
+  }
+
+  /** Returns how much of the body the connection has taken, in whole parts. */
+  long written() {
+    return written;
   }
 
   /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */

@@ -18,6 +18,8 @@ import java.time.Duration;
  *     be accepted
  * @param keepAlive idle timeout of a connection, 1 s to 1 h; should be longer than that of load
  *     balancers, which would otherwise send a call on a connection that is being closed
+ * @param maxUnreadBytes most bytes of answers that their callers have not read yet, see {@link
+ *     UnreadAnswers}; 0 takes an eighth of the heap, at least 64 MiB
  * @param unknownMembers what to do with a body that has unknown members
  */
 public record HttpSettings(
@@ -28,6 +30,7 @@ public record HttpSettings(
     Duration queueDelayTarget,
     int maxConnections,
     Duration keepAlive,
+    long maxUnreadBytes,
     UnknownMembers unknownMembers) {
   /**
    * Default of {@code maxCallsUnderWay}. By Little's law N = λ·W: at 20,000 calls a second, more
@@ -68,6 +71,13 @@ public record HttpSettings(
   /** Upper bound of {@code keepAlive}. */
   public static final Duration MAX_KEEP_ALIVE = Duration.ofHours(1);
 
+  /** Upper bound of {@code maxUnreadBytes}. */
+  public static final long MAX_UNREAD_BYTES = 1L << 40;
+
+  private static final long LEAST_DEFAULT_UNREAD_BYTES = 64L << 20;
+
+  private static final int UNREAD_PART_OF_HEAP = 8;
+
   /**
    * Validates the settings.
    *
@@ -90,6 +100,17 @@ public record HttpSettings(
       throw new IllegalArgumentException(
           "keepAlive must be " + MIN_KEEP_ALIVE + " to " + MAX_KEEP_ALIVE + ", is " + keepAlive);
     }
+    if (maxUnreadBytes < 0 || maxUnreadBytes > MAX_UNREAD_BYTES) {
+      throw new IllegalArgumentException(
+          "maxUnreadBytes must be 0 to " + MAX_UNREAD_BYTES + ", is " + maxUnreadBytes);
+    }
+  }
+
+  /** Returns the bound on bytes of answers that are not read, for a heap of a size. */
+  long effectiveUnreadBytes(long maxHeapBytes) {
+    return maxUnreadBytes > 0
+        ? maxUnreadBytes
+        : Math.max(LEAST_DEFAULT_UNREAD_BYTES, maxHeapBytes / UNREAD_PART_OF_HEAP);
   }
 
   /** Returns the bound on calls in progress for the kind of threads in use. */

@@ -37,6 +37,12 @@ final class ProblemWriter implements Request.Handler {
   public boolean handle(Request request, Response response, Callback callback) {
     int status = response.getStatus();
     Object reason = request.getAttribute(ErrorHandler.ERROR_MESSAGE);
+    if (status == HttpStatus.INTERNAL_SERVER_ERROR_500
+        && request.getConnectionMetaData().getConnector().getServer().isStopping()) {
+      // a request that was on its way
+      writeAndClose(response, callback, Problem.of(ProblemReason.STOPPING, "the node is stopping"));
+      return true;
+    }
     Problem problem =
         status == HttpStatus.NOT_FOUND_404
             ? Routes.CHECK_API.missing(request.getHttpURI().getPath())

@@ -92,6 +92,7 @@ final class FewThreadsNode implements AutoCloseable {
                 queueDelayTarget,
                 HttpSettings.DEFAULT_CONNECTIONS,
                 HttpSettings.DEFAULT_KEEP_ALIVE,
+                0,
                 UnknownMembers.REFUSE),
             threads,
             statistics);

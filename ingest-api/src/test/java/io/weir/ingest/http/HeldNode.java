@@ -60,6 +60,7 @@ final class HeldNode implements AutoCloseable {
                 queueDelayTarget,
                 maxConnections,
                 HttpSettings.DEFAULT_KEEP_ALIVE,
+                0,
                 UnknownMembers.REFUSE),
             statistics);
   }

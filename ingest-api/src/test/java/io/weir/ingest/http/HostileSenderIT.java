@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests that no honest client sends: each is answered clearly, and none is recorded. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -65,6 +66,29 @@ final class HostileSenderIT {
 
   /** Calls that a test's own requests record. */
   private int expected;
+
+  /** Once, each such request left a session in memory, for ever: they ended the process. */
+  @ParameterizedTest
+  @ValueSource(strings = {"/health/live", "/metrics", "/v1/check/batch", "/nowhere"})
+  void webSocketHandshake_isAPlainRequest(String path) throws Exception {
+    String plain = "GET " + path + " HTTP/1.1\r\nHost: weir\r\n";
+    String handshake =
+        """
+        Connection: Upgrade
+        Upgrade: websocket
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==
+        Sec-WebSocket-Version: 13
+        """
+            .replace("\n", "\r\n");
+    try (RawHttp connection = node.connect()) {
+      RawHttp.Answer ofPlain = connection.send(plain + "\r\n").answer();
+      RawHttp.Answer answer = connection.send(plain + handshake + "\r\n").answer();
+
+      assertEquals(ofPlain.status(), answer.status(), answer::toString);
+      assertEquals(ofPlain.headers().keySet(), answer.headers().keySet());
+      assertEquals(ofPlain.headers().get("content-type"), answer.headers().get("content-type"));
+    }
+  }
 
   @ParameterizedTest
   @CsvSource(

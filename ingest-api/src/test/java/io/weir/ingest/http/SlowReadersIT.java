@@ -26,6 +26,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Answers that are not read; large ones: a thousand checks under sixteen policies, some MiB. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -34,6 +36,12 @@ final class SlowReadersIT {
   private static final String BATCH = "/v1/check/batch";
   private static final String NOT_READ = "weir_requests_timed_out_total{part=\"answer\"}";
   private static final int POLICIES = 16;
+
+  /** Room for some seven answers to a batch of a thousand checks. */
+  private static final long UNREAD_BYTES = 16L << 20;
+
+  /** More than the places of batches; as many as a heap holds while they are decided. */
+  private static final int SLOW_READERS = 80;
 
   private TestNode node;
 
@@ -47,7 +55,12 @@ final class SlowReadersIT {
     }
     Path policies = folder.resolve("sixteen.yml");
     Files.writeString(policies, text);
-    node = TestNode.start(folder, Map.of("WEIR_POLICIES", policies.toString()));
+    node =
+        TestNode.start(
+            folder,
+            Map.of(
+                "WEIR_POLICIES", policies.toString(),
+                "WEIR_UNREAD_MAX_BYTES", Long.toString(UNREAD_BYTES)));
   }
 
   @AfterAll
@@ -63,23 +76,16 @@ final class SlowReadersIT {
    */
   @Test
   void callersThatDoNotReadAnswers_displaceEachOtherOnly() throws Exception {
-    byte[] request = request(batchOfProblems(1_000));
+    byte[] request = request(batch("slow"));
     List<Socket> slow = new ArrayList<>();
     double endedBefore = node.metric(NOT_READ);
     try {
-      // without a look at the node between them: an answer that is not read ends after some seconds
-      for (int i = 0; i < UnreadAnswers.MAX; i++) {
-        slow.add(slowReader(request));
-      }
-      assertEquals(endedBefore, node.metric(NOT_READ));
       Await.until(
           "answers beyond the room to be ended",
           () -> {
             slow.add(slowReader(request));
             return node.metric(NOT_READ) > endedBefore;
           });
-      assertTrue(slow.size() > UnreadAnswers.MAX, "ended at " + slow.size());
-
       HttpResponse<String> honest = node.send(node.post(BATCH, batch("honest")));
       assertEquals(200, honest.statusCode(), honest::body);
       assertEquals(1_000, JSON.readTree(honest.body()).size());
@@ -97,23 +103,46 @@ final class SlowReadersIT {
 
   /**
    * Once, answers of less than the kernel's buffer kept their places when others before them on the
-   * same connection were not read.
+   * same connection were not read: of batches, or of whatever the servlet answers.
    */
-  @Test
-  void callersThatPipelineAndDoNotReadAnswers_displaceEachOtherOnly() throws Exception {
-    byte[] requests = pipelined(batchOfProblems(200), 40);
+  @ParameterizedTest
+  @ValueSource(strings = {"a batch", "GET /v1/check/batch", "GET /problems/overloaded"})
+  void callersThatPipelineAndDoNotReadAnswers_keepNobodyElseOff(String what) throws Exception {
+    byte[] requests =
+        what.equals("a batch")
+            ? pipelined(batchOfProblems(200), 40)
+            : (what + " HTTP/1.1\r\nHost: weir\r\n\r\n")
+                .repeat(4_000)
+                .getBytes(StandardCharsets.US_ASCII);
     List<Socket> slow = new ArrayList<>();
     try {
-      double endedBefore = node.metric(NOT_READ);
-      Await.until(
-          "answers beyond the room to be ended",
-          () -> {
-            slow.add(slowReader(requests));
-            return node.metric(NOT_READ) > endedBefore;
-          });
-      Await.until(
-          "an honest batch",
-          () -> node.send(node.post(BATCH, batch("honest"))).statusCode() == 200);
+      for (int i = 0; i < SLOW_READERS; i++) {
+        slow.add(slowReader(requests));
+      }
+      Await.until("the places to be given back", () -> node.metric("weir_calls_under_way") == 0);
+      HttpResponse<String> honest = node.send(node.post(BATCH, batch("honest")));
+      assertEquals(200, honest.statusCode(), honest::body);
+    } finally {
+      for (Socket one : slow) {
+        one.close();
+      }
+    }
+  }
+
+  /** Once, five such callers kept everybody's scrapes off. */
+  @ParameterizedTest
+  @ValueSource(strings = {"GET /metrics", "POST /metrics"})
+  void scrapersThatDoNotReadAnswers_keepNobodyElseOff(String what) throws Exception {
+    byte[] requests =
+        (what + " HTTP/1.1\r\nHost: weir\r\n\r\n")
+            .repeat(4_000)
+            .getBytes(StandardCharsets.US_ASCII);
+    List<Socket> slow = new ArrayList<>();
+    try {
+      for (int i = 0; i < 10; i++) {
+        slow.add(slowReader(requests));
+      }
+      Await.until("a scrape", () -> node.get("/metrics").statusCode() == 200);
     } finally {
       for (Socket one : slow) {
         one.close();

@@ -12,74 +12,111 @@ import org.junit.jupiter.api.Test;
 final class UnreadAnswersTest {
   private static final long GRACE = UnreadAnswers.GRACE.toNanos();
 
+  private static final long MAX_BYTES = 100;
+
   private long now;
   private final Counter counter = new SimpleMeterRegistry().counter("closed");
-  private final UnreadAnswers answers = new UnreadAnswers(counter, () -> now);
-  private final List<Integer> closed = new ArrayList<>();
+  private final UnreadAnswers answers = new UnreadAnswers(counter, MAX_BYTES, () -> now);
+  private final List<String> closed = new ArrayList<>();
 
-  @Test
-  void begin_aboveTheBound_closesTheOldest() {
-    List<Runnable> all = begin(UnreadAnswers.MAX);
-    now = GRACE;
-    begin(2);
+  /** An answer of a test. */
+  private final class Unread implements UnreadAnswers.Answer {
+    private final String name;
+    private final long bytes;
+    private long written;
 
-    assertEquals(List.of(0, 1), closed);
-    assertEquals(2, counter.count());
-    answers.end(all.get(0)); // the close ends the writing, too
-    begin(1);
-    assertEquals(List.of(0, 1, 2), closed);
-  }
-
-  @Test
-  void end_freesItsPlace() {
-    List<Runnable> all = begin(UnreadAnswers.MAX);
-    now = GRACE;
-    answers.end(all.get(5));
-    begin(1);
-    assertEquals(List.of(), closed);
-
-    begin(1);
-    assertEquals(List.of(0), closed);
-  }
-
-  @Test
-  void begin_aboveTheBoundButOldestWithinGrace_closesNone() {
-    begin(UnreadAnswers.MAX);
-    now = GRACE - 1;
-    begin(1);
-
-    assertEquals(List.of(), closed);
-    assertEquals(UnreadAnswers.MAX + 1, answers.size());
-  }
-
-  @Test
-  void begin_manyHadTheirTime_closesAllBeyondTheBound() {
-    begin(UnreadAnswers.MAX + 3);
-    now = GRACE;
-    begin(1);
-
-    assertEquals(List.of(0, 1, 2, 3), closed);
-    assertEquals(UnreadAnswers.MAX, answers.size());
-  }
-
-  @Test
-  void begin_aboveTheBytesOfAll_closesTheOldestWithinTheirTime_butKeepsAsManyAsTheBound() {
-    begin(UnreadAnswers.MAX + 1);
-    answers.begin(() -> closed.add(100), UnreadAnswers.MAX_BYTES);
-    assertEquals(List.of(0, 1), closed);
-
-    answers.begin(() -> closed.add(101), 0);
-    assertEquals(List.of(0, 1, 2), closed);
-  }
-
-  private List<Runnable> begin(int count) {
-    List<Runnable> begun = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      int number = i;
-      Runnable close = () -> closed.add(number);
-      begun.add(close);
-      answers.begin(close, 1);
+    Unread(String name, long bytes) {
+      this.name = name;
+      this.bytes = bytes;
+      answers.begin(this);
     }
-    return begun;
+
+    @Override
+    public long bytes() {
+      return bytes;
+    }
+
+    @Override
+    public long written() {
+      return written;
+    }
+
+    @Override
+    public void close() {
+      closed.add(name);
+    }
+  }
+
+  @Test
+  void begin_withinTheBytesOfAll_closesNone_howeverManyThereAre() {
+    for (int i = 0; i < 1_000; i++) {
+      new Unread("empty", 0);
+    }
+    new Unread("whole", MAX_BYTES);
+
+    assertEquals(List.of(), closed);
+    assertEquals(1_001, answers.size());
+  }
+
+  @Test
+  void begin_aboveTheBytesOfAll_closesTheOneThatWouldTakeLongest() {
+    Unread fast = new Unread("fast", 40);
+    Unread slow = new Unread("slow", 40);
+    now = GRACE;
+    fast.written = 10;
+    slow.written = 9;
+    new Unread("next", 21);
+
+    assertEquals(List.of("slow"), closed);
+    assertEquals(1, counter.count());
+    assertEquals(2, answers.size());
+  }
+
+  /** Of callers that are equally fast, those that are nearest to their end go on. */
+  @Test
+  void begin_equallyFast_closesTheOneThatHasMostLeft() {
+    Unread old = new Unread("old", 40);
+    now = GRACE;
+    Unread young = new Unread("young", 40);
+    now = 2 * GRACE;
+    old.written = 20;
+    young.written = 10;
+    new Unread("next", 21);
+
+    assertEquals(List.of("young"), closed);
+  }
+
+  @Test
+  void begin_oneHadItsTime_closesThatBeforeAYoungerThatHasWrittenNothing() {
+    Unread old = new Unread("old", 50);
+    old.written = 1;
+    now = GRACE;
+    new Unread("young", 50);
+    new Unread("next", 1);
+
+    assertEquals(List.of("old"), closed);
+  }
+
+  @Test
+  void begin_noneHadItsTime_closesAllTheSame() {
+    new Unread("first", 60);
+    new Unread("second", 60);
+    assertEquals(List.of("first"), closed);
+
+    new Unread("larger than all", MAX_BYTES + 1);
+    assertEquals(List.of("first", "second"), closed);
+    assertEquals(1, answers.size());
+  }
+
+  @Test
+  void end_givesItsBytesBack() {
+    Unread ended = new Unread("ended", 90);
+    answers.end(ended);
+    answers.end(ended);
+    new Unread("next", 90);
+    assertEquals(List.of(), closed);
+
+    new Unread("another", 11);
+    assertEquals(List.of("next"), closed);
   }
 }

@@ -164,6 +164,7 @@ public final class ReportServer implements AutoCloseable {
     config.jetty.modifyServer(
         server -> {
           server.setStopTimeout(STOP_PATIENCE.toMillis());
+          server.insertHandler(new PlainRequests());
           new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
         });
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongConsumer;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.BufferUtil;
+import org.eclipse.jetty.util.Callback;
+
+/**
+ * The answer of a servlet, which is kept until it is whole and then written without a thread: a
+ * servlet writes with its thread, and so a caller that does not read would occupy that. Answers of
+ * the servlet have some KiB. Used by one thread at a time, as a response is.
+ *
+ * <p>Is also the callback of the servlet; the request's own is completed when the servlet has ended
+ * and the answer is written.
+ */
+final class WholeAnswer extends Response.Wrapper implements Callback {
+  private final Callback ending;
+  private final LongConsumer complete;
+  private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+
+  /** What has to end before the request does: the servlet, and the writing once it has begun. */
+  private final AtomicInteger awaited = new AtomicInteger(1);
+
+  /**
+   * Creates an empty answer.
+   *
+   * @param ending the request's own callback
+   * @param complete told the length of the answer when it has been passed to the server, which may
+   *     have written it by then
+   */
+  WholeAnswer(Request request, Response response, Callback ending, LongConsumer complete) {
+    super(request, response);
+    this.ending = ending;
+    this.complete = complete;
+  }
+
+  @Override
+  public void write(boolean last, ByteBuffer content, Callback callback) {
+    if (content != null) {
+      byte[] bytes = BufferUtil.toArray(content);
+      content.position(content.limit());
+      kept.write(bytes, 0, bytes.length);
+    }
+    if (last) {
+      awaited.incrementAndGet();
+      byte[] whole = kept.toByteArray();
+      super.write(true, ByteBuffer.wrap(whole), Callback.from(this::ended, ending::failed));
+      complete.accept(whole.length);
+    }
+    callback.succeeded();
+  }
+
+  private void ended() {
+    if (awaited.decrementAndGet() == 0) {
+      ending.succeeded();
+    }
+  }
+
+  @Override
+  public void succeeded() {
+    ended();
+  }
+
+  @Override
+  public void failed(Throwable failure) {
+    ending.failed(failure);
+  }
+
+  @Override
+  public InvocationType getInvocationType() {
+    return ending.getInvocationType();
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import java.util.Set;
+import org.eclipse.jetty.http.HttpFields;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
+
+/**
+ * Hides from the servlet the fields by which it would look for a WebSocket, of which there is none:
+ * it would answer without a problem document, and make a session.
+ */
+final class PlainRequests extends Handler.Wrapper {
+  private static final Set<String> HIDDEN =
+      Set.of("Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");
+
+  @Override
+  public boolean handle(Request request, Response response, Callback callback) throws Exception {
+    HttpFields fields = request.getHeaders();
+    if (HIDDEN.stream().noneMatch(fields::contains)) {
+      return super.handle(request, response, callback);
+    }
+    HttpFields.Mutable others = HttpFields.build(fields);
+    HIDDEN.forEach(others::remove);
+    HttpFields shown = others.asImmutable();
+    Request.Wrapper plain =
+        new Request.Wrapper(request) {
+          @Override
+          public HttpFields getHeaders() {
+            return shown;
+          }
+        };
+    return super.handle(plain, response, callback);
+  }
+}
