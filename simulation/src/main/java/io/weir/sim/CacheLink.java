@@ -5,18 +5,24 @@ import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.deny.DenyCache;
 import io.weir.ingest.record.DecisionClock;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketState;
+import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.topics.model.CacheRestored;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The connections of one process to Redis. Messages on them take time and may be lost. */
-final class CacheLink implements DecisionCache, CacheLife {
+final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscriber {
   private static final long DEADLINE_MICROS = 20_000;
 
   /** Longest time a script may wait in a server that is suspended. */
@@ -29,6 +35,12 @@ final class CacheLink implements DecisionCache, CacheLife {
   private final SimulatedRedis redis;
   private final Node node;
   private final int life;
+  private final DenyCache denyCache;
+  private final Map<String, Long> disturbancesAtDenial = new HashMap<>();
+  private final Map<String, Integer> raisesOnTheWay = new HashMap<>();
+
+  /** Stands for the present connection. */
+  private Object connection = new Object();
 
   /**
    * Creates the connections of a process.
@@ -40,6 +52,13 @@ final class CacheLink implements DecisionCache, CacheLife {
     this.redis = world.redis();
     this.node = node;
     this.life = life;
+    this.denyCache =
+        new DenyCache(
+            world.denyCacheAge(),
+            () -> (world.scheduler().nowMicros() - Scheduler.START_MICROS) * 1_000);
+    if (denyCache.isOn()) {
+      redis.subscribe(this);
+    }
   }
 
   private boolean isUp() {
@@ -59,7 +78,77 @@ final class CacheLink implements DecisionCache, CacheLife {
     return () -> decision;
   }
 
+  @Override
+  public void raised(String bucket) {
+    if (world.edges().hearsRaises()) {
+      raisesOnTheWay.merge(bucket, 1, Integer::sum);
+      deliver(bucket, connection, world.messageChance().millis(0, 3));
+    }
+  }
+
+  /** Delivers a message after a time, or when the connection can be used again. */
+  private void deliver(String bucket, Object over, long afterMicros) {
+    world
+        .scheduler()
+        .after(
+            afterMicros,
+            "a message to " + node.name(),
+            () -> {
+              if (over != connection) {
+                return;
+              }
+              if (isUp() && !node.isPaused()) {
+                raisesOnTheWay.merge(bucket, -1, Integer::sum);
+                denyCache.drop(bucket);
+              } else {
+                deliver(bucket, over, world.messageChance().millis(10, 100));
+              }
+            });
+  }
+
+  @Override
+  public void closed() {
+    connection = new Object();
+    raisesOnTheWay.clear();
+  }
+
   private Decision decide(Check check) {
+    Decision.StillDenied denied = denyCache.find(connection, check);
+    if (denied != null) {
+      world.count("denied by the deny cache");
+      denied.shortages().forEach(shortage -> requireDenied(check, shortage.bucket()));
+      return denied;
+    }
+    long askedNanos = (world.scheduler().nowMicros() - Scheduler.START_MICROS) * 1_000;
+    return ask(check, askedNanos);
+  }
+
+  /**
+   * Checks that the cache would deny, too. It need not if a message is on its way, if the cache was
+   * lost or its clock set since, or if nodes decide by different limits.
+   */
+  private void requireDenied(Check check, int index) {
+    BucketRequest request = check.buckets().get(index);
+    String bucket = request.bucket();
+    BucketArithmetic arithmetic = request.limit().arithmetic();
+    BucketState now = arithmetic.refill(redis.kept(bucket), redis.clock().epochMicros());
+    boolean isExcused =
+        raisesOnTheWay.getOrDefault(bucket, 0) > 0
+            || disturbancesAtDenial.getOrDefault(bucket, -1L) != redis.disturbances()
+            || world.haveLimitsChanged();
+    if (arithmetic.holds(now, check.cost()) && !isExcused) {
+      throw new InvariantBroken(
+          InvariantBroken.Invariant.DENY,
+          "a denial of "
+              + bucket
+              + " is repeated, which holds "
+              + check.cost()
+              + " tokens: "
+              + now);
+    }
+  }
+
+  private Decision ask(Check check, long askedNanos) {
     Chance chance = world.networkChance();
     if (!isUp()) {
       return new Decision.Undecided(Decision.Cause.UNAVAILABLE, "away");
@@ -74,6 +163,7 @@ final class CacheLink implements DecisionCache, CacheLife {
       return new Decision.Undecided(Decision.Cause.UNAVAILABLE, "gone");
     }
     Decision decision = redis.decide(check, false);
+    noteDenial(check, decision, askedNanos);
     if (world.isDisturbedBy(Fault.NODE_KILLED) && chance.permille(15)) {
       world.count("killed between charge and journal");
       node.kill(false);
@@ -92,6 +182,21 @@ final class CacheLink implements DecisionCache, CacheLife {
       node.suspectCache();
     }
     return decision;
+  }
+
+  /** The reply precedes whatever the server publishes afterwards. */
+  private void noteDenial(Check check, Decision decision, long askedNanos) {
+    if (denyCache.isOn() && !redis.isWarm()) {
+      denyCache.clear();
+    }
+    if (denyCache.isOn() && decision instanceof Decision.Denied denied) {
+      denyCache.note(connection, check, world.edges().denied(denied), askedNanos);
+      for (int i = 0; i < check.buckets().size(); i++) {
+        if (denied.buckets().get(i).retryAfterMicros() > 0) {
+          disturbancesAtDenial.put(check.buckets().get(i).bucket(), redis.disturbances());
+        }
+      }
+    }
   }
 
   private Decision decideTooLate(Check check, Chance chance) {
@@ -187,5 +292,7 @@ final class CacheLink implements DecisionCache, CacheLife {
   }
 
   @Override
-  public void close() {}
+  public void close() {
+    redis.unsubscribe(this);
+  }
 }

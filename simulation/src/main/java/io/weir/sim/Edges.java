@@ -7,6 +7,7 @@ import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.Decision;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.BatchHeader;
@@ -72,6 +73,16 @@ interface Edges {
   default CorrectionRule.Result correct(
       BoundedCorrection correction, @Nullable BucketState kept, long nowEpochMicros) {
     return CorrectionRule.apply(correction, kept, nowEpochMicros);
+  }
+
+  /** A process learns of a denial, which its deny cache repeats. */
+  default Decision.Denied denied(Decision.Denied denied) {
+    return denied;
+  }
+
+  /** Returns whether deny caches hear of buckets that a correction has given tokens. */
+  default boolean hearsRaises() {
+    return true;
   }
 
   /** Returns whether a cache that lost its state counts as warm before it is restored. */

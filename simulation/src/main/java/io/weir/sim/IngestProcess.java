@@ -59,6 +59,7 @@ final class IngestProcess {
   private final PolicySet policies;
   private final long awaitedUntilMicros;
   private AdmittedTokens admitted = AdmittedTokens.NONE;
+  private final CacheLink cache;
   private boolean dead;
   private boolean stopping;
   private boolean saidGoodbye;
@@ -77,7 +78,7 @@ final class IngestProcess {
             () -> (world.scheduler().nowMicros() - Scheduler.START_MICROS) * 1_000,
             clock::epochMillis);
     DecisionClock decisionClock = new DecisionClock(localClock);
-    CacheLink cache = new CacheLink(world, node, life);
+    this.cache = new CacheLink(world, node, life);
     this.askTime = () -> cache.observeTime(decisionClock);
     askTime.run();
     try {
@@ -158,6 +159,7 @@ final class IngestProcess {
   void die() {
     dead = true;
     feed.die();
+    cache.close();
   }
 
   /** Stops cleanly: sends what is held, then the goodbye. */

@@ -6,6 +6,7 @@ import io.weir.aggregator.count.SeenIds;
 import io.weir.aggregator.count.SourceRecord;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
+import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.Decision;
@@ -286,6 +287,37 @@ enum Mutant implements Edges {
       List<CheckDecider.Write> writes =
           CheckDecider.decide(least, peek, warm, nowEpochMicros, kept).writes();
       return new CheckDecider.Outcome(real.decision(), writes);
+    }
+  },
+
+  DENIAL_KEPT("a denial is repeated though a correction has given its bucket tokens") {
+    @Override
+    public boolean hearsRaises() {
+      return false;
+    }
+  },
+
+  DENIAL_OUTLIVED("a denial is repeated for twice as long as the bucket cannot hold the cost") {
+    @Override
+    public Decision.Denied denied(Decision.Denied denied) {
+      List<BucketReply> replies = new ArrayList<>();
+      for (BucketReply reply : denied.buckets()) {
+        replies.add(
+            new BucketReply(
+                reply.sufficient(),
+                reply.remainingTokens(),
+                reply.resetMicros(),
+                2 * reply.retryAfterMicros(),
+                reply.epoch(),
+                reply.version(),
+                reply.chargedTokens(),
+                reply.charged()));
+      }
+      return new Decision.Denied(
+          denied.decidedAtEpochMicros(),
+          replies,
+          denied.decidingBucket(),
+          denied.costExceedsCapacity());
     }
   },
 

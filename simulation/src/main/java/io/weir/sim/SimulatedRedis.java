@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
+import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketState;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
@@ -36,6 +37,17 @@ final class SimulatedRedis {
   private int generations;
   private boolean away;
   private boolean clockWasSet;
+  private long disturbances;
+  private final List<Subscriber> subscribers = new ArrayList<>();
+
+  /** A connection that hears what the server publishes. */
+  interface Subscriber {
+    /** Called when a correction has given a bucket tokens. */
+    void raised(String bucket);
+
+    /** Called when the server's end has closed all connections. */
+    void closed();
+  }
 
   /** What the server holds and may lose. */
   private static final class Memory {
@@ -81,6 +93,7 @@ final class SimulatedRedis {
   /** Sets the clock forward, or back if {@code byMicros} is negative. */
   void stepClock(long byMicros) {
     clockWasSet = true;
+    disturbances++;
     clock.step(byMicros);
     if (byMicros < 0) {
       witness.clockSetBack(-byMicros);
@@ -97,6 +110,29 @@ final class SimulatedRedis {
 
   void setAway(boolean nowAway) {
     away = nowAway;
+    if (nowAway) {
+      closeConnections();
+    }
+  }
+
+  void subscribe(Subscriber subscriber) {
+    subscribers.add(subscriber);
+  }
+
+  void unsubscribe(Subscriber subscriber) {
+    subscribers.remove(subscriber);
+  }
+
+  private void closeConnections() {
+    subscribers.forEach(Subscriber::closed);
+  }
+
+  /**
+   * Returns how often buckets may have gained tokens without a correction: by a loss, or by the
+   * clock.
+   */
+  long disturbances() {
+    return disturbances;
   }
 
   boolean isWarm() {
@@ -113,6 +149,7 @@ final class SimulatedRedis {
 
   void flush() {
     memory = new Memory();
+    disturbances++;
     witness.cacheLost(Map.of(), true);
   }
 
@@ -124,8 +161,10 @@ final class SimulatedRedis {
   void comeBackAs(Snapshot older, boolean seen) {
     Memory before = memory;
     memory = older.memory.copy();
+    disturbances++;
     if (seen) {
       life = "life" + ++lives;
+      closeConnections();
     }
     witness.cacheLost(chargedSince(before), seen);
   }
@@ -148,6 +187,8 @@ final class SimulatedRedis {
   void comeBackEmpty() {
     memory = new Memory();
     life = "life" + ++lives;
+    disturbances++;
+    closeConnections();
     witness.cacheLost(Map.of(), true);
   }
 
@@ -176,10 +217,20 @@ final class SimulatedRedis {
       witness.corrected(correction, before, result);
       if (result.state() != null) {
         keep(bucket, result.state(), result.ttlMillis());
+        if (isRaised(correction.correction().limit().arithmetic(), before, result.state())) {
+          subscribers.forEach(subscriber -> subscriber.raised(bucket));
+        }
       }
       outcomes.add(result.outcome());
     }
     return outcomes;
+  }
+
+  private boolean isRaised(
+      BucketArithmetic arithmetic, @Nullable BucketState before, BucketState after) {
+    long now = clock.epochMicros();
+    return arithmetic.levelUnits(arithmetic.refill(after, now))
+        > arithmetic.levelUnits(arithmetic.refill(before, now));
   }
 
   private void keep(String bucket, BucketState state, long ttlMillis) {

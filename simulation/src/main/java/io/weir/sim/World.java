@@ -9,6 +9,7 @@ import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +38,8 @@ final class World {
   private final List<Node> nodes = new ArrayList<>();
   private final Callers callers;
   private final Faults faults;
+  private final Chance messageChance;
+  private final Duration denyCacheAge;
   private PolicySet policies;
   private final TreeMap<String, Long> counts = new TreeMap<>();
   private long ids;
@@ -66,6 +69,12 @@ final class World {
     }
     this.callers = new Callers(this, chance.split());
     this.faults = new Faults(this, chance.split());
+    // drawn last, so that histories without a deny cache stay what they were
+    this.messageChance = chance.split();
+    this.denyCacheAge =
+        messageChance.percent(33)
+            ? messageChance.pick(List.of(Duration.ofSeconds(1), Duration.ofSeconds(10)))
+            : Duration.ZERO;
   }
 
   private SimClock skewed(Chance chance, long byMillis) {
@@ -97,6 +106,11 @@ final class World {
     policies = changed;
   }
 
+  /** Returns whether the nodes may ever have decided by different limits. */
+  boolean haveLimitsChanged() {
+    return !policies.equals(plan.policies());
+  }
+
   Edges edges() {
     return edges;
   }
@@ -112,6 +126,16 @@ final class World {
   /** Returns the random generator for messages between processes. */
   Chance networkChance() {
     return networkChance;
+  }
+
+  /** Returns the random generator for messages that Redis publishes. */
+  Chance messageChance() {
+    return messageChance;
+  }
+
+  /** Returns how long the nodes repeat a denial at most; zero if they do not. */
+  Duration denyCacheAge() {
+    return denyCacheAge;
   }
 
   Kafka kafka() {

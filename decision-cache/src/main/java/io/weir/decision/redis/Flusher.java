@@ -2,6 +2,7 @@
 package io.weir.decision.redis;
 
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.weir.decision.deny.DenyCache;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -40,7 +41,8 @@ final class Flusher implements AutoCloseable {
       RedisScript script,
       RedisLink link,
       CacheStatistics statistics,
-      ColdSignal coldSignal) {
+      ColdSignal coldSignal,
+      DenyCache denyCache) {
     this.config = config;
     this.link = link;
     this.statistics = statistics;
@@ -49,7 +51,7 @@ final class Flusher implements AutoCloseable {
     this.inFlight = new Semaphore(config.maxInFlight());
     this.environment =
         new ScriptCall.Environment(
-            config, script, link, statistics, coldSignal, watch, inFlight::release);
+            config, script, link, statistics, coldSignal, denyCache, watch, inFlight::release);
     this.thread = FlusherThread.of(this::run);
   }
 

@@ -4,7 +4,10 @@ package io.weir.decision.redis;
 import io.weir.limits.BucketKey;
 import java.nio.charset.StandardCharsets;
 
-/** Keys of the cache's warm or cold state. No bucket's key has the same prefix. */
+/**
+ * Keys of the cache's warm or cold state, and the name of its channel. No bucket's key has the same
+ * prefix.
+ */
 final class LifeKeys {
   private static final String PREFIX = BucketKey.VERSION + ":@";
 
@@ -14,6 +17,12 @@ final class LifeKeys {
   /** Holds the generation that is being restored. */
   private static final byte[] RESTORING = bytes("restoring");
 
+  /**
+   * The channel on which {@code correct_buckets.lua} publishes the keys of buckets that it has
+   * given tokens.
+   */
+  private static final byte[] RAISED = bytes("raised");
+
   private LifeKeys() {}
 
   static byte[] marker() {
@@ -22,6 +31,10 @@ final class LifeKeys {
 
   static byte[] restoring() {
     return RESTORING.clone();
+  }
+
+  static byte[] raised() {
+    return RAISED.clone();
   }
 
   /** Returns the key of the set of partitions restored for a generation. */

@@ -51,7 +51,12 @@ public final class RedisBucketCorrector implements BucketCorrector {
   static RedisBucketCorrector start(RedisCacheConfig config, RedisScript script) {
     RedisLink link =
         new RedisLink(
-            config, script, () -> {}, new Faults(() -> {}), CommandLatencyRecorder.disabled());
+            config,
+            script,
+            () -> {},
+            null,
+            new Faults(() -> {}),
+            CommandLatencyRecorder.disabled());
     link.start();
     return new RedisBucketCorrector(link, script, config.stallTimeout());
   }

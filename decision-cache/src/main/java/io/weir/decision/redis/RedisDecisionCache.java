@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.metrics.MicrometerCommandLatencyRecorder;
 import io.lettuce.core.metrics.MicrometerOptions;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.DecisionCache;
+import io.weir.decision.deny.DenyCache;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.function.LongConsumer;
 
@@ -23,6 +26,9 @@ import java.util.function.LongConsumer;
  * ReplyWatch}). Without a connection the answer is {@link Cause#UNAVAILABLE} at once; the
  * connection is re-established in the background, so a start does not need a running server either.
  *
+ * <p>A denial is repeated without asking the server for as long as it certainly holds, if the
+ * settings have an age for that ({@link DenyCache}): {@link Decision.StillDenied}.
+ *
  * <p>If this process itself could not send the check, or read the answer, within the caller's
  * patience, the answer is {@link Cause#REJECTED}: that implies nothing about the server, and is no
  * reason to let a call pass.
@@ -32,6 +38,7 @@ public final class RedisDecisionCache implements DecisionCache {
   private final CacheStatistics statistics;
   private final CheckEncoder encoder = new CheckEncoder();
   private final ColdSignal coldSignal = new ColdSignal();
+  private final DenyCache denyCache;
   private final RedisLink link;
   private final Flusher flusher;
   private final HealthProbe probe;
@@ -40,18 +47,27 @@ public final class RedisDecisionCache implements DecisionCache {
   private RedisDecisionCache(RedisCacheConfig config, RedisScript script, MeterRegistry registry) {
     this.config = config;
     this.statistics = new CacheStatistics(registry);
+    this.denyCache = new DenyCache(config.denyCacheAge(), NanoClock::now);
     this.link =
         new RedisLink(
             config,
             script,
             statistics.connections::increment,
+            denyCache.isOn() ? this::raised : null,
             statistics.faultsOf(),
             new MicrometerCommandLatencyRecorder(registry, MicrometerOptions.create()));
-    this.flusher = new Flusher(config, script, link, statistics, coldSignal);
+    this.flusher = new Flusher(config, script, link, statistics, coldSignal, denyCache);
     this.probe = new HealthProbe(link, flusher.watch());
     Gauge.builder("weir.cache.up", this, cache -> cache.check().ok() ? 1 : 0)
         .description("1 when the cache answers, else 0")
         .register(registry);
+    Gauge.builder("weir.deny.cache.buckets", denyCache, DenyCache::bucketCount)
+        .description("buckets whose calls are denied without asking Redis")
+        .register(registry);
+  }
+
+  private void raised(byte[] bucket) {
+    denyCache.drop(new String(bucket, StandardCharsets.UTF_8));
   }
 
   /**
@@ -114,6 +130,13 @@ public final class RedisDecisionCache implements DecisionCache {
 
   @Override
   public PendingDecision submit(Check check) {
+    StatefulRedisConnection<byte[], byte[]> hearing = link.hearing();
+    if (hearing != null && !closed && !flusher.watch().isSilent()) {
+      Decision.StillDenied denied = denyCache.find(hearing, check);
+      if (denied != null) {
+        return () -> denied;
+      }
+    }
     PendingDecision pending = submit(check, false);
     return () -> statistics.count(pending.await());
   }
@@ -130,8 +153,10 @@ public final class RedisDecisionCache implements DecisionCache {
     if (flusher.watch().isSilent()) {
       return undecided(Failures.silent(config.deadline()));
     }
-    long endNanos = NanoClock.now() + config.patience().toNanos();
-    WaitingCheck waiting = new WaitingCheck(check, encoder.encode(check, peek), endNanos);
+    long now = NanoClock.now();
+    WaitingCheck waiting =
+        new WaitingCheck(
+            check, encoder.encode(check, peek), now, now + config.patience().toNanos());
     if (!flusher.offer(waiting)) {
       return undecided(new Decision.Undecided(Cause.REJECTED, "too many checks wait already"));
     }

@@ -12,6 +12,8 @@ import io.lettuce.core.SocketOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.channel.Channel;
@@ -27,6 +29,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,6 +63,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private final RedisCacheConfig config;
   private final RedisScript script;
   private final Runnable onConnected;
+  private final @Nullable Consumer<byte[]> onRaised;
   private final Faults faults;
   private final OutageLog outageLog;
   private final RedisURI uri;
@@ -73,6 +77,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private final Semaphore losses = new Semaphore(0);
 
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
+  private volatile @Nullable StatefulRedisConnection<byte[], byte[]> hearing;
   private volatile EventExecutor newestReader;
   private volatile EventExecutor reader;
   private volatile String reason = "not connected yet";
@@ -85,6 +90,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
    *
    * @param script loaded before a connection is used
    * @param onConnected run at every connection made
+   * @param onRaised receives the keys of buckets that corrections have given tokens, on the thread
+   *     that reads the connection, in order with the replies; null if they are not needed
    * @param faults records unexpected exceptions
    * @param latencies records the time that each command took
    */
@@ -92,12 +99,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       RedisCacheConfig config,
       RedisScript script,
       Runnable onConnected,
+      @Nullable Consumer<byte[]> onRaised,
       Faults faults,
       CommandLatencyRecorder latencies) {
     this.faults = faults;
     this.config = config;
     this.script = script;
     this.onConnected = onConnected;
+    this.onRaised = onRaised;
     this.outageLog = new OutageLog(config.shownUri());
     this.uri = RedisAddress.of(config.uri()).toLettuce();
     uri.setTimeout(config.connectTimeout());
@@ -158,6 +167,15 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
+   * Returns the connection if it also receives the keys of buckets that corrections give tokens;
+   * null if there is none, or it does not.
+   */
+  @Nullable StatefulRedisConnection<byte[], byte[]> hearing() {
+    StatefulRedisConnection<byte[], byte[]> now = current;
+    return now == hearing ? now : null;
+  }
+
+  /**
    * Returns the thread that reads the connection; before the first connection, some other thread.
    */
   EventExecutor reader() {
@@ -201,7 +219,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   private static void abandon(
-      CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting) {
+      CompletableFuture<? extends StatefulRedisConnection<byte[], byte[]>> connecting) {
     // it may still succeed after the timeout
     var unused = connecting.thenAccept(RedisLink::abandon);
   }
@@ -250,8 +268,10 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   private void connect() throws InterruptedException {
-    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting =
-        client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
+    CompletableFuture<? extends StatefulRedisConnection<byte[], byte[]>> connecting =
+        onRaised == null
+            ? client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture()
+            : client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
     try {
       StatefulRedisConnection<byte[], byte[]> connection = await(connecting);
       boolean used = false;
@@ -288,6 +308,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       }
       await(connection.async().scriptLoad(script.body()));
       life = server.life();
+      hearing = hears(connection, server) ? connection : null;
     } catch (ExecutionException | TimeoutException failed) {
       unreachable(rootMessage(failed));
       return false;
@@ -312,6 +333,35 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     }
     outageLog.back();
     return true;
+  }
+
+  /** Subscribes to the buckets that corrections give tokens; returns whether it could. */
+  private boolean hears(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo server)
+      throws InterruptedException, TimeoutException {
+    if (onRaised == null
+        || !(connection instanceof StatefulRedisPubSubConnection<byte[], byte[]> subscribing)) {
+      return false;
+    }
+    if (!server.hasMessages()) {
+      LOG.warn("redis_without_messages version={} effect=\"no deny cache\"", server.version());
+      return false;
+    }
+    subscribing.addListener(
+        new RedisPubSubAdapter<>() {
+          @Override
+          public void message(byte[] channel, byte[] bucket) {
+            onRaised.accept(bucket);
+          }
+        });
+    try {
+      await(subscribing.async().subscribe(LifeKeys.raised()));
+      return true;
+    } catch (ExecutionException forbidden) {
+      LOG.warn(
+          "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
+          rootMessage(forbidden));
+      return false;
+    }
   }
 
   private EvictionCheck checkEviction(StatefulRedisConnection<byte[], byte[]> connection)

@@ -4,6 +4,7 @@ package io.weir.decision.redis;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.weir.decision.deny.DenyCache;
 import io.weir.limits.check.Decision;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -24,6 +25,7 @@ final class ScriptCall {
    * The objects that all calls of a cache share.
    *
    * @param script the script
+   * @param denyCache is told of denials, in the order in which the server made them
    * @param watch detects calls that the server does not answer
    * @param onEnd run once per call, after all of its checks have been answered
    */
@@ -33,6 +35,7 @@ final class ScriptCall {
       RedisLink link,
       CacheStatistics statistics,
       ColdSignal coldSignal,
+      DenyCache denyCache,
       ReplyWatch watch,
       Runnable onEnd) {}
 
@@ -147,14 +150,27 @@ final class ScriptCall {
     }
     ScriptReply read = new ScriptReply(bytes);
     environment.coldSignal.seen(read.warm());
+    if (!read.warm()) {
+      environment.denyCache.clear();
+    }
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
+      noteDenial(check, read, offset);
       if (!check.tryAnswer(read, offset)) {
         environment.statistics.repliesLate.increment();
       }
       offset += ScriptReply.bytesOf(check.keys().length);
     }
     end();
+  }
+
+  private void noteDenial(WaitingCheck check, ScriptReply reply, int offset) {
+    if (environment.denyCache.isOn()
+        && reply.isDenial(offset)
+        && connection == environment.link.hearing()
+        && reply.decode(offset, check.keys().length) instanceof Decision.Denied denied) {
+      environment.denyCache.note(connection, check.check(), denied, check.askedNanos());
+    }
   }
 
   private void fail(Decision.Undecided undecided) {

@@ -25,6 +25,10 @@ record ServerInfo(String life, String version, String mode) {
    */
   private static final int LEAST_VERSION = 5;
 
+  private static final int LEAST_VERSION_WITH_MESSAGES = 6;
+
+  private static final int UNKNOWN_VERSION = -1;
+
   private static final Pattern FIELD =
       Pattern.compile("(?m)^(run_id|redis_version|redis_mode):(\\S+)\\s*$");
   private static final Pattern MAJOR_VERSION = Pattern.compile("^(\\d{1,9})");
@@ -45,13 +49,26 @@ record ServerInfo(String life, String version, String mode) {
     return new ServerInfo(life, version, mode);
   }
 
+  /**
+   * Returns whether the server has protocol 3, in which a connection receives messages between the
+   * replies to its commands.
+   */
+  boolean hasMessages() {
+    return majorVersion() >= LEAST_VERSION_WITH_MESSAGES;
+  }
+
+  private int majorVersion() {
+    Matcher major = MAJOR_VERSION.matcher(version);
+    return major.find() ? Integer.parseInt(major.group(1)) : UNKNOWN_VERSION;
+  }
+
   /** Returns why the server cannot be used; empty if no reason is known. */
   String refusal() {
     if (mode.equals("cluster")) {
       return Failures.CLUSTER_MODE;
     }
-    Matcher major = MAJOR_VERSION.matcher(version);
-    if (major.find() && Integer.parseInt(major.group(1)) < LEAST_VERSION) {
+    int major = majorVersion();
+    if (major != UNKNOWN_VERSION && major < LEAST_VERSION) {
       return "the server has version " + version + "; the least that works is " + LEAST_VERSION;
     }
     return "";

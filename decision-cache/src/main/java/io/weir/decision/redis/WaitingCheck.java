@@ -20,8 +20,10 @@ import java.util.concurrent.locks.LockSupport;
  * has ended; then the failure was this process's, not the server's.
  */
 final class WaitingCheck implements PendingDecision {
+  private final Check check;
   private final byte[][] keys;
   private final byte[] argument;
+  private final long askedNanos;
   private final long patienceEndNanos;
   private final Thread caller;
   private final AtomicReference<State> state = new AtomicReference<>(Stage.WAITING);
@@ -49,9 +51,12 @@ final class WaitingCheck implements PendingDecision {
    * Creates a check of the current thread.
    *
    * @param argument the check as encoded by {@link CheckEncoder}
+   * @param askedNanos now, by {@link NanoClock}
    * @param patienceEndNanos until when the caller waits, by {@link NanoClock}
    */
-  WaitingCheck(Check check, byte[] argument, long patienceEndNanos) {
+  WaitingCheck(Check check, byte[] argument, long askedNanos, long patienceEndNanos) {
+    this.check = check;
+    this.askedNanos = askedNanos;
     List<BucketRequest> buckets = check.buckets();
     this.keys = new byte[buckets.size()][];
     for (int i = 0; i < keys.length; i++) {
@@ -60,6 +65,15 @@ final class WaitingCheck implements PendingDecision {
     this.argument = argument;
     this.patienceEndNanos = patienceEndNanos;
     this.caller = Thread.currentThread();
+  }
+
+  Check check() {
+    return check;
+  }
+
+  /** Returns when the check was submitted, by {@link NanoClock}. */
+  long askedNanos() {
+    return askedNanos;
   }
 
   byte[][] keys() {

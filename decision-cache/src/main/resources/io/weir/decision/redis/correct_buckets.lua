@@ -8,8 +8,10 @@
 --          must not add tokens (0, 1).
 -- Reply    one string, little-endian; per correction: kind u8 (0 applied, 1 created, 2 stale, 3
 --          full, 4 corrupt), clamped u8 (0, 1), change in tokens i64, rounded toward zero.
+-- Messages one on the channel RAISED for each bucket that is given units, however few: its key.
 -- Complexity: O(corrections). A stored value that is not a bucket's state is left unchanged.
 local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8', '<BBi8'
+local RAISED = 'w1:@raised'
 local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
 
 local function product(one, other) return min(one * other, EXACT) end
@@ -43,6 +45,8 @@ local function correct(view, debt_cap, epoch, version, charged, truth, takes_onl
   view.corrected, view.version = epoch, version
   view.reset = time_to_full(view)
   store(view)
+  -- whoever may not publish may not subscribe either
+  if change > 0 then redis.pcall('PUBLISH', RAISED, view.key) end
   return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)
 end
 

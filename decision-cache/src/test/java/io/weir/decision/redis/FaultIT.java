@@ -65,6 +65,7 @@ class FaultIT {
                     throw new IllegalStateException("nothing expected this");
                   }
                 },
+                null,
                 faults,
                 CommandLatencyRecorder.disabled())) {
       link.start();
@@ -86,6 +87,7 @@ class FaultIT {
                 PatientConfig.of(redis),
                 RedisScript.takeTokens(),
                 tries::incrementAndGet,
+                null,
                 new Faults(counted::incrementAndGet),
                 CommandLatencyRecorder.disabled())) {
       link.start();

@@ -263,6 +263,9 @@ public final class CheckGate {
       statistics.undecided.increment();
       return fallback(call, matched, undecided.cause(), peek, nowEpochMillis);
     }
+    if (decision instanceof Decision.StillDenied denied) {
+      return stillDenied(call, matched, denied, nowEpochMillis);
+    }
     local.cacheDecided(nowEpochMillis);
     Decision.Decided decided = (Decision.Decided) decision;
     List<LimitStatus> limits = new ArrayList<>(matched.evaluated().size());
@@ -277,6 +280,29 @@ public final class CheckGate {
         decided,
         decided.decidedAtEpochMicros() / MICROS_PER_MILLI,
         Charges.of(matched, decided, call.cost()));
+  }
+
+  /** Denies a call as the cache has denied calls of the same bucket; the others are not known. */
+  private CheckOutcome.Decided stillDenied(
+      Call call, MatchedPolicies matched, Decision.StillDenied denied, long nowEpochMillis) {
+    List<LimitStatus> limits = new ArrayList<>(denied.shortages().size());
+    LimitStatus deciding = null;
+    for (Decision.StillDenied.Shortage shortage : denied.shortages()) {
+      MatchedPolicy match = matched.evaluated().get(shortage.bucket());
+      LimitStatus limit =
+          new LimitStatus(match.policy(), match.bucket().limit(), match.period(), shortage.reply());
+      limits.add(limit);
+      if (deciding == null
+          || limit.reply().retryAfterMicros() > deciding.reply().retryAfterMicros()) {
+        deciding = limit;
+      }
+    }
+    String policy = deciding == null ? null : deciding.policy().name();
+    return new CheckOutcome.Decided(
+        event(call, matched, false, DecidedBy.DENY_CACHE, policy, nowEpochMillis, List.of()),
+        limits,
+        denial(limits, false),
+        null);
   }
 
   private CheckOutcome.Decided fallback(
@@ -333,14 +359,14 @@ public final class CheckGate {
     String policy = nearest(limits);
     if (decision instanceof Decision.Denied denied) {
       policy = limits.get(denied.decidingBucket()).policy().name();
-      denial = denial(limits, denied);
+      denial = denial(limits, denied.costExceedsCapacity());
     }
     CallEvent event =
         event(call, matched, denial == null, decidedBy, policy, decidedAtEpochMillis, charges);
     return new CheckOutcome.Decided(event, limits, denial, null);
   }
 
-  private static CheckOutcome.Denial denial(List<LimitStatus> limits, Decision.Denied denied) {
+  private static CheckOutcome.Denial denial(List<LimitStatus> limits, boolean costExceedsCapacity) {
     List<String> violated = new ArrayList<>();
     long retryAfterMicros = 0;
     for (LimitStatus limit : limits) {
@@ -350,9 +376,7 @@ public final class CheckGate {
       }
     }
     return new CheckOutcome.Denial(
-        violated,
-        denied.costExceedsCapacity() ? -1 : retryAfterMicros,
-        denied.costExceedsCapacity());
+        violated, costExceedsCapacity ? -1 : retryAfterMicros, costExceedsCapacity);
   }
 
   /**

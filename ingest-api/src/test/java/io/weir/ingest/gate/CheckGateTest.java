@@ -17,7 +17,10 @@ import io.weir.limits.CalendarQuota;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.Decision.Cause;
+import io.weir.limits.check.Decision.StillDenied;
+import io.weir.limits.check.Decision.StillDenied.Shortage;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
@@ -125,6 +128,35 @@ final class CheckGateTest {
                 TEN_A_SECOND,
                 new Stamp(nowMicros(), 0, 8, nowMicros() + 800_000))),
         log.last().charges());
+  }
+
+  /** Of the buckets that were not asked nothing is told, and no stamp is recorded. */
+  @Test
+  void check_deniedByTheDenyCache_tellsAndRecordsWhatIsKnown() {
+    CheckGate gate =
+        gate(
+            1,
+            enforced("first", FailureMode.OPEN),
+            enforced("short", FailureMode.OPEN),
+            enforced("shorter", FailureMode.OPEN));
+    cache.stillDenied =
+        new StillDenied(
+            List.of(
+                new Shortage(1, new BucketReply(false, 2, 900_000, 100_000, 0, 0, 0, false)),
+                new Shortage(2, new BucketReply(false, 1, 900_000, 200_000, 0, 0, 0, false))));
+
+    CheckOutcome.Decided denied = check(gate, 3);
+
+    assertEquals(DecidedBy.DENY_CACHE, denied.call().decidedBy());
+    assertFalse(denied.call().allowed());
+    assertEquals("shorter", denied.call().policy());
+    assertEquals(
+        List.of("short", "shorter"),
+        denied.limits().stream().map(limit -> limit.policy().name()).toList());
+    assertEquals(
+        new CheckOutcome.Denial(List.of("short", "shorter"), 200_000, false), denied.denial());
+    assertEquals(List.of(), log.last().charges());
+    assertEquals(1, gate.statistics().denied(DecidedBy.DENY_CACHE).count());
   }
 
   @Test

@@ -6,10 +6,11 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import org.jspecify.annotations.Nullable;
 
-/** A cache that can be made to leave every check undecided. */
+/** A cache that can be made to leave every check undecided, or to deny it without asking. */
 final class SwitchedCache implements DecisionCache {
   private final DecisionCache decider;
   Decision.@Nullable Cause cause;
+  Decision.@Nullable StillDenied stillDenied;
   private int submitted;
 
   /** Most checks that had been submitted and not yet waited for when one was waited for. */
@@ -23,8 +24,11 @@ final class SwitchedCache implements DecisionCache {
   public PendingDecision submit(Check check) {
     submitted++;
     Decision.Cause now = cause;
+    Decision.StillDenied denied = stillDenied;
     PendingDecision pending =
-        now == null ? decider.submit(check) : () -> new Decision.Undecided(now, "switched");
+        denied != null
+            ? () -> denied
+            : now == null ? decider.submit(check) : () -> new Decision.Undecided(now, "switched");
     return () -> {
       mostSubmitted = Math.max(mostSubmitted, submitted);
       submitted--;

@@ -43,6 +43,27 @@ public sealed interface Decision {
   }
 
   /**
+   * Enforced buckets are known not to hold the cost yet, so the cache was not asked again. Nothing
+   * was taken and nothing was written.
+   *
+   * @param shortages the buckets of which that is known, at least one, in the order of the check
+   */
+  record StillDenied(List<Shortage> shortages) implements Decision {
+    public StillDenied {
+      shortages = List.copyOf(shortages);
+    }
+
+    /**
+     * A bucket that does not hold the cost.
+     *
+     * @param bucket index of the bucket in the check
+     * @param reply what the bucket holds now unless something was charged since; it says nothing of
+     *     the bucket's epoch
+     */
+    public record Shortage(int bucket, BucketReply reply) {}
+  }
+
+  /**
    * The cache did not answer, or not in time. Whether it charged is unknown.
    *
    * @param cause the reason
