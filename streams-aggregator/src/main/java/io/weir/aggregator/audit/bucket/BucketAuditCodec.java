@@ -27,7 +27,7 @@ public final class BucketAuditCodec {
   /** Stands for what is owed since the confirmed correction, which then bounds nothing. */
   private static final long UNKNOWN_OWED = Numbers.MAX;
 
-  /** Lacks until when what is owed was charged. */
+  /** Lacks until when what is owed was charged, and what was certainly not refilled. */
   private static final int VERSION_WITHOUT_OWED_UNTIL = 8;
 
   /**
@@ -93,6 +93,7 @@ public final class BucketAuditCodec {
         .integer(check.nextInFlightUntilMicros())
         .integer(check.refusals())
         .integer(check.nextRefusals())
+        .integer(check.certainMicros())
         .integer(time.owedSinceMicros())
         .integer(time.owedSinceConfirmedMicros())
         .integer(time.owedUntilMicros());
@@ -182,6 +183,7 @@ public final class BucketAuditCodec {
   private static GapCheck.State gapCheck(Unpacker value) {
     boolean hasFlight = value.version() > VERSION_WITHOUT_FLIGHT;
     boolean hasTimes = value.version() > VERSION_WITHOUT_COME;
+    boolean hasCertain = value.version() > VERSION_WITHOUT_OWED_UNTIL;
     return new GapCheck.State(
         value.integer(),
         value.integer(),
@@ -194,7 +196,8 @@ public final class BucketAuditCodec {
         hasTimes ? value.integer() : UNKNOWN_TIME,
         hasTimes ? value.integer() : UNKNOWN_TIME,
         value.integer(),
-        value.integer());
+        value.integer(),
+        hasCertain ? value.integer() : 0);
   }
 
   private static void pack(Packer value, FullTimes times) {

@@ -112,9 +112,14 @@ final class EpochAccounts {
     }
   }
 
-  /** Notes that the bucket was no nearer to full than this since any charge that may be missing. */
-  void raiseHeadroom(long fromFullMicros) {
-    gapCheck.raiseHeadroom(fromFullMicros);
+  /** Notes how much of the charges in flight was certainly not refilled at the newest stamp. */
+  void noteCertain(long micros) {
+    gapCheck.noteCertain(micros);
+  }
+
+  /** Notes that a charge that was in flight is recorded, by the time in which it is refilled. */
+  void noteRecorded(long micros) {
+    gapCheck.noteRecorded(micros);
   }
 
   /** Notes how far from full the bucket was, whatever is in flight. */

@@ -34,6 +34,7 @@ final class GapCheck {
   private long nextInFlightUntilMicros;
   private long refusals;
   private long nextRefusals;
+  private long certainMicros;
 
   /**
    * The check as a value.
@@ -52,6 +53,8 @@ final class GapCheck {
    * @param nextInFlightUntilMicros the same since this check began
    * @param refusals refusals between the previous check and this one
    * @param nextRefusals refusals since this check began
+   * @param certainMicros what of the charges in flight was certainly not refilled, whatever the
+   *     distances show
    */
   record State(
       long stampedAtMicros,
@@ -65,7 +68,8 @@ final class GapCheck {
       long inFlightUntilMicros,
       long nextInFlightUntilMicros,
       long refusals,
-      long nextRefusals) {}
+      long nextRefusals,
+      long certainMicros) {}
 
   /** Restores a check. */
   static GapCheck of(State state) {
@@ -82,6 +86,7 @@ final class GapCheck {
     check.nextInFlightUntilMicros = state.nextInFlightUntilMicros;
     check.refusals = state.refusals;
     check.nextRefusals = state.nextRefusals;
+    check.certainMicros = state.certainMicros;
     return check;
   }
 
@@ -99,7 +104,8 @@ final class GapCheck {
         inFlightUntilMicros,
         nextInFlightUntilMicros,
         refusals,
-        nextRefusals);
+        nextRefusals,
+        certainMicros);
   }
 
   /** Begins to wait for the watermark to pass an epoch's newest stamp. */
@@ -138,6 +144,7 @@ final class GapCheck {
     inFlightUntilMicros = Math.max(inFlightUntilMicros, nextInFlightUntilMicros);
     nextInFlightHeadroomMicros = UNBOUNDED;
     nextInFlightUntilMicros = 0;
+    certainMicros = 0;
     begin(epoch);
   }
 
@@ -154,17 +161,23 @@ final class GapCheck {
   }
 
   /**
-   * Notes that the bucket was no nearer to full than this since any charge that may be missing,
-   * whatever calls without the cache seemed to show; a negative distance shows nothing.
+   * Notes that charges in flight were certainly not refilled by so much when the newest stamp was
+   * made, whatever calls without the cache seemed to show before.
    */
-  void raiseHeadroom(long micros) {
-    headroomMicros = Math.max(headroomMicros, micros);
-    nextHeadroomMicros = Math.max(nextHeadroomMicros, micros);
+  void noteCertain(long micros) {
+    certainMicros = Math.max(certainMicros, micros);
+  }
+
+  /** Notes that a charge that was in flight is recorded: as much less of the others is certain. */
+  void noteRecorded(long micros) {
+    certainMicros = Math.max(0, certainMicros - micros);
   }
 
   /** Notes how far from full the bucket was; a negative distance counts as none. */
   void noteHeadroom(long micros) {
-    nextHeadroomMicros = Math.min(nextHeadroomMicros, Math.max(0, micros));
+    long distance = Math.max(0, micros);
+    nextHeadroomMicros = Math.min(nextHeadroomMicros, distance);
+    certainMicros = Math.min(certainMicros, distance);
   }
 
   /**
@@ -197,6 +210,7 @@ final class GapCheck {
     nextHeadroomMicros = follow(nextHeadroomMicros, change);
     inFlightHeadroomMicros = follow(inFlightHeadroomMicros, change);
     nextInFlightHeadroomMicros = follow(nextInFlightHeadroomMicros, change);
+    certainMicros = change.sameTokensMicros(certainMicros);
   }
 
   private static long follow(long micros, LimitChange change) {
@@ -212,6 +226,7 @@ final class GapCheck {
     nextHeadroomMicros = spend(nextHeadroomMicros, micros);
     inFlightHeadroomMicros = spend(inFlightHeadroomMicros, micros);
     nextInFlightHeadroomMicros = spend(nextInFlightHeadroomMicros, micros);
+    certainMicros = spend(certainMicros, micros);
   }
 
   private static long spend(long headroom, long micros) {
@@ -224,6 +239,7 @@ final class GapCheck {
     nextHeadroomMicros = UNBOUNDED;
     inFlightHeadroomMicros = UNBOUNDED;
     nextInFlightHeadroomMicros = UNBOUNDED;
+    certainMicros = 0;
   }
 
   /**
@@ -233,7 +249,7 @@ final class GapCheck {
    *     in flight
    */
   long leastHeadroomMicros(long watermarkMicros) {
-    long least = Math.min(headroomMicros, nextHeadroomMicros);
+    long least = Math.max(certainMicros, Math.min(headroomMicros, nextHeadroomMicros));
     if (watermarkMicros <= inFlightUntilMicros) {
       least = Math.min(least, inFlightHeadroomMicros);
     }

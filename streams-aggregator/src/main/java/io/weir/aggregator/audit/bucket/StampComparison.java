@@ -141,7 +141,6 @@ final class StampComparison {
       corrections.disturb(Cause.OVERLAP, wentBackBy, at / MICROS_PER_MILLI);
       return;
     }
-    account.epochs().raiseHeadroom(certainlyMissing);
     if (jump > costTokens) {
       // the others of these charges were made at the time of the stamp at the latest
       account.epochs().noteHeadroomInFlight(time.trueMicros() - at, at);
@@ -155,6 +154,7 @@ final class StampComparison {
     } else {
       takeDisagreed(jump, costTokens, at);
     }
+    account.epochs().noteCertain(certainlyMissing);
   }
 
   /**
@@ -232,6 +232,10 @@ final class StampComparison {
     epochs.current().addRecord(costTokens, at);
     epochs.noteInCheck(stamp, costTokens, at);
     account.oweOverlap(epochs.current(), at / MICROS_PER_MILLI);
+    Refill refill = account.limit().refill();
+    if (refill != null) {
+      epochs.noteRecorded(refill.boundedMicrosFor(costTokens));
+    }
     // a call that the cache did not decide may have followed its newest stamp
     boolean isStampNewest = account.timeToFull().isOwedBefore(epochs.current().stampedAtMicros());
     if (!isStampNewest || !epochs.forgetHeadroom()) {

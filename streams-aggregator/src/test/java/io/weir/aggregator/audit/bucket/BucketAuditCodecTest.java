@@ -25,8 +25,8 @@ final class BucketAuditCodecTest {
       80d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a28289850600000000809c\
       8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9\
       620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffffff01fe\
-      ffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a504feffffffffffff\
-      ffff0100""";
+      ffffffffffffffff01feffffffffffffffff01feffffffffffffffff01020400c0a8a504c0a8a504feffffffffff\
+      ffffff0100""";
 
   private static final String VERSION_4 =
       """
@@ -43,8 +43,8 @@ final class BucketAuditCodecTest {
       00000280d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a282898506000000\
       00809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0ee\
       b0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffff\
-      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204c0a8a504c0a8a504feffffff\
-      ffffffffff0100""";
+      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff01020400c0a8a504c0a8a504feffff\
+      ffffffffffff0100""";
 
   private static final String VERSION_5 =
       """
@@ -61,8 +61,8 @@ final class BucketAuditCodecTest {
       00000280d89bc8fb8885061880fcc2a2828985061200000000feffffffffffffffff0180fcc2a282898506000000\
       00809c8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0ee\
       b0fef9620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01feffffffffffffff\
-      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff010204e0c65bfeffffffffffff1ffe\
-      ffffffffffffffff010480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
+      ff01feffffffffffffffff01feffffffffffffffff01feffffffffffffffff01020400e0c65bfeffffffffffff1f\
+      feffffffffffffffff010480a6adf88289850680d38ffd828985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_6 =
       """
@@ -89,8 +89,8 @@ final class BucketAuditCodecTest {
       0280d89bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600000000809c8ebb83898506c0c4\
       b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9620d0a0cf2b3b4fe\
       f9628095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffffffffffffffff01fe\
-      ffffffffffffffff010204e0c65bfeffffffffffff1ffeffffffffffffffff010480a6adf88289850680d38ffd82\
-      8985068089ec82838985068092e68383898506""";
+      ffffffffffffffff01020400e0c65bfeffffffffffff1ffeffffffffffffffff010480a6adf88289850680d38ffd\
+      828985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_8 =
       """
@@ -109,8 +109,8 @@ final class BucketAuditCodecTest {
       c2c9b1838985063c0280d89bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600000000809c\
       8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9\
       620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffff\
-      ffffffffffff01feffffffffffffffff010204e0c65bc0d6b701feffffffffffffffff010480a6adf88289850680\
-      d38ffd828985068089ec82838985068092e68383898506""";
+      ffffffffffff01feffffffffffffffff01020400e0c65bc0d6b701feffffffffffffffff010480a6adf882898506\
+      80d38ffd828985068089ec82838985068092e68383898506""";
 
   private static final String VERSION_9 =
       """
@@ -119,15 +119,15 @@ final class BucketAuditCodecTest {
       c2c9b1838985063c0280d89bc8fb8885061880fcc2a28289850612000000000080fcc2a28289850600000000809c\
       8ebb83898506c0c4b3bf8389850680b9cfb08389850672080606676170808eb1fef962b0feb0fef962e0eeb0fef9\
       620d0a0cf2b3b4fef9628095e7ac838985064c3e0380c8d007feffffffffffffffff01c096b102c09fab03feffff\
-      ffffffffffff01feffffffffffffffff010204e0c65bc0d6b70180c2c9b1838985060480a6adf88289850680d38f\
-      fd828985068089ec82838985068092e68383898506""";
+      ffffffffffff01feffffffffffffffff010204c08db701e0c65bc0d6b70180c2c9b1838985060480a6adf8828985\
+      0680d38ffd828985068089ec82838985068092e68383898506""";
 
   @Test
   void version9_restoredAndStoredAgain_isTheSameBytes() {
     assertEquals(VERSION_9, storedAgain(VERSION_9));
   }
 
-  /** What is owed may have been charged at any time. */
+  /** What is owed may have been charged at any time, and of nothing it is certain that it lacks. */
   @Test
   void version8_isReadWithoutUntilWhenWhatIsOwedWasCharged() {
     assertEquals(VERSION_8_AS_9, storedAgain(VERSION_8));
