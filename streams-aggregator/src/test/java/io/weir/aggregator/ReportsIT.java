@@ -10,6 +10,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.testing.Await;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URLEncoder;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
@@ -249,6 +251,30 @@ final class ReportsIT {
     assertEquals(405, posted.statusCode());
     assertEquals("GET, HEAD", posted.headers().firstValue("Allow").orElse("none"));
     assertTrue(posted.body().contains("method-not-allowed"), posted.body());
+  }
+
+  /** Once, each such request left a session in memory, for ever. */
+  @Test
+  void webSocketHandshake_isAPlainRequest() throws Exception {
+    String handshake =
+        """
+        GET /health/live HTTP/1.1
+        Host: weir
+        Connection: Upgrade, close
+        Upgrade: websocket
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==
+        Sec-WebSocket-Version: 13
+
+        """
+            .replace("\n", "\r\n");
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), reports.one.reportsPort())) {
+      socket.getOutputStream().write(handshake.getBytes(StandardCharsets.US_ASCII));
+      String answer =
+          new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+
+      assertTrue(answer.startsWith("HTTP/1.1 200 "), answer);
+      assertFalse(answer.contains("Set-Cookie"), answer);
+    }
   }
 
   @Test
