@@ -134,6 +134,8 @@ final class Cluster implements Deployment, AutoCloseable {
     environment.put("WEIR_POLICIES", policies.toString());
     environment.put("WEIR_DECISION_DEADLINE", "PT0.5S");
     environment.put("WEIR_LOG", "INFO");
+    // one node with, one without
+    environment.put("WEIR_DENY_CACHE", urls.size() % PAIR == 0 ? "PT1S" : "PT0S");
     return Member.command(name, folder, environment, "ingest is ready on port", "ingest");
   }
 
