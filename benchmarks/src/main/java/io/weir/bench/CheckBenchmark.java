@@ -36,7 +36,11 @@ final class CheckBenchmark {
       """
       policies:
         - name: burst
+          match: {endpoint: ["GET /v1/items"]}
           limit: {algorithm: token-bucket, capacity: 1000, refill_tokens: 1000, refill_period: PT1S}
+        - name: spent
+          match: {endpoint: ["GET /v1/spent"]}
+          limit: {algorithm: token-bucket, capacity: 1, refill_tokens: 1, refill_period: P1D}
       """;
 
   private final Duration warmUp;
@@ -65,14 +69,16 @@ final class CheckBenchmark {
       try (TopicAdmin topics = TopicAdmin.connect(broker.address())) {
         topics.createMissing(4, Optional.empty());
       }
-      try (MeasuredServer node = MeasuredServer.node(variables(folder, broker, redis))) {
+      try (MeasuredServer node =
+              MeasuredServer.node(variables("bench", "PT0S", folder, broker, redis));
+          MeasuredServer denying =
+              MeasuredServer.node(variables("denying", "PT1S", folder, broker, redis))) {
         ProcessHandle redisProcess = ProcessHandle.of(redis.pid()).orElseThrow();
-        Map<String, LongSupplier> cpu = new LinkedHashMap<>();
-        cpu.put("node", node::cpuNanos);
-        cpu.put("Redis", () -> MeasuredServer.cpuNanos(redisProcess));
-        cpu.put("broker", broker::cpuNanos);
-        Path single = script(folder, "check", "/v1/check", 1);
-        Path batches = script(folder, "batch", "/v1/check/batch", BATCH);
+        Map<String, LongSupplier> cpu = cpu(node, redisProcess, broker);
+        Map<String, LongSupplier> cpuDenying = cpu(denying, redisProcess, broker);
+        Path single = script(folder, "check", "/v1/check", "GET /v1/items", 1);
+        Path spent = script(folder, "spent", "/v1/check", "GET /v1/spent", 1);
+        Path batches = script(folder, "batch", "/v1/check/batch", "GET /v1/items", BATCH);
         measure(
             List.of(
                 new Subject(
@@ -82,24 +88,36 @@ final class CheckBenchmark {
                     1,
                     Map.of("server", empty::cpuNanos)),
                 new Subject("/v1/check", node.address(), single, 1, cpu),
-                new Subject("/v1/check/batch of 100", node.address(), batches, BATCH, cpu)));
+                new Subject("/v1/check/batch of 100", node.address(), batches, BATCH, cpu),
+                new Subject("denied by Redis", node.address(), spent, 1, cpu),
+                new Subject("denied by the node", denying.address(), spent, 1, cpuDenying)));
         DecidedByCache.require("http://" + node.address());
       }
     }
   }
 
+  private static Map<String, LongSupplier> cpu(
+      MeasuredServer node, ProcessHandle redis, MeasuredServer broker) {
+    Map<String, LongSupplier> cpu = new LinkedHashMap<>();
+    cpu.put("node", node::cpuNanos);
+    cpu.put("Redis", () -> MeasuredServer.cpuNanos(redis));
+    cpu.put("broker", broker::cpuNanos);
+    return cpu;
+  }
+
   private static Map<String, String> variables(
-      Path folder, MeasuredServer broker, RedisServer redis) {
-    return Map.of(
-        "WEIR_KAFKA", broker.address(),
-        "WEIR_SINGLE_COPY", "allow",
-        "WEIR_DATA", folder.resolve("node").toString(),
-        "WEIR_STOP_DELAY", "PT0S",
-        "WEIR_REDIS", redis.uri(),
-        "WEIR_HTTP_HOST", "127.0.0.1",
-        "WEIR_HTTP_PORT", "0",
-        "WEIR_POLICIES", folder.resolve("policies.yml").toString(),
-        "WEIR_NODE", "bench");
+      String name, String denyCache, Path folder, MeasuredServer broker, RedisServer redis) {
+    return Map.ofEntries(
+        Map.entry("WEIR_KAFKA", broker.address()),
+        Map.entry("WEIR_SINGLE_COPY", "allow"),
+        Map.entry("WEIR_DATA", folder.resolve(name).toString()),
+        Map.entry("WEIR_STOP_DELAY", "PT0S"),
+        Map.entry("WEIR_REDIS", redis.uri()),
+        Map.entry("WEIR_HTTP_HOST", "127.0.0.1"),
+        Map.entry("WEIR_HTTP_PORT", "0"),
+        Map.entry("WEIR_POLICIES", folder.resolve("policies.yml").toString()),
+        Map.entry("WEIR_NODE", name),
+        Map.entry("WEIR_DENY_CACHE", denyCache));
   }
 
   private void measure(List<Subject> subjects) throws IOException, InterruptedException {
@@ -126,7 +144,8 @@ final class CheckBenchmark {
     return values.stream().sorted().toList().get(values.size() / 2);
   }
 
-  private static Path script(Path folder, String name, String path, int calls) throws IOException {
+  private static Path script(Path folder, String name, String path, String endpoint, int calls)
+      throws IOException {
     Path script = folder.resolve(name + ".lua");
     Files.writeString(
         script,
@@ -135,7 +154,7 @@ final class CheckBenchmark {
         local headers = {["Content-Type"] = "application/json"}
         local function call()
           n = n + 1
-          return '{"client":"c' .. (n * 7919 %% %d) .. '","endpoint":"GET /v1/items"}'
+          return '{"client":"c' .. (n * 7919 %% %d) .. '","endpoint":"%s"}'
         end
         request = function()
           local body = call()
@@ -146,7 +165,7 @@ final class CheckBenchmark {
           return wrk.format("POST", "%s", headers, body)
         end
         """
-            .formatted(CLIENTS, calls, calls, path));
+            .formatted(CLIENTS, endpoint, calls, calls, path));
     return script;
   }
 

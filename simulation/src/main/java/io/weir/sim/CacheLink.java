@@ -186,9 +186,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
 
   /** The reply precedes whatever the server publishes afterwards. */
   private void noteDenial(Check check, Decision decision, long askedNanos) {
-    if (denyCache.isOn() && !redis.isWarm()) {
-      denyCache.clear();
-    }
+    denyCache.seen(redis.isWarm());
     if (denyCache.isOn() && decision instanceof Decision.Denied denied) {
       denyCache.note(connection, check, world.edges().denied(denied), askedNanos);
       for (int i = 0; i < check.buckets().size(); i++) {

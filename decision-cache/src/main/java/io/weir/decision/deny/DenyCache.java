@@ -37,6 +37,7 @@ public final class DenyCache {
   private final long maxAgeNanos;
   private final LongSupplier nanos;
   private final Cache<String, Denial> denials;
+  private volatile boolean wasWarm = true;
 
   /**
    * What is known of one bucket.
@@ -141,7 +142,7 @@ public final class DenyCache {
   }
 
   /**
-   * Notes what the cache has denied. Denials, drops and changes of the source must be told in the
+   * Notes what the cache has denied. Denials, drops and states of the cache must be told in the
    * order in which they happened in the cache.
    *
    * @param source the state of the cache that denied
@@ -167,9 +168,17 @@ public final class DenyCache {
     denials.invalidate(bucket);
   }
 
-  /** Drops all that is known. */
-  public void clear() {
-    denials.invalidateAll();
+  /**
+   * Notes whether the cache had its state when it decided. One that has lost it holds more than was
+   * said, so all is dropped; what it denies from then on is known as before.
+   */
+  public void seen(boolean warm) {
+    if (wasWarm && !warm) {
+      denials.invalidateAll();
+    }
+    if (wasWarm != warm) {
+      wasWarm = warm;
+    }
   }
 
   /** Returns the number of buckets that are remembered, roughly. */

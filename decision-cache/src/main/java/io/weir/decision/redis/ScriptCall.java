@@ -150,9 +150,7 @@ final class ScriptCall {
     }
     ScriptReply read = new ScriptReply(bytes);
     environment.coldSignal.seen(read.warm());
-    if (!read.warm()) {
-      environment.denyCache.clear();
-    }
+    environment.denyCache.seen(read.warm());
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
       noteDenial(check, read, offset);

@@ -165,15 +165,27 @@ final class DenyCacheTest {
   }
 
   @Test
-  void droppedOrCleared_isAsked() {
+  void dropped_isAsked() {
     note(check(5), insufficient(2, 300));
     cache.drop("another");
     assertNotNull(cache.find(SOURCE, check(5)));
     cache.drop("b");
     assertNull(cache.find(SOURCE, check(5)));
+  }
+
+  @Test
+  void cacheThatTurnedCold_isAsked_andWhatItDeniesThenIsKnown() {
+    cache.seen(true);
     note(check(5), insufficient(2, 300));
-    cache.clear();
+    cache.seen(true);
+    assertNotNull(cache.find(SOURCE, check(5)));
+    cache.seen(false);
     assertNull(cache.find(SOURCE, check(5)));
+    note(check(5), insufficient(2, 300));
+    cache.seen(false);
+    assertNotNull(cache.find(SOURCE, check(5)));
+    cache.seen(true);
+    assertNotNull(cache.find(SOURCE, check(5)));
   }
 
   @Test

@@ -24,6 +24,7 @@ import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -149,7 +150,9 @@ class RedisDenyCacheIT {
   }
 
   @Test
-  void coldCache_isAskedAnew() {
+  void cacheThatTurnedCold_isAskedAnew() {
+    String life = ServerInfo.of(commands.info("server")).life();
+    commands.set(new String(LifeKeys.marker(), StandardCharsets.UTF_8), life);
     takeAll();
     assertInstanceOf(Denied.class, cache.take(check(1)));
     commands.flushall();
