@@ -28,6 +28,10 @@ import java.util.regex.Pattern;
 final class CheckBenchmark {
   private static final int CLIENTS = 10_000;
   private static final int BATCH = 100;
+
+  /** Clients that are over their limits. */
+  private static final int SPENT_CLIENTS = 100;
+
   private static final int ROUNDS = 3;
   private static final Pattern RATE = Pattern.compile("Requests/sec: +([0-9.]+)");
   private static final Pattern REQUESTS = Pattern.compile("\n +([0-9]+) requests in ");
@@ -76,9 +80,9 @@ final class CheckBenchmark {
         ProcessHandle redisProcess = ProcessHandle.of(redis.pid()).orElseThrow();
         Map<String, LongSupplier> cpu = cpu(node, redisProcess, broker);
         Map<String, LongSupplier> cpuDenying = cpu(denying, redisProcess, broker);
-        Path single = script(folder, "check", "/v1/check", "GET /v1/items", 1);
-        Path spent = script(folder, "spent", "/v1/check", "GET /v1/spent", 1);
-        Path batches = script(folder, "batch", "/v1/check/batch", "GET /v1/items", BATCH);
+        Path single = script(folder, "check", "/v1/check", "GET /v1/items", CLIENTS, 1);
+        Path spent = script(folder, "spent", "/v1/check", "GET /v1/spent", SPENT_CLIENTS, 1);
+        Path batches = script(folder, "batch", "/v1/check/batch", "GET /v1/items", CLIENTS, BATCH);
         measure(
             List.of(
                 new Subject(
@@ -144,7 +148,8 @@ final class CheckBenchmark {
     return values.stream().sorted().toList().get(values.size() / 2);
   }
 
-  private static Path script(Path folder, String name, String path, String endpoint, int calls)
+  private static Path script(
+      Path folder, String name, String path, String endpoint, int clients, int calls)
       throws IOException {
     Path script = folder.resolve(name + ".lua");
     Files.writeString(
@@ -165,7 +170,7 @@ final class CheckBenchmark {
           return wrk.format("POST", "%s", headers, body)
         end
         """
-            .formatted(CLIENTS, endpoint, calls, calls, path));
+            .formatted(clients, endpoint, calls, calls, path));
     return script;
   }
 
