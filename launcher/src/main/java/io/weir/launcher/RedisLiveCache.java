@@ -9,6 +9,7 @@ import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -26,7 +27,7 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
    * Creates an instance and connects to Redis, now if it is reachable, otherwise as soon as it is.
    */
   static RedisLiveCache start(RedisCacheConfig config) {
-    return new RedisLiveCache(RedisDecisionCache.start(config));
+    return new RedisLiveCache(RedisDecisionCache.start(config.withDenyCacheAge(Duration.ZERO)));
   }
 
   @Override

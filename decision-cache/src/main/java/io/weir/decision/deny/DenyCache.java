@@ -3,6 +3,8 @@ package io.weir.decision.deny;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketLimit;
 import io.weir.limits.Refill;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -118,8 +120,9 @@ public final class DenyCache {
       return null;
     }
     Refill refill = request.limit().refill();
-    long more = refill == null ? 0 : refill.boundedMicrosFor(check.cost() - denial.costTokens);
-    long deniedMicros = denial.reply.retryAfterMicros() + more;
+    long deniedMicros =
+        denial.reply.retryAfterMicros()
+            + leastMicros(request.limit(), check.cost() - denial.costTokens);
     if (mostElapsedNanos / NANOS_PER_MICRO + 1 >= deniedMicros) {
       return null;
     }
@@ -139,6 +142,20 @@ public final class DenyCache {
         0,
         0,
         false);
+  }
+
+  /**
+   * Returns how much longer a bucket lacks a cost that is so much greater, at the least: in whole
+   * ticks, since it is refilled by these.
+   */
+  private static long leastMicros(BucketLimit limit, long moreTokens) {
+    BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
+    return parameters.unitsPerTick() == 0
+        ? 0 // by the end of its period at once
+        : moreTokens
+            * parameters.unitsPerToken()
+            / parameters.unitsPerTick()
+            * parameters.tickMicros();
   }
 
   /**
@@ -181,8 +198,9 @@ public final class DenyCache {
     }
   }
 
-  /** Returns the number of buckets that are remembered, roughly. */
+  /** Returns the number of buckets that are remembered. */
   public long bucketCount() {
+    denials.cleanUp();
     return denials.estimatedSize();
   }
 }

@@ -7,6 +7,7 @@ import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -58,6 +59,9 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   /** Lettuce requires at least two threads of each kind; one connection uses one of them. */
   private static final int CLIENT_THREADS = 2;
 
+  /** The message by which it is tried whether messages can be published. */
+  private static final byte[] NO_BUCKET = {};
+
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
 
   private final RedisCacheConfig config;
@@ -78,6 +82,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> hearing;
+  private volatile boolean mayHear;
   private volatile EventExecutor newestReader;
   private volatile EventExecutor reader;
   private volatile String reason = "not connected yet";
@@ -107,6 +112,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     this.script = script;
     this.onConnected = onConnected;
     this.onRaised = onRaised;
+    this.mayHear = onRaised != null;
     this.outageLog = new OutageLog(config.shownUri());
     this.uri = RedisAddress.of(config.uri()).toLettuce();
     uri.setTimeout(config.connectTimeout());
@@ -267,9 +273,18 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     worker.interrupt();
   }
 
+  /** Makes a connection; at once another one if the server takes no subscription. */
   private void connect() throws InterruptedException {
+    boolean asked = mayHear;
+    connectOnce();
+    if (asked && !mayHear && current == null) {
+      connectOnce();
+    }
+  }
+
+  private void connectOnce() throws InterruptedException {
     CompletableFuture<? extends StatefulRedisConnection<byte[], byte[]>> connecting =
-        onRaised == null
+        !mayHear
             ? client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture()
             : client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
     try {
@@ -308,7 +323,12 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       }
       await(connection.async().scriptLoad(script.body()));
       life = server.life();
+      boolean asked = mayHear;
       hearing = hears(connection, server) ? connection : null;
+      if (asked && !mayHear) {
+        reason = "connecting anew, without messages";
+        return false;
+      }
     } catch (ExecutionException | TimeoutException failed) {
       unreachable(rootMessage(failed));
       return false;
@@ -339,6 +359,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private boolean hears(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo server)
       throws InterruptedException, TimeoutException {
     if (onRaised == null
+        || !mayHear
         || !(connection instanceof StatefulRedisPubSubConnection<byte[], byte[]> subscribing)) {
       return false;
     }
@@ -355,11 +376,15 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         });
     try {
       await(subscribing.async().subscribe(LifeKeys.raised()));
+      // the scripts publish, too; and without protocol 3 nothing can be asked while subscribed
+      await(subscribing.async().publish(LifeKeys.raised(), NO_BUCKET));
       return true;
-    } catch (ExecutionException forbidden) {
+    } catch (ExecutionException | RedisException forbidden) {
       LOG.warn(
           "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
           rootMessage(forbidden));
+      // from the next connection on
+      mayHear = false;
       return false;
     }
   }

@@ -163,8 +163,10 @@ final class ScriptCall {
   }
 
   private void noteDenial(WaitingCheck check, ScriptReply reply, int offset) {
+    // on another thread this reply may be overtaken by a message that was published after it
     if (environment.denyCache.isOn()
         && reply.isDenial(offset)
+        && environment.link.reader().inEventLoop()
         && connection == environment.link.hearing()
         && reply.decode(offset, check.keys().length) instanceof Decision.Denied denied) {
       environment.denyCache.note(connection, check.check(), denied, check.askedNanos());

@@ -94,6 +94,22 @@ final class DenyCacheTest {
     assertNull(cache.find(SOURCE, check(7)));
   }
 
+  /** Once, a call was denied for up to a second longer than the bucket lacked its cost. */
+  @Test
+  void bucketRefilledInTicks_dearerCall_isDeniedForWholeTicksOnly() {
+    long capacity = 1L << 40; // a day: a tick is a second
+    BucketRequest request =
+        new BucketRequest("t", new TokenBucketLimit(capacity, capacity, 86_400_000_000L), true);
+    note(new Check(List.of(request), 1_000), insufficient(0, 141));
+    passMillis(200);
+    assertNull(cache.find(SOURCE, new Check(List.of(request), 12_089_537)));
+    passMillis(-200);
+    long tick = capacity / 86_400 + 1;
+    StillDenied denied = cache.find(SOURCE, new Check(List.of(request), 1_000 + tick));
+    assertEquals(
+        1_141_000, denied == null ? -1 : denied.shortages().get(0).reply().retryAfterMicros());
+  }
+
   /** The denial was made at some time since the cache was asked. */
   @Test
   void time_countsFromTheQuestion_whatIsToldFromTheAnswer() {
@@ -222,6 +238,46 @@ final class DenyCacheTest {
       repeated += new History(seed).play();
     }
     assertTrue(repeated > 30_000, "only " + repeated + " denials were repeated");
+  }
+
+  /** A tick is a second, a millisecond, a microsecond. */
+  @Test
+  void ticksOfAnyLength_everyRepeatedDenialIsOneOfTheCache() {
+    Random random = new Random(1);
+    int repeated = 0;
+    for (TokenBucketLimit limit :
+        List.of(
+            new TokenBucketLimit(1L << 40, 1L << 40, 86_400_000_000L),
+            new TokenBucketLimit(10L << 30, 1L << 30, 3_600_000_000L),
+            new TokenBucketLimit(1_000, 1_000, 1_000_000))) {
+      BucketRequest request = new BucketRequest("ticks", limit, true);
+      long nowMicros = 1_700_000_000_000_000L;
+      nowNanos = nowMicros * MICRO_NANOS;
+      BucketState kept = limit.arithmetic().refill(null, nowMicros);
+      kept = limit.arithmetic().charge(kept, limit.capacityTokens(), nowMicros);
+      long most = limit.refillTokens() * 4_000_000L / limit.refillPeriodMicros();
+      for (int i = 0; i < 50_000; i++) {
+        long at = nowMicros + random.nextInt(3_000_000);
+        nowNanos = at * MICRO_NANOS;
+        cache.drop("ticks");
+        BucketState known = kept;
+        for (int j = 0; j < 3; j++) {
+          Check check =
+              new Check(List.of(request), 1 + (long) (random.nextDouble() * (double) most));
+          StillDenied denied = cache.find(SOURCE, check);
+          Decision real = CheckDecider.decide(check, true, true, at, key -> known).decision();
+          if (denied != null) {
+            assertInstanceOf(Decision.Denied.class, real, limit + " at " + at + ": " + check);
+            repeated++;
+          } else if (real instanceof Decision.Denied said) {
+            cache.note(SOURCE, check, said, nowNanos);
+          }
+          at += random.nextInt(500_000);
+          nowNanos = at * MICRO_NANOS;
+        }
+      }
+    }
+    assertTrue(repeated > 10_000, "only " + repeated + " denials were repeated");
   }
 
   /** A cache of three buckets, asked through a deny cache. */

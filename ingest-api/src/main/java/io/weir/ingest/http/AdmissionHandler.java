@@ -189,7 +189,7 @@ final class AdmissionHandler extends Handler.Wrapper {
       if (!super.handle(withoutHidden(request), answer, answer)) {
         Response.writeError(request, answer, answer, 404);
       }
-    } catch (Exception failed) {
+    } catch (Exception | Error failed) {
       Response.writeError(request, answer, answer, failed);
     }
   }
@@ -218,7 +218,7 @@ final class AdmissionHandler extends Handler.Wrapper {
   private final class Place implements UnreadAnswers.Answer {
     private final EndPoint connection;
     private final Runnable release;
-    private volatile LongSupplier written = () -> 0;
+    private volatile LongSupplier progress = () -> 0;
     private volatile long bytes;
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.HELD);
 
@@ -228,20 +228,21 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
 
     void answerIsComplete(long length) {
-      answerIsComplete(length, () -> 0);
+      long now = NanoTime.now();
+      answerIsComplete(length, () -> now);
     }
 
     /**
      * Also after the answer has been passed to the server, which may have written it by now.
      *
-     * @param parts returns how many bytes the connection has taken
+     * @param parts returns when the connection has last taken a part, as {@link System#nanoTime}
      */
     void answerIsComplete(long length, LongSupplier parts) {
       if (stage.get() != Stage.HELD) {
         return;
       }
       bytes = length;
-      written = parts;
+      progress = parts;
       unread.begin(this);
       if (stage.compareAndSet(Stage.HELD, Stage.UNREAD)) {
         release.run();
@@ -256,8 +257,8 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
 
     @Override
-    public long written() {
-      return written.getAsLong();
+    public long progressNanos() {
+      return progress.getAsLong();
     }
 
     @Override
@@ -317,7 +318,7 @@ final class AdmissionHandler extends Handler.Wrapper {
             admission.begin(queuedNanos);
             Exchange answered = direct.serve(request, response, ending, body);
             if (answered != null) {
-              place.answerIsComplete(answered.bytes(), answered::written);
+              place.answerIsComplete(answered.bytes(), answered::progressNanos);
             } else {
               request.setAttribute(BODY, body);
               route(request, response, ending, place::answerIsComplete);

@@ -93,8 +93,7 @@ public final class CheckApi implements AutoCloseable {
     this.unread =
         new UnreadAnswers(
             statistics.timedOut(HttpStatistics.Part.ANSWER),
-            settings.effectiveUnreadBytes(Runtime.getRuntime().maxMemory()),
-            System::nanoTime);
+            settings.effectiveUnreadBytes(Runtime.getRuntime().maxMemory()));
     this.javalin =
         Javalin.create(
             config -> {

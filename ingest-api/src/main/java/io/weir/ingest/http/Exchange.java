@@ -15,6 +15,7 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
 import org.eclipse.jetty.util.IteratingCallback;
+import org.eclipse.jetty.util.NanoTime;
 
 /**
  * A request with its whole body, and the answer to it, on a route that is served without the
@@ -30,14 +31,14 @@ final class Exchange {
   /** How long a caller is told to wait after a 503; our dependencies recover within seconds. */
   static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
-  private static final int PART_BYTES = 64 * 1024;
+  private static final int PART_BYTES = 32 * 1024;
 
   private final Request request;
   private final Response response;
   private final Callback callback;
   private final byte[] body;
   private long bytes;
-  private volatile long written;
+  private volatile long progressNanos = NanoTime.now();
 
   /**
    * Creates an exchange that is not answered.
@@ -114,7 +115,7 @@ final class Exchange {
 
     @Override
     protected Action process() {
-      written = passed;
+      progressNanos = NanoTime.now();
       if (passed == json.length) {
         return Action.SUCCEEDED;
       }
@@ -123,6 +124,11 @@ final class Exchange {
       passed += length;
       response.write(passed == json.length, part, this);
       return Action.SCHEDULED;
+    }
+
+    @Override
+    public InvocationType getInvocationType() {
+      return InvocationType.NON_BLOCKING;
     }
 
     @Override
@@ -141,9 +147,9 @@ final class Exchange {
     return bytes;
   }
 
-  /** Returns how much of the body the connection has taken, in whole parts. */
-  long written() {
-    return written;
+  /** Returns when the connection has last taken a part of the body, as {@link System#nanoTime}. */
+  long progressNanos() {
+    return progressNanos;
   }
 
   /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */

@@ -2,32 +2,24 @@
 package io.weir.ingest.http;
 
 import io.micrometer.core.instrument.Counter;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
+import java.util.Set;
 
 /**
  * The answers that are complete and cannot be written yet, since their callers do not read: neither
  * them nor those before them on the same connection. Each occupies its memory, and nothing else. If
- * all together have more than a bound, the connection is closed of the one that would take longest
- * at the speed at which its caller has read so far; it has had two seconds, unless none has. So
- * callers that do not read displace one another, and those that read slowly come to an end.
- * Thread-safe.
+ * all together have more than a bound, the connection is closed of the one whose caller has read
+ * nothing for longest. So callers that do not read displace one another, and those that read,
+ * however slowly, come to an end. Thread-safe.
  */
 final class UnreadAnswers {
-  /** How long a caller may read before its answer gives way to others. */
-  static final Duration GRACE = Duration.ofSeconds(2);
-
   private final Counter closed;
   private final long maxBytes;
-  private final LongSupplier nanos;
 
-  /** The answers with the times at which they began, the oldest first. */
-  private final Map<Answer, Long> begun = new LinkedHashMap<>();
+  /** The oldest first. */
+  private final Set<Answer> begun = new LinkedHashSet<>();
 
   private long bytes;
 
@@ -36,8 +28,8 @@ final class UnreadAnswers {
     /** Returns the length of the answer. */
     long bytes();
 
-    /** Returns how many of its bytes the connection has taken. */
-    long written();
+    /** Returns when the connection has last taken a part of it, as {@link System#nanoTime}. */
+    long progressNanos();
 
     /** Closes its connection, unless it has been written. */
     void close();
@@ -48,12 +40,10 @@ final class UnreadAnswers {
    *
    * @param closed counts the answers whose connections were closed
    * @param maxBytes most bytes of all
-   * @param nanos the clock
    */
-  UnreadAnswers(Counter closed, long maxBytes, LongSupplier nanos) {
+  UnreadAnswers(Counter closed, long maxBytes) {
     this.closed = closed;
     this.maxBytes = maxBytes;
-    this.nanos = nanos;
   }
 
   /** Notes that an answer is complete and not written. */
@@ -66,12 +56,11 @@ final class UnreadAnswers {
 
   /** Adds an answer, and removes those that give way to it. */
   private synchronized List<Answer> add(Answer answer) {
-    long now = nanos.getAsLong();
-    begun.put(answer, now);
+    begun.add(answer);
     bytes += answer.bytes();
     List<Answer> closing = new ArrayList<>();
     while (bytes > maxBytes && begun.size() > 1) {
-      Answer victim = slowest(now);
+      Answer victim = slowest();
       begun.remove(victim);
       bytes -= victim.bytes();
       closing.add(victim);
@@ -79,37 +68,18 @@ final class UnreadAnswers {
     return closing;
   }
 
-  /** Returns the answer that would take longest, of those that have had their time if any has. */
-  private Answer slowest(long now) {
+  /** Returns the answer of which nothing was read for longest. */
+  private Answer slowest() {
     Answer slowest = null;
-    boolean slowestHadItsTime = false;
-    double longest = -1;
-    for (Map.Entry<Answer, Long> each : begun.entrySet()) {
-      long age = now - each.getValue();
-      boolean hadItsTime = age >= GRACE.toNanos();
-      double takes = nanosLeft(each.getKey(), age);
-      if (slowest == null
-          || (hadItsTime && !slowestHadItsTime)
-          || (hadItsTime == slowestHadItsTime && takes > longest)) {
-        slowest = each.getKey();
-        slowestHadItsTime = hadItsTime;
-        longest = takes;
+    for (Answer answer : begun) {
+      if (slowest == null || answer.progressNanos() - slowest.progressNanos() < 0) {
+        slowest = answer;
       }
     }
-    return required(slowest);
-  }
-
-  private static double nanosLeft(Answer answer, long ageNanos) {
-    long written = answer.written();
-    double left = (double) answer.bytes() - written;
-    return written == 0 ? Double.MAX_VALUE : left * ((double) ageNanos + 1) / written;
-  }
-
-  private static Answer required(@Nullable Answer answer) {
-    if (answer == null) {
+    if (slowest == null) {
       throw new IllegalStateException("no answer is left to close");
     }
-    return answer;
+    return slowest;
   }
 
   /** Returns the number of answers that are being written. */
@@ -119,7 +89,7 @@ final class UnreadAnswers {
 
   /** Notes that an answer has been written, or never will be. */
   synchronized void end(Answer answer) {
-    if (begun.remove(answer) != null) {
+    if (begun.remove(answer)) {
       bytes -= answer.bytes();
     }
   }

@@ -55,6 +55,12 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
     callback.succeeded();
   }
 
+  @Override
+  public void reset() {
+    kept.reset();
+    super.reset();
+  }
+
   private void ended() {
     if (awaited.decrementAndGet() == 0) {
       ending.succeeded();

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -70,6 +71,12 @@ final class SlowReadersIT {
     }
   }
 
+  /** What a test has left in progress does not take the processor from the next. */
+  @AfterEach
+  void finish() throws Exception {
+    Await.until("the calls of before to end", () -> node.metric("weir_calls_under_way") == 0);
+  }
+
   /**
    * Once, an answer that was not read kept the place of its batch, and 64 such callers kept all
    * others' batches off the node.
@@ -86,6 +93,7 @@ final class SlowReadersIT {
             slow.add(slowReader(request));
             return node.metric(NOT_READ) > endedBefore;
           });
+      Await.until("the places to be given back", () -> node.metric("weir_calls_under_way") == 0);
       HttpResponse<String> honest = node.send(node.post(BATCH, batch("honest")));
       assertEquals(200, honest.statusCode(), honest::body);
       assertEquals(1_000, JSON.readTree(honest.body()).size());

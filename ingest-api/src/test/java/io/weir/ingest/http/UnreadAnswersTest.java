@@ -10,24 +10,22 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class UnreadAnswersTest {
-  private static final long GRACE = UnreadAnswers.GRACE.toNanos();
-
   private static final long MAX_BYTES = 100;
 
-  private long now;
   private final Counter counter = new SimpleMeterRegistry().counter("closed");
-  private final UnreadAnswers answers = new UnreadAnswers(counter, MAX_BYTES, () -> now);
+  private final UnreadAnswers answers = new UnreadAnswers(counter, MAX_BYTES);
   private final List<String> closed = new ArrayList<>();
 
   /** An answer of a test. */
   private final class Unread implements UnreadAnswers.Answer {
     private final String name;
     private final long bytes;
-    private long written;
+    private long progressNanos;
 
-    Unread(String name, long bytes) {
+    Unread(String name, long bytes, long progressNanos) {
       this.name = name;
       this.bytes = bytes;
+      this.progressNanos = progressNanos;
       answers.begin(this);
     }
 
@@ -37,8 +35,8 @@ final class UnreadAnswersTest {
     }
 
     @Override
-    public long written() {
-      return written;
+    public long progressNanos() {
+      return progressNanos;
     }
 
     @Override
@@ -50,73 +48,53 @@ final class UnreadAnswersTest {
   @Test
   void begin_withinTheBytesOfAll_closesNone_howeverManyThereAre() {
     for (int i = 0; i < 1_000; i++) {
-      new Unread("empty", 0);
+      new Unread("empty", 0, i);
     }
-    new Unread("whole", MAX_BYTES);
+    new Unread("whole", MAX_BYTES, 1_000);
 
     assertEquals(List.of(), closed);
     assertEquals(1_001, answers.size());
   }
 
   @Test
-  void begin_aboveTheBytesOfAll_closesTheOneThatWouldTakeLongest() {
-    Unread fast = new Unread("fast", 40);
-    Unread slow = new Unread("slow", 40);
-    now = GRACE;
-    fast.written = 10;
-    slow.written = 9;
-    new Unread("next", 21);
+  void begin_aboveTheBytesOfAll_closesTheOneThatWasNotReadForLongest() {
+    Unread read = new Unread("read", 40, 1);
+    new Unread("not read", 40, 2);
+    read.progressNanos = 3;
+    new Unread("next", 21, 4);
 
-    assertEquals(List.of("slow"), closed);
+    assertEquals(List.of("not read"), closed);
     assertEquals(1, counter.count());
     assertEquals(2, answers.size());
   }
 
-  /** Of callers that are equally fast, those that are nearest to their end go on. */
+  /** The clock of the JVM may begin anywhere. */
   @Test
-  void begin_equallyFast_closesTheOneThatHasMostLeft() {
-    Unread old = new Unread("old", 40);
-    now = GRACE;
-    Unread young = new Unread("young", 40);
-    now = 2 * GRACE;
-    old.written = 20;
-    young.written = 10;
-    new Unread("next", 21);
-
-    assertEquals(List.of("young"), closed);
-  }
-
-  @Test
-  void begin_oneHadItsTime_closesThatBeforeAYoungerThatHasWrittenNothing() {
-    Unread old = new Unread("old", 50);
-    old.written = 1;
-    now = GRACE;
-    new Unread("young", 50);
-    new Unread("next", 1);
+  void begin_clockPassesItsGreatestNumber_closesTheOldest() {
+    new Unread("old", 60, Long.MAX_VALUE);
+    new Unread("young", 60, Long.MIN_VALUE);
 
     assertEquals(List.of("old"), closed);
   }
 
   @Test
-  void begin_noneHadItsTime_closesAllTheSame() {
-    new Unread("first", 60);
-    new Unread("second", 60);
-    assertEquals(List.of("first"), closed);
+  void begin_largerThanAll_closesTheOthersAndStays() {
+    new Unread("first", 60, 1);
+    new Unread("larger than all", MAX_BYTES + 1, 2);
 
-    new Unread("larger than all", MAX_BYTES + 1);
-    assertEquals(List.of("first", "second"), closed);
+    assertEquals(List.of("first"), closed);
     assertEquals(1, answers.size());
   }
 
   @Test
   void end_givesItsBytesBack() {
-    Unread ended = new Unread("ended", 90);
+    Unread ended = new Unread("ended", 90, 1);
     answers.end(ended);
     answers.end(ended);
-    new Unread("next", 90);
+    new Unread("next", 90, 2);
     assertEquals(List.of(), closed);
 
-    new Unread("another", 11);
+    new Unread("another", 11, 3);
     assertEquals(List.of("next"), closed);
   }
 }
