@@ -74,7 +74,9 @@ final class SlowReadersIT {
   /** What a test has left in progress does not take the processor from the next. */
   @AfterEach
   void finish() throws Exception {
-    Await.until("the calls of before to end", () -> node.metric("weir_calls_under_way") == 0);
+    Await.until(
+        "the calls and scrapes of before to end",
+        () -> node.get("/metrics").body().contains("\nweir_calls_under_way 0.0\n"));
   }
 
   /**
