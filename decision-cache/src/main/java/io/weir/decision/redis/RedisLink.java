@@ -380,11 +380,13 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       await(subscribing.async().publish(LifeKeys.raised(), NO_BUCKET));
       return true;
     } catch (ExecutionException | RedisException forbidden) {
-      LOG.warn(
-          "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
-          rootMessage(forbidden));
-      // from the next connection on
-      mayHear = false;
+      if (connection.isOpen()) {
+        LOG.warn(
+            "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
+            rootMessage(forbidden));
+        // from the next connection on; a connection that was lost meanwhile has refused nothing
+        mayHear = false;
+      }
       return false;
     }
   }

@@ -93,9 +93,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     take(T + 11_000, charge(EPOCH, 0, 1, 5, T + 12_000));
     watermark(T + 14_000);
     watermark(T + 15_000);
-    assertTrue(
-        last().fullAtEpochMicros() >= (T + 31_000) * 1_000,
-        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+    assertNotEarlierThan(31_000);
   }
 
   /** The same when the charge without a record is known before that call. */
@@ -108,9 +106,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     watermark(T + 16_000);
     watermark(T + 17_000);
     // 5 + 4, full from T + 9 s; 13 + 24 + 1
-    assertTrue(
-        last().fullAtEpochMicros() >= (T + 38_000) * 1_000,
-        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+    assertNotEarlierThan(38_000);
   }
 
   /** The same when a record that came late was the last in flight: later charges may be unknown. */
@@ -122,9 +118,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     take(T + 11_000, charge(EPOCH, 0, 1, 6, T + 12_000));
     watermark(T + 14_000);
     watermark(T + 15_000);
-    assertTrue(
-        last().fullAtEpochMicros() >= (T + 31_000) * 1_000,
-        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+    assertNotEarlierThan(31_000);
   }
 
   /** The cache refilled the gap, but the bucket, which owed more than the cache knew, did not. */
@@ -149,9 +143,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     take(T + 10_000, charge(EPOCH, 0, 20, 26, T + 30_000));
     watermark(T + 15_000);
     watermark(T + 16_000);
-    assertTrue(
-        last().fullAtEpochMicros() >= (T + 50_000) * 1_000,
-        () -> "full at " + (last().fullAtEpochMicros() / 1_000 - T));
+    assertNotEarlierThan(50_000);
   }
 
   /** A late record of an epoch that has ended tells how full the bucket was, too. */
