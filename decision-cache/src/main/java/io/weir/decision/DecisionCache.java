@@ -3,18 +3,21 @@ package io.weir.decision;
 
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * The store of buckets that decides calls. Thread-safe. A failure of the store is a value ({@link
  * Decision.Undecided}), never an exception.
+ *
+ * <p>A decision that is submitted is completed, always and normally, within the caller's patience,
+ * a setting of the cache; the check may be charged whether or not it was by then. The thread that
+ * completes it is the cache's, shared by all checks, so what depends on it must not block. A
+ * dependent must not complete or cancel it.
  */
 public interface DecisionCache extends AutoCloseable {
-  /**
-   * Takes the cost from every bucket of the check, or from none. Blocks for at most the caller's
-   * patience, a setting of the cache.
-   */
+  /** Takes the cost from every bucket of the check, or from none, and waits for the decision. */
   default Decision take(Check check) {
-    return submit(check).await();
+    return submit(check).join();
   }
 
   /**
@@ -22,29 +25,21 @@ public interface DecisionCache extends AutoCloseable {
    * for the decision. If a thread submits several checks before it waits for the first one, they
    * are decided together.
    */
-  PendingDecision submit(Check check);
+  CompletableFuture<Decision> submit(Check check);
 
   /** Decides as {@link #take} would, but charges nothing and writes nothing. */
-  Decision peek(Check check);
+  default Decision peek(Check check) {
+    return submitPeek(check).join();
+  }
+
+  /** Submits a {@link #peek}, and returns without waiting for the decision. */
+  CompletableFuture<Decision> submitPeek(Check check);
 
   /** Returns whether the cache currently answers. Cheap, repeatable and thread-safe. */
   Health check();
 
   @Override
   void close();
-
-  /**
-   * A submitted check. It may be charged whether or not anyone waits for its decision. Must be used
-   * only by the thread that submitted it.
-   */
-  @FunctionalInterface
-  interface PendingDecision {
-    /**
-     * Waits for the decision, for at most the caller's patience, which began when the check was
-     * submitted. Must be called at most once.
-     */
-    Decision await();
-  }
 
   /**
    * A cache's health.

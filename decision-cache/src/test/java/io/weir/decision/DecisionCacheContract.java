@@ -17,6 +17,7 @@ import io.weir.testing.Await;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -105,12 +106,12 @@ public abstract class DecisionCacheContract {
 
   @Test
   void submit_severalBeforeTheFirstIsAwaited_areDecidedInOrder() {
-    List<DecisionCache.PendingDecision> pending = new ArrayList<>();
+    List<CompletableFuture<Decision>> pending = new ArrayList<>();
     for (long cost : new long[] {6, 5, 4}) {
       pending.add(cache().submit(check(cost, enforced("a", 10))));
     }
 
-    List<Decision> decisions = pending.stream().map(DecisionCache.PendingDecision::await).toList();
+    List<Decision> decisions = pending.stream().map(CompletableFuture::join).toList();
 
     assertInstanceOf(Decision.Allowed.class, decisions.get(0));
     assertInstanceOf(Decision.Denied.class, decisions.get(1));
@@ -119,7 +120,7 @@ public abstract class DecisionCacheContract {
 
   @Test
   void submit_resultNeverAwaited_isStillCharged() throws Exception {
-    cache().submit(check(6, enforced("a", 10)));
+    var unused = cache().submit(check(6, enforced("a", 10)));
 
     Await.until(
         "the charge",

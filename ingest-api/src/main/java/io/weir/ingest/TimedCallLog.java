@@ -8,6 +8,7 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.topics.model.CallEvent;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** A call log whose writes are timed. Thread-safe. */
@@ -29,13 +30,14 @@ final class TimedCallLog implements CallLog {
   }
 
   @Override
-  public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+  public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
     long begunNanos = System.nanoTime();
-    List<Recorded> recorded = log.record(ticket, calls);
-    if (!calls.isEmpty()) {
-      writes.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS);
-    }
-    return recorded;
+    CompletableFuture<List<Recorded>> recorded = log.submit(ticket, calls);
+    return calls.isEmpty()
+        ? recorded
+        : recorded.whenComplete(
+            (results, failed) ->
+                writes.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS));
   }
 
   @Override

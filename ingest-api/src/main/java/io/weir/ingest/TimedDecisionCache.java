@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.Timer;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /** A decision cache whose answers are timed. Thread-safe. */
@@ -22,22 +23,21 @@ final class TimedDecisionCache implements DecisionCache {
   }
 
   @Override
-  public PendingDecision submit(Check check) {
+  public CompletableFuture<Decision> submit(Check check) {
     long begunNanos = System.nanoTime();
-    PendingDecision pending = cache.submit(check);
-    return () -> {
-      Decision decision = pending.await();
-      decisions.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS);
-      return decision;
-    };
+    return timed(begunNanos, cache.submit(check));
   }
 
   @Override
-  public Decision peek(Check check) {
+  public CompletableFuture<Decision> submitPeek(Check check) {
     long begunNanos = System.nanoTime();
-    Decision decision = cache.peek(check);
-    decisions.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS);
-    return decision;
+    return timed(begunNanos, cache.submitPeek(check));
+  }
+
+  private CompletableFuture<Decision> timed(long begunNanos, CompletableFuture<Decision> decision) {
+    return decision.whenComplete(
+        (decided, failed) ->
+            decisions.record(System.nanoTime() - begunNanos, TimeUnit.NANOSECONDS));
   }
 
   @Override

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** The connections of one process to Redis. Messages on them take time and may be lost. */
@@ -73,9 +74,8 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   }
 
   @Override
-  public PendingDecision submit(Check check) {
-    Decision decision = decide(check);
-    return () -> decision;
+  public CompletableFuture<Decision> submit(Check check) {
+    return CompletableFuture.completedFuture(decide(check));
   }
 
   @Override
@@ -224,10 +224,11 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   }
 
   @Override
-  public Decision peek(Check check) {
-    return isUp()
-        ? redis.decide(check, true)
-        : new Decision.Undecided(Decision.Cause.UNAVAILABLE, "away");
+  public CompletableFuture<Decision> submitPeek(Check check) {
+    return CompletableFuture.completedFuture(
+        isUp()
+            ? redis.decide(check, true)
+            : new Decision.Undecided(Decision.Cause.UNAVAILABLE, "away"));
   }
 
   @Override

@@ -27,6 +27,7 @@ import io.weir.topics.model.CallEvent;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * One ingest process of a node: the real gate, call recorder, cache watch, queue of corrections and
@@ -137,8 +138,8 @@ final class IngestProcess {
     }
 
     @Override
-    public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
-      return recorder.record(ticket, calls);
+    public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
+      return recorder.submit(ticket, calls);
     }
 
     @Override

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -95,14 +96,13 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   @Override
-  public PendingDecision submit(Check check) {
-    Decision decision = decide(check, false);
-    return () -> decision;
+  public CompletableFuture<Decision> submit(Check check) {
+    return CompletableFuture.completedFuture(decide(check, false));
   }
 
   @Override
-  public Decision peek(Check check) {
-    return decide(check, true);
+  public CompletableFuture<Decision> submitPeek(Check check) {
+    return CompletableFuture.completedFuture(decide(check, true));
   }
 
   private Decision decide(Check check, boolean peek) {

@@ -120,7 +120,7 @@ final class CacheStatistics {
     return Objects.requireNonNull(undecided.get(cause));
   }
 
-  Decision count(Decision decision) {
+  void count(Decision decision) {
     asked.increment();
     if (decision instanceof Decision.Allowed) {
       allowed.increment();
@@ -129,7 +129,6 @@ final class CacheStatistics {
     } else if (decision instanceof Decision.Undecided none) {
       undecided(none.cause()).increment();
     }
-    return decision;
   }
 
   void countCall(int checks) {

@@ -3,11 +3,17 @@ package io.weir.decision.redis;
 
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.deny.DenyCache;
+import io.weir.limits.check.Decision;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -15,25 +21,39 @@ import org.jspecify.annotations.Nullable;
  * Sends the checks in the queue: takes as many as are waiting, up to a number of buckets, and makes
  * one script call of them. While as many calls as permitted are in flight the queue grows, and so
  * does the next batch: under load, calls become fewer and larger by themselves. Thread-safe.
+ *
+ * <p>There is no thread for it: the thread that reads the connection also sends, when it is told
+ * that checks wait. So a check is handed over once, and the answer to a call and the next call need
+ * no hand-over at all.
  */
 final class Flusher implements AutoCloseable {
-  private static final long JOIN_MILLIS = 2_000;
+  /** The callers' patience is looked at this often within its length. */
+  private static final int LOOKS = 20;
+
+  private static final Duration MIN_LOOK = Duration.ofMillis(1);
+  private static final Duration MAX_LOOK = Duration.ofMillis(50);
 
   private final RedisCacheConfig config;
   private final RedisLink link;
   private final CacheStatistics statistics;
   private final ReplyWatch watch;
   private final ScriptCall.Environment environment;
+  private final Duration lookPause;
   private final BlockingQueue<WaitingCheck> queue;
-  private final Semaphore inFlight;
+  private final Set<ScriptCall> inFlight = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger permits;
+
+  /** Whether the sending of what waits is scheduled, or in progress. */
+  private final AtomicBoolean sending = new AtomicBoolean();
+
+  private final AtomicBoolean looking = new AtomicBoolean();
 
   /**
-   * Held while more than a first check is taken, so that the check that was peeked at is the one
+   * Held while checks are taken from the queue, so that the check that was peeked at is the one
    * that is taken.
    */
   private final ReentrantLock takeLock = new ReentrantLock();
 
-  private final Thread thread;
   private volatile boolean closed;
 
   Flusher(
@@ -48,15 +68,19 @@ final class Flusher implements AutoCloseable {
     this.statistics = statistics;
     this.watch = new ReplyWatch(config, link, statistics, this::failWaiting);
     this.queue = new ArrayBlockingQueue<>(config.queueCapacity());
-    this.inFlight = new Semaphore(config.maxInFlight());
+    this.permits = new AtomicInteger(config.maxInFlight());
     this.environment =
         new ScriptCall.Environment(
-            config, script, link, statistics, coldSignal, denyCache, watch, inFlight::release);
-    this.thread = FlusherThread.of(this::run);
+            config, script, link, statistics, coldSignal, denyCache, watch, this::ended);
+    this.lookPause = lookPause(config.patience());
   }
 
-  void start() {
-    thread.start();
+  private static Duration lookPause(Duration patience) {
+    Duration part = patience.dividedBy(LOOKS);
+    if (part.compareTo(MIN_LOOK) < 0) {
+      return MIN_LOOK;
+    }
+    return part.compareTo(MAX_LOOK) > 0 ? MAX_LOOK : part;
   }
 
   /** Returns the watch over the replies to everything that is sent over the connection. */
@@ -69,26 +93,67 @@ final class Flusher implements AutoCloseable {
     return queue.size();
   }
 
-  /** Adds a check to the queue. Returns false if the queue is full. */
+  /**
+   * Adds a check to the queue. Returns false if the queue is full, and the check is not answered.
+   */
   boolean offer(WaitingCheck check) {
     boolean queued = queue.offer(check);
     if (closed) {
-      check.fail(Failures.unavailable("the cache is closed"));
+      boolean unused = check.answer(Failures.unavailable("the cache is closed"));
+      return true;
+    }
+    if (queued) {
+      sendSoon();
+      lookSoon();
     }
     return queued;
   }
 
-  private void run() {
-    List<WaitingCheck> batch = new ArrayList<>(config.maxBatchBuckets());
-    try {
-      while (!closed) {
-        inFlight.acquire();
-        sendOne(batch);
-        batch.clear();
+  private void sendSoon() {
+    if (!sending.get() && sending.compareAndSet(false, true)) {
+      try {
+        link.reader().execute(this::send);
+      } catch (RejectedExecutionException closing) {
+        // the thread ends only with the link, after close()
+        sending.set(false);
       }
-    } catch (InterruptedException closing) {
-      // only close() interrupts this thread
-      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Makes calls of what waits, as many as are permitted. */
+  private void send() {
+    try {
+      while (!closed && !queue.isEmpty() && tryPermit()) {
+        sendOne();
+      }
+    } finally {
+      sending.set(false);
+    }
+    // a check that came meanwhile has seen that sending was in progress
+    if (!closed && !queue.isEmpty() && permits.get() > 0) {
+      sendSoon();
+    }
+  }
+
+  private boolean tryPermit() {
+    if (permits.decrementAndGet() >= 0) {
+      return true;
+    }
+    permits.incrementAndGet();
+    return false;
+  }
+
+  /** Returns the permit of a call, which allows what waits to be sent: at once, if it can be. */
+  private void ended(ScriptCall call) {
+    inFlight.remove(call);
+    permits.incrementAndGet();
+    if (queue.isEmpty()) {
+      return;
+    }
+    if (!link.reader().inEventLoop()) {
+      sendSoon();
+    } else if (sending.compareAndSet(false, true)) {
+      send();
     }
   }
 
@@ -96,59 +161,60 @@ final class Flusher implements AutoCloseable {
    * Sends one batch with the permit already held, which the end of the call releases, or this
    * method if no call is made.
    */
-  private void sendOne(List<WaitingCheck> batch) throws InterruptedException {
+  private void sendOne() {
+    List<WaitingCheck> batch = new ArrayList<>();
     boolean sent = false;
     try {
       takeBatch(batch);
       @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
       if (connection == null) {
-        batch.forEach(check -> check.fail(Failures.unavailable(link.reason())));
+        answer(batch, Failures.unavailable(link.reason()));
       } else if (!batch.isEmpty()) {
         ScriptCall call = new ScriptCall(environment, connection, batch);
+        inFlight.add(call);
         sent = true;
         call.send();
       }
     } catch (RuntimeException | Error fault) {
-      // only this thread sends: it must continue, whatever one batch makes it throw
+      // the thread must continue, whatever one batch makes it throw
       statistics.faultsOf().note("sending", fault);
-      batch.forEach(check -> check.fail(Failures.fault(fault)));
+      answer(batch, Failures.fault(fault));
     } finally {
       if (!sent) {
-        inFlight.release();
+        permits.incrementAndGet();
       }
+    }
+  }
+
+  private static void answer(List<WaitingCheck> checks, Decision.Undecided undecided) {
+    for (WaitingCheck check : checks) {
+      boolean unused = check.answer(undecided);
     }
   }
 
   /** Fails the checks that wait behind calls which the server does not answer. */
   private void failWaiting() {
     List<WaitingCheck> waiting = takeAll();
-    waiting.forEach(check -> check.fail(Failures.silent(config.deadline())));
+    answer(waiting, Failures.silent(config.deadline()));
     statistics.checksNotSent.increment(waiting.size());
   }
 
-  private void takeBatch(List<WaitingCheck> batch) throws InterruptedException {
+  private void takeBatch(List<WaitingCheck> batch) {
     int buckets = 0;
-    @Nullable WaitingCheck next = queue.take();
-    while (next != null) {
-      if (next.trySend()) {
-        batch.add(next);
-        buckets += next.keys().length;
-      } else {
-        statistics.checksNotSent.increment();
-      }
-      next = pollWithin(config.maxBatchBuckets() - buckets);
-    }
-  }
-
-  /**
-   * Takes the next check if it has at most the given number of buckets. Returns null if there is
-   * none or it has more.
-   */
-  private @Nullable WaitingCheck pollWithin(int buckets) {
     takeLock.lock();
     try {
       WaitingCheck next = queue.peek();
-      return next != null && next.keys().length <= buckets ? queue.poll() : null;
+      while (next != null
+          && (batch.isEmpty() || buckets + next.keys().length <= config.maxBatchBuckets())) {
+        queue.remove();
+        if (next.trySend()) {
+          batch.add(next);
+          buckets += next.keys().length;
+        } else {
+          statistics.checksNotSent.increment();
+        }
+        next = queue.peek();
+      }
     } finally {
       takeLock.unlock();
     }
@@ -165,15 +231,66 @@ final class Flusher implements AutoCloseable {
     return all;
   }
 
+  private void lookSoon() {
+    if (!looking.get() && looking.compareAndSet(false, true)) {
+      lookLater();
+    }
+  }
+
+  private void lookLater() {
+    try {
+      link.later(lookPause, this::look);
+    } catch (RejectedExecutionException closing) {
+      looking.set(false);
+    }
+  }
+
+  /**
+   * Rejects the checks whose callers have waited for too long. On another thread than that which
+   * reads the connection, since that one may be what they wait for.
+   */
+  private void look() {
+    try {
+      rejectOverdue(NanoClock.now());
+    } catch (RuntimeException | Error fault) {
+      statistics.faultsOf().note("looking at the callers' patience", fault);
+    }
+    if (anyWait()) {
+      lookLater();
+      return;
+    }
+    looking.set(false);
+    // a check that came meanwhile has seen that it was being looked
+    if (anyWait()) {
+      lookSoon();
+    }
+  }
+
+  private boolean anyWait() {
+    return !queue.isEmpty() || !inFlight.isEmpty();
+  }
+
+  private void rejectOverdue(long nowNanos) {
+    for (WaitingCheck check : queue) {
+      if (!check.endIfOverdue(nowNanos)) {
+        break; // those behind it came later
+      }
+    }
+    for (ScriptCall call : inFlight) {
+      call.rejectOverdue(nowNanos);
+    }
+  }
+
   @Override
   public void close() {
     closed = true;
-    thread.interrupt();
-    try {
-      thread.join(JOIN_MILLIS);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
+    answer(takeAll(), Failures.unavailable("the cache is closed"));
+  }
+
+  /** Answers the checks in flight, once the connection is closed and nothing comes any more. */
+  void failInFlight() {
+    for (ScriptCall call : inFlight) {
+      call.fail(Failures.unavailable("the cache is closed"));
     }
-    takeAll().forEach(check -> check.fail(Failures.unavailable("the cache is closed")));
   }
 }

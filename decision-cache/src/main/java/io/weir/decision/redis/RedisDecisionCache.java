@@ -14,11 +14,13 @@ import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.LongConsumer;
 
 /**
- * A decision cache in a Redis server. Callers add their checks to a bounded queue and park; one
- * thread sends all waiting checks as one script call. Several calls may be in flight. Thread-safe.
+ * A decision cache in a Redis server. Callers add their checks to a bounded queue; the thread that
+ * reads the connection sends all waiting checks as one script call, and completes the decisions
+ * when the reply comes. Several calls may be in flight. Thread-safe.
  *
  * <p>If the server has not answered a call within the deadline, its callers are answered {@link
  * Cause#TIMEOUT}, and whether they were charged is unknown; until the next reply all other callers
@@ -96,7 +98,6 @@ public final class RedisDecisionCache implements DecisionCache {
       RedisCacheConfig config, RedisScript script, MeterRegistry registry) {
     RedisDecisionCache cache = new RedisDecisionCache(config, script, registry);
     cache.link.start();
-    cache.flusher.start();
     cache.link.every(HealthProbe.PAUSE, cache.probe::probe);
     return cache;
   }
@@ -129,24 +130,23 @@ public final class RedisDecisionCache implements DecisionCache {
   }
 
   @Override
-  public PendingDecision submit(Check check) {
+  public CompletableFuture<Decision> submit(Check check) {
     StatefulRedisConnection<byte[], byte[]> hearing = link.hearing();
     if (hearing != null && !closed && !flusher.watch().isSilent()) {
       Decision.StillDenied denied = denyCache.find(hearing, check);
       if (denied != null) {
-        return () -> denied;
+        return CompletableFuture.completedFuture(denied);
       }
     }
-    PendingDecision pending = submit(check, false);
-    return () -> statistics.count(pending.await());
+    return submit(check, false);
   }
 
   @Override
-  public Decision peek(Check check) {
-    return statistics.count(submit(check, true).await());
+  public CompletableFuture<Decision> submitPeek(Check check) {
+    return submit(check, true);
   }
 
-  private PendingDecision submit(Check check, boolean peek) {
+  private CompletableFuture<Decision> submit(Check check, boolean peek) {
     if (closed || link.current() == null) {
       return undecided(Failures.unavailable(link.reason()));
     }
@@ -156,15 +156,20 @@ public final class RedisDecisionCache implements DecisionCache {
     long now = NanoClock.now();
     WaitingCheck waiting =
         new WaitingCheck(
-            check, encoder.encode(check, peek), now, now + config.patience().toNanos());
+            check,
+            encoder.encode(check, peek),
+            now,
+            now + config.patience().toNanos(),
+            statistics::count);
     if (!flusher.offer(waiting)) {
       return undecided(new Decision.Undecided(Cause.REJECTED, "too many checks wait already"));
     }
-    return waiting;
+    return waiting.decision();
   }
 
-  private static PendingDecision undecided(Decision.Undecided undecided) {
-    return () -> undecided;
+  private CompletableFuture<Decision> undecided(Decision.Undecided undecided) {
+    statistics.count(undecided);
+    return CompletableFuture.completedFuture(undecided);
   }
 
   /**
@@ -217,5 +222,6 @@ public final class RedisDecisionCache implements DecisionCache {
     closed = true;
     flusher.close();
     link.close();
+    flusher.failInFlight();
   }
 }

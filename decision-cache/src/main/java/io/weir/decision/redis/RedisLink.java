@@ -167,6 +167,16 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
             .scheduleWithFixedDelay(task, pause.toNanos(), pause.toNanos(), TimeUnit.NANOSECONDS);
   }
 
+  /**
+   * Runs a non-blocking task once, later, on another thread than that which reads the connection.
+   *
+   * @throws java.util.concurrent.RejectedExecutionException if the link is closed
+   */
+  void later(Duration pause, Runnable task) {
+    var unused =
+        resources.eventExecutorGroup().schedule(task, pause.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
   /** Returns the connection; null while there is none. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;

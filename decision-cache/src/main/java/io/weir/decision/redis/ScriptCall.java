@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One call of the script for the checks of many callers, each of which is answered. */
@@ -27,7 +28,7 @@ final class ScriptCall {
    * @param script the script
    * @param denyCache is told of denials, in the order in which the server made them
    * @param watch detects calls that the server does not answer
-   * @param onEnd run once per call, after all of its checks have been answered
+   * @param onEnd receives each call once, when it has been answered or never will be
    */
   record Environment(
       RedisCacheConfig config,
@@ -37,7 +38,7 @@ final class ScriptCall {
       ColdSignal coldSignal,
       DenyCache denyCache,
       ReplyWatch watch,
-      Runnable onEnd) {}
+      Consumer<ScriptCall> onEnd) {}
 
   /**
    * Creates a call.
@@ -75,7 +76,7 @@ final class ScriptCall {
 
   private void tellOverdue() {
     Decision.Undecided overdue = Failures.silent(environment.config.deadline());
-    batch.forEach(check -> check.fail(overdue));
+    answerAll(overdue);
   }
 
   private void send(boolean mayLoad) {
@@ -151,37 +152,53 @@ final class ScriptCall {
     ScriptReply read = new ScriptReply(bytes);
     environment.coldSignal.seen(read.warm());
     environment.denyCache.seen(read.warm());
+    // the server works on the next call while the checks of this one are answered
+    end();
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
-      noteDenial(check, read, offset);
-      if (!check.tryAnswer(read, offset)) {
+      Decision decision = read.decode(offset, check.keys().length);
+      if (decision instanceof Decision.Denied denied) {
+        noteDenial(check, denied);
+      }
+      if (!check.answer(decision)) {
         environment.statistics.repliesLate.increment();
       }
       offset += ScriptReply.bytesOf(check.keys().length);
     }
-    end();
   }
 
-  private void noteDenial(WaitingCheck check, ScriptReply reply, int offset) {
+  private void noteDenial(WaitingCheck check, Decision.Denied denied) {
     // on another thread this reply may be overtaken by a message that was published after it
     if (environment.denyCache.isOn()
-        && reply.isDenial(offset)
         && environment.link.reader().inEventLoop()
-        && connection == environment.link.hearing()
-        && reply.decode(offset, check.keys().length) instanceof Decision.Denied denied) {
+        && connection == environment.link.hearing()) {
       environment.denyCache.note(connection, check.check(), denied, check.askedNanos());
     }
   }
 
-  private void fail(Decision.Undecided undecided) {
-    batch.forEach(check -> check.fail(undecided));
+  /** Rejects the checks whose callers have waited for too long. */
+  void rejectOverdue(long nowNanos) {
+    for (WaitingCheck check : batch) {
+      boolean unused = check.endIfOverdue(nowNanos);
+    }
+  }
+
+  /** Ends the call without an answer of the server. */
+  void fail(Decision.Undecided undecided) {
+    answerAll(undecided);
     end();
+  }
+
+  private void answerAll(Decision.Undecided undecided) {
+    for (WaitingCheck check : batch) {
+      boolean unused = check.answer(undecided);
+    }
   }
 
   private void end() {
     if (ended.compareAndSet(false, true)) {
       environment.watch.ended(reply);
-      environment.onEnd.run();
+      environment.onEnd.accept(this);
     }
   }
 }

@@ -48,11 +48,6 @@ final class ScriptReply {
     return bytes[Long.BYTES] != 0;
   }
 
-  /** Returns whether the reply to one check denies it for want of tokens. */
-  boolean isDenial(int offset) {
-    return bytes[offset] == DENIED;
-  }
-
   /**
    * Decodes the reply to one check.
    *

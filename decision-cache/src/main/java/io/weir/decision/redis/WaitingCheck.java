@@ -1,60 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import io.weir.decision.DecisionCache.PendingDecision;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
- * A check and the thread that waits for its answer. The caller encodes the check before it waits
- * and decodes the answer after it woke, so that the shared threads only pass bytes on.
+ * A check and its decision, once there is one. The caller encodes the check before it submits it.
+ * Thread-safe.
  *
  * <p>The caller does not judge whether the server answers, since it may itself have been without a
- * processor: {@link ReplyWatch} does. The caller's own patience only ends a check that nothing else
- * has ended; then the failure was this process's, not the server's.
+ * processor: {@link ReplyWatch} does. The caller's patience only ends a check that nothing else has
+ * ended; then the failure was this process's, not the server's.
  */
-final class WaitingCheck implements PendingDecision {
+final class WaitingCheck {
   private final Check check;
   private final byte[][] keys;
   private final byte[] argument;
   private final long askedNanos;
   private final long patienceEndNanos;
-  private final Thread caller;
-  private final AtomicReference<State> state = new AtomicReference<>(Stage.WAITING);
+  private final Consumer<Decision> count;
+  private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.WAITING);
+  private final CompletableFuture<Decision> decision = new CompletableFuture<>();
 
-  /** The state of a check. */
-  private sealed interface State {}
-
-  /** The states without an answer. */
-  private enum Stage implements State {
+  /** The stages of a check. */
+  private enum Stage {
     /** The check waits to be sent. */
     WAITING,
     /** The check has been passed to the connection; from now on it may be charged. */
     SENT,
-    /** The caller has its answer, or has given up. */
-    LEFT
+    /** The caller has its answer. */
+    ANSWERED
   }
 
-  /** The script's reply, and the offset of this check's part. */
-  private record Reply(ScriptReply reply, int offset) implements State {}
-
-  /** There is no reply. */
-  private record Failure(Decision.Undecided undecided) implements State {}
-
   /**
-   * Creates a check of the current thread.
+   * Creates a check that waits to be sent.
    *
    * @param argument the check as encoded by {@link CheckEncoder}
    * @param askedNanos now, by {@link NanoClock}
    * @param patienceEndNanos until when the caller waits, by {@link NanoClock}
+   * @param count receives the decision before the caller does
    */
-  WaitingCheck(Check check, byte[] argument, long askedNanos, long patienceEndNanos) {
+  WaitingCheck(
+      Check check,
+      byte[] argument,
+      long askedNanos,
+      long patienceEndNanos,
+      Consumer<Decision> count) {
     this.check = check;
     this.askedNanos = askedNanos;
     List<BucketRequest> buckets = check.buckets();
@@ -64,7 +62,7 @@ final class WaitingCheck implements PendingDecision {
     }
     this.argument = argument;
     this.patienceEndNanos = patienceEndNanos;
-    this.caller = Thread.currentThread();
+    this.count = count;
   }
 
   Check check() {
@@ -84,59 +82,38 @@ final class WaitingCheck implements PendingDecision {
     return argument;
   }
 
+  /** Returns the decision, which is completed once. */
+  CompletableFuture<Decision> decision() {
+    return decision;
+  }
+
   /** Marks the check as sent. Returns false if nobody waits for it any more. */
   boolean trySend() {
-    return state.compareAndSet(Stage.WAITING, Stage.SENT);
+    return stage.compareAndSet(Stage.WAITING, Stage.SENT);
   }
 
-  /**
-   * Passes the reply to the caller; replaces a failure that the caller has not read yet. Returns
-   * false if the caller has given up.
-   */
-  boolean tryAnswer(ScriptReply reply, int offset) {
-    Reply answer = new Reply(reply, offset);
-    State before = state.get();
-    while (before != Stage.LEFT && !state.compareAndSet(before, answer)) {
-      before = state.get();
+  /** Passes the decision to the caller. Returns false if the caller has an answer already. */
+  boolean answer(Decision known) {
+    if (stage.getAndSet(Stage.ANSWERED) == Stage.ANSWERED) {
+      return false;
     }
-    LockSupport.unpark(caller);
-    return before != Stage.LEFT;
+    count.accept(known);
+    decision.complete(known);
+    return true;
   }
 
-  /** Tells the caller that there is no reply, unless there is one or the caller has given up. */
-  void fail(Decision.Undecided undecided) {
-    Failure failure = new Failure(undecided);
-    if (state.compareAndSet(Stage.WAITING, failure) || state.compareAndSet(Stage.SENT, failure)) {
-      LockSupport.unpark(caller);
+  /** Rejects the check if the caller's patience has ended; returns whether it has an answer. */
+  boolean endIfOverdue(long nowNanos) {
+    Stage before = stage.get();
+    if (before != Stage.ANSWERED && nowNanos - patienceEndNanos >= 0) {
+      boolean unused =
+          answer(
+              new Decision.Undecided(
+                  Cause.REJECTED,
+                  before == Stage.WAITING
+                      ? "this process did not come to ask the server in time"
+                      : "this process did not come to read the server's answer in time"));
     }
-  }
-
-  @Override
-  public Decision await() {
-    boolean interrupted = false;
-    while (state.get() instanceof Stage) {
-      long leftNanos = patienceEndNanos - NanoClock.now();
-      if (leftNanos <= 0) {
-        break;
-      }
-      LockSupport.parkNanos(this, leftNanos);
-      // an interrupted thread does not park again until the flag is cleared
-      interrupted |= Thread.interrupted();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    State come = state.getAndSet(Stage.LEFT);
-    if (come instanceof Reply found) {
-      return found.reply.decode(found.offset, keys.length);
-    }
-    if (come instanceof Failure failure) {
-      return failure.undecided;
-    }
-    return new Decision.Undecided(
-        Cause.REJECTED,
-        come == Stage.WAITING
-            ? "this process did not come to ask the server in time"
-            : "this process did not come to read the server's answer in time");
+    return stage.get() == Stage.ANSWERED;
   }
 }

@@ -3,7 +3,9 @@ package io.weir.decision.redis;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.util.concurrent.EventExecutor;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -16,8 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -32,13 +33,11 @@ class BusyProcessIT {
   /** Longer than both. */
   private static final Duration HELD = Duration.ofMillis(1_500);
 
-  private final ExecutorService callers = Executors.newCachedThreadPool();
   private final CountDownLatch released = new CountDownLatch(1);
 
   @AfterEach
   void end() {
     released.countDown();
-    callers.shutdownNow();
   }
 
   private static RedisCacheConfig config(TestRedis redis, Duration patience) {
@@ -53,7 +52,15 @@ class BusyProcessIT {
     return new Check(List.of(new BucketRequest(bucket, limit, true)), 1);
   }
 
-  /** Keeps the thread that reads the connection from reading, until released. */
+  private void hold() {
+    try {
+      released.await();
+    } catch (InterruptedException closing) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Keeps the thread that reads the connection from its work, until released. */
   private void holdReader(RedisDecisionCache cache) throws InterruptedException {
     CountDownLatch held = new CountDownLatch(1);
     cache
@@ -62,17 +69,26 @@ class BusyProcessIT {
         .execute(
             () -> {
               held.countDown();
-              try {
-                released.await();
-              } catch (InterruptedException closing) {
-                Thread.currentThread().interrupt();
-              }
+              hold();
             });
     held.await();
   }
 
-  private CompletableFuture<Decision> take(RedisDecisionCache cache, String bucket) {
-    return CompletableFuture.supplyAsync(() -> cache.take(check(bucket)), callers);
+  /**
+   * Submits a check, and keeps the thread that reads the connection from its work once it has sent
+   * the check, until released.
+   */
+  private CompletableFuture<Decision> takeAndHoldReader(RedisDecisionCache cache, String bucket)
+      throws Exception {
+    CompletableFuture<CompletableFuture<Decision>> submitted = new CompletableFuture<>();
+    EventExecutor reader = cache.link().reader();
+    reader.execute(
+        () -> {
+          submitted.complete(cache.submit(check(bucket)));
+          // behind the sending, which has just been queued, and before the next read
+          reader.execute(this::hold);
+        });
+    return submitted.get();
   }
 
   @Test
@@ -83,9 +99,8 @@ class BusyProcessIT {
       Await.until("a decision", () -> cache.take(check("probe")) instanceof Decision.Allowed);
       CacheStatistics statistics = cache.statistics();
       double sent = statistics.scriptCalls.count();
-      holdReader(cache);
+      CompletableFuture<Decision> decision = takeAndHoldReader(cache, "a");
       long heldNanos = System.nanoTime();
-      CompletableFuture<Decision> decision = take(cache, "a");
       Await.until("the check to be sent", () -> statistics.scriptCalls.count() > sent);
       Await.until("the time", () -> System.nanoTime() - heldNanos > HELD.toNanos());
 
@@ -99,43 +114,70 @@ class BusyProcessIT {
   }
 
   @Test
-  void take_checkNotSentInTime_isRejectedAndChargesNothing() throws Exception {
+  void take_answerNotReadInTime_isRejectedThoughCharged() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
-        RedisDecisionCache cache =
-            RedisDecisionCache.start(config(redis, HELD).withQueue(64, 1, 1))) {
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis, HELD))) {
       Await.until("a decision", () -> cache.take(check("probe")) instanceof Decision.Allowed);
       CacheStatistics statistics = cache.statistics();
-      double sent = statistics.scriptCalls.count();
-      double notSent = statistics.checksNotSent.count();
-      double late = statistics.repliesLate.count();
-      holdReader(cache);
-      CompletableFuture<Decision> first = take(cache, "a");
-      Await.until("the first to be sent", () -> statistics.scriptCalls.count() > sent);
-      List<CompletableFuture<Decision>> others = new ArrayList<>();
-      for (int i = 0; i < 4; i++) {
-        others.add(take(cache, "b"));
-      }
 
-      assertEquals(Cause.REJECTED, cause(first.get()));
-      for (CompletableFuture<Decision> other : others) {
-        assertEquals(Cause.REJECTED, cause(other.get()));
-      }
+      CompletableFuture<Decision> decision = takeAndHoldReader(cache, "a");
+      assertRejected(decision, "read the server's answer");
       released.countDown();
 
-      Await.until(
-          "the unsent to be dropped",
-          () -> statistics.checksNotSent.count() - notSent == others.size());
-      try (RedisDecisionCache patient = RedisDecisionCache.start(PatientConfig.of(redis))) {
-        Decision.Allowed next = assertInstanceOf(Decision.Allowed.class, patient.take(check("b")));
-        assertEquals(1, next.buckets().get(0).chargedTokens());
-      }
+      Await.until("the late answer", () -> statistics.repliesLate.count() == 1);
+      assertEquals(2, charged(redis, "a"));
       assertEquals(0, statistics.undecided(Cause.TIMEOUT).count());
-      assertEquals(0, statistics.undecided(Cause.UNAVAILABLE).count());
-      assertEquals(1, statistics.repliesLate.count() - late);
     }
   }
 
-  private static Cause cause(Decision decision) {
-    return assertInstanceOf(Decision.Undecided.class, decision).cause();
+  @Test
+  void take_checkNotSentInTime_isRejectedAndChargesNothing() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache cache = RedisDecisionCache.start(config(redis, HELD))) {
+      try {
+        Await.until("a decision", () -> cache.take(check("probe")) instanceof Decision.Allowed);
+        CacheStatistics statistics = cache.statistics();
+        double notSent = statistics.checksNotSent.count();
+        holdReader(cache);
+        List<CompletableFuture<Decision>> held = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+          held.add(cache.submit(check("b")));
+        }
+
+        for (CompletableFuture<Decision> decision : held) {
+          assertRejected(decision, "ask the server");
+        }
+        released.countDown();
+
+        Await.until(
+            "the unsent to be dropped",
+            () -> statistics.checksNotSent.count() - notSent == held.size());
+        assertEquals(1, charged(redis, "b"));
+        assertEquals(0, statistics.undecided(Cause.TIMEOUT).count());
+        assertEquals(0, statistics.undecided(Cause.UNAVAILABLE).count());
+      } finally {
+        released.countDown(); // or the cache could not be closed
+      }
+    }
+  }
+
+  /** Returns the tokens charged to a bucket, with one that is charged for this. */
+  private static long charged(TestRedis redis, String bucket) {
+    try (RedisDecisionCache patient = RedisDecisionCache.start(PatientConfig.of(redis))) {
+      return assertInstanceOf(Decision.Allowed.class, patient.take(check(bucket)))
+          .buckets()
+          .get(0)
+          .chargedTokens();
+    }
+  }
+
+  private static void assertRejected(CompletableFuture<Decision> decision, String detail)
+      throws Exception {
+    Decision.Undecided none =
+        assertInstanceOf(
+            Decision.Undecided.class,
+            decision.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertEquals(Cause.REJECTED, none.cause());
+    assertTrue(none.detail().contains(detail), none.detail());
   }
 }

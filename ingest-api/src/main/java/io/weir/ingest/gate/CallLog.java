@@ -3,6 +3,7 @@ package io.weir.ingest.gate;
 
 import io.weir.topics.model.CallEvent;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * The log to which decided calls are written so that none is lost. Thread-safe. A failure is a
@@ -26,15 +27,21 @@ public interface CallLog extends AutoCloseable {
   Ticket begin();
 
   /**
-   * Writes the calls and blocks until they are as durable as the deployment requires. They are kept
-   * or refused together.
+   * Writes the calls, and returns without waiting until they are as durable as the deployment
+   * requires. They are kept or refused together.
    *
    * @param ticket obtained before the calls were decided; used up by this method, whatever its
    *     result
    * @param calls at most {@value #MAX_CALLS}
-   * @return one result per call, in the same order
+   * @return completed, normally, with one result per call in the same order, by a thread that
+   *     writes for all callers: what depends on it must not block
    */
-  List<Recorded> record(Ticket ticket, List<CallEvent> calls);
+  CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls);
+
+  /** Writes the calls as {@link #submit} does, and waits for the results. */
+  default List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+    return submit(ticket, calls).join();
+  }
 
   /** Writes one call; see {@link #record(Ticket, List)}. */
   default Recorded record(Ticket ticket, CallEvent call) {

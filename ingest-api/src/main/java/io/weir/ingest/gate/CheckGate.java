@@ -16,6 +16,8 @@ import io.weir.topics.model.DecidedBy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -23,8 +25,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides calls, then records them: a call is answered only when its record is as durable as the
  * deployment requires. Each call is decided and recorded by one snapshot of the policies.
- * Thread-safe; a call blocks its thread for at most the cache's deadline and the log's write, a
- * batch also while the parts of other batches are decided.
+ * Thread-safe. A call that is {@link #submit submitted} blocks no thread; a batch blocks its own
+ * for at most the cache's patience and the log's write, and while the parts of other batches are
+ * decided.
  */
 public final class CheckGate {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -52,7 +55,7 @@ public final class CheckGate {
    * A call whose check has been submitted; {@code pending} is null if no policy matches the call.
    */
   private record Submitted(
-      Call call, MatchedPolicies matched, DecisionCache.@Nullable PendingDecision pending) {}
+      Call call, MatchedPolicies matched, @Nullable CompletableFuture<Decision> pending) {}
 
   /**
    * Creates a gate.
@@ -83,9 +86,70 @@ public final class CheckGate {
     return statistics;
   }
 
-  /** Decides and records a call. */
+  /** Decides and records a call, and waits for the outcome. */
   public CheckOutcome check(Call call) {
-    return check(List.of(call)).get(0);
+    return outcomeOf(submit(call));
+  }
+
+  /**
+   * Decides and records a call, and returns without waiting for the outcome.
+   *
+   * @return completed with the outcome by a thread of the cache or of the log: what depends on it
+   *     must not block; exceptionally only by a fault of this process
+   */
+  public CompletableFuture<CheckOutcome> submit(Call call) {
+    Ticket ticket = log.begin();
+    long nowEpochMillis = ticket.begunAtEpochMillis();
+    MatchedPolicies matched;
+    CompletableFuture<Decision> pending;
+    try {
+      matched = match(policies.get(), call, nowEpochMillis);
+      statistics.policiesLeftOut.increment(matched.leftOut().size());
+      pending = matched.isEmpty() ? null : cache.submit(matched.check(call.cost()));
+    } catch (RuntimeException | Error failed) {
+      ticket.abandon();
+      throw failed;
+    }
+    return pending == null
+        ? record(ticket, call, matched, null, nowEpochMillis)
+        : pending.thenCompose(decision -> record(ticket, call, matched, decision, nowEpochMillis));
+  }
+
+  private CompletableFuture<CheckOutcome> record(
+      Ticket ticket,
+      Call call,
+      MatchedPolicies matched,
+      @Nullable Decision decision,
+      long nowEpochMillis) {
+    CheckOutcome.Decided decided;
+    try {
+      CheckOutcome.Shed shed = shed(decision);
+      if (shed != null) {
+        ticket.abandon();
+        return CompletableFuture.completedFuture(shed);
+      }
+      decided = judge(call, matched, decision, false, nowEpochMillis);
+    } catch (RuntimeException | Error failed) {
+      ticket.abandon();
+      throw failed;
+    }
+    return log.submit(ticket, List.of(decided.call()))
+        .thenApply(recorded -> withRecord(decided, recorded.get(0)));
+  }
+
+  /** Waits for an outcome; a fault is thrown as it was. */
+  private static CheckOutcome outcomeOf(CompletableFuture<CheckOutcome> pending) {
+    try {
+      return pending.join();
+    } catch (CompletionException failed) {
+      if (failed.getCause() instanceof RuntimeException fault) {
+        throw fault;
+      }
+      if (failed.getCause() instanceof Error fault) {
+        throw fault;
+      }
+      throw failed;
+    }
   }
 
   /**
@@ -192,7 +256,7 @@ public final class CheckGate {
   private List<CheckOutcome> await(List<Submitted> submitted, long nowEpochMillis) {
     List<CheckOutcome> outcomes = new ArrayList<>(submitted.size());
     for (Submitted one : submitted) {
-      Decision decision = one.pending == null ? null : one.pending.await();
+      Decision decision = one.pending == null ? null : one.pending.join();
       CheckOutcome.Shed shed = shed(decision);
       outcomes.add(
           shed == null ? judge(one.call, one.matched, decision, false, nowEpochMillis) : shed);
@@ -225,15 +289,30 @@ public final class CheckGate {
     return new CheckOutcome.Decided(decided.call(), decided.limits(), decided.denial(), recorded);
   }
 
-  /** Returns what {@link #check} would answer now. Takes no tokens and records nothing. */
+  /** Returns what {@link #check} would answer now, and waits for it. */
   public CheckOutcome peek(Call call) {
+    return outcomeOf(submitPeek(call));
+  }
+
+  /**
+   * Returns what {@link #submit} would answer now. Takes no tokens and records nothing. Does not
+   * wait, as {@link #submit} does not.
+   */
+  public CompletableFuture<CheckOutcome> submitPeek(Call call) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
     MatchedPolicies matched = match(policies.get(), call, nowEpochMillis);
-    Decision decision = matched.isEmpty() ? null : cache.peek(matched.check(call.cost()));
-    CheckOutcome.Shed shed = shed(decision);
-    return shed == null ? judge(call, matched, decision, true, nowEpochMillis) : shed;
+    if (matched.isEmpty()) {
+      return CompletableFuture.completedFuture(judge(call, matched, null, true, nowEpochMillis));
+    }
+    return cache
+        .submitPeek(matched.check(call.cost()))
+        .thenApply(
+            decision -> {
+              CheckOutcome.Shed shed = shed(decision);
+              return shed == null ? judge(call, matched, decision, true, nowEpochMillis) : shed;
+            });
   }
 
   /** Returns the outcome of a call that the cache was not asked about, or null if it was. */

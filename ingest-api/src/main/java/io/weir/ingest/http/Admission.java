@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides whether a call is admitted, before any work is done for it. A call is refused if too many
  * calls are in progress or, while calls wait long for a thread, if it belongs to the {@link
- * QueueDelayShedder share} that is shed. An admitted call {@link #begin begins} when a thread takes
- * it up, and ends with {@link #end}. Thread-safe.
+ * QueueDelayShedder share} that is shed. An admitted call that needs a thread is {@link #queue
+ * queued} and {@link #begin begins} when one takes it up; each ends with {@link #end}. Thread-safe.
  */
 final class Admission {
   private final int maxCallsUnderWay;
@@ -58,8 +58,8 @@ final class Admission {
   /**
    * Requests admission of a call.
    *
-   * @return null if the call is admitted, in which case {@link #begin} and {@link #end} must
-   *     follow; otherwise why it is shed
+   * @return null if the call is admitted, in which case {@link #end} must follow; otherwise why it
+   *     is shed
    */
   HttpStatistics.@Nullable Shed ask() {
     long now = nanos.getAsLong();
@@ -73,16 +73,26 @@ final class Admission {
       underWay.decrementAndGet();
       return HttpStatistics.Shed.CALLS_UNDER_WAY;
     }
-    if (share != null) {
-      share.queued(now);
-    }
     return null;
   }
 
   /**
-   * Records that a thread has taken up an admitted call.
+   * Records that an admitted call waits for a thread.
    *
-   * @param queuedNanos {@link #now} when it was queued
+   * @return now, to be passed to {@link #begin}
+   */
+  long queue() {
+    long now = nanos.getAsLong();
+    if (share != null) {
+      share.queued(now);
+    }
+    return now;
+  }
+
+  /**
+   * Records that a thread has taken up a call.
+   *
+   * @param queuedNanos what {@link #queue} returned
    */
   void begin(long queuedNanos) {
     if (share != null) {
@@ -91,13 +101,16 @@ final class Admission {
     }
   }
 
+  /** Records how long answers have waited for the thread that writes them. */
+  void waited(long waitNanos) {
+    if (share != null) {
+      share.waited(waitNanos, nanos.getAsLong());
+    }
+  }
+
   /** Records that an admitted call was answered or has failed. */
   void end() {
     underWay.decrementAndGet();
-  }
-
-  long now() {
-    return nanos.getAsLong();
   }
 
   int underWay() {

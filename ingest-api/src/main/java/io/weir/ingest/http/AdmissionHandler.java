@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The handler in front of the routes. It reads a request's body without occupying a thread, admits
- * or sheds the call, and only then assigns a thread to it. Health and metrics do not queue with the
- * calls: health is always admitted, since it costs next to nothing, and metrics up to a bound of
- * their own, so that scrapes cannot displace calls.
+ * or sheds the call, and only then assigns a thread to it, if its route needs one. Health and
+ * metrics do not queue with the calls: health is always admitted, since it costs next to nothing,
+ * and metrics up to a bound of their own, so that scrapes cannot displace calls.
  *
  * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
  * NON_BLOCKING}). So a call is shed before it has waited for anything, at a fraction of the cost of
@@ -45,6 +45,12 @@ final class AdmissionHandler extends Handler.Wrapper {
    * many calls.
    */
   private static final int MAX_SCRAPES = 4;
+
+  /**
+   * A larger body has a thread of its own: to read it may take as long as many calls do. Bodies of
+   * calls have some hundred bytes.
+   */
+  private static final int MAX_BYTES_WITHOUT_THREAD = 8 * 1024;
 
   /** Most batches of checks in progress; their bodies may be a MiB each. */
   private static final int MAX_BATCHES = 64;
@@ -71,14 +77,17 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   /** Routes that are served without the servlet. */
   interface DirectRoutes {
-    /**
-     * Answers a request of such a route; the callback is completed when the answer is written.
-     *
-     * @param body the request's whole body
-     * @return the exchange, answered; null if the request is not of such a route, and nothing was
-     *     done
-     */
-    @Nullable Exchange serve(Request request, Response response, Callback callback, byte[] body);
+    /** Returns the route of a request; null if the servlet serves it. */
+    @Nullable DirectRoute find(Request request);
+  }
+
+  /** A route that is served without the servlet. */
+  interface DirectRoute {
+    /** Returns whether {@link #serve} may block its thread, or use it for milliseconds. */
+    boolean occupiesThread();
+
+    /** Answers the exchange, at once or later. */
+    void serve(Exchange exchange);
   }
 
   private final Executor threads;
@@ -89,21 +98,26 @@ final class AdmissionHandler extends Handler.Wrapper {
   private final UnreadAnswers unread;
   private final AtomicInteger scrapes = new AtomicInteger();
   private final AtomicInteger batches = new AtomicInteger();
+  private final AtomicInteger onThreads = new AtomicInteger();
+  private final int maxOnThreads;
 
   /**
    * Creates the handler in front of the routes.
    *
-   * @param threads runs each call; not the threads that read the connections
+   * @param threads runs the calls that may block; not the threads that read the connections
+   * @param maxOnThreads most calls in progress that have a thread each
    * @param direct serves some routes without the servlet
    */
   AdmissionHandler(
       Executor threads,
+      int maxOnThreads,
       DirectRoutes direct,
       Admission admission,
       IncompleteBodies incomplete,
       UnreadAnswers unread,
       HttpStatistics statistics) {
     this.threads = threads;
+    this.maxOnThreads = maxOnThreads;
     this.direct = direct;
     this.admission = admission;
     this.incomplete = incomplete;
@@ -303,44 +317,77 @@ final class AdmissionHandler extends Handler.Wrapper {
 
     @Override
     public void whole(byte[] body) {
-      HttpStatistics.Shed refusal = admit();
+      DirectRoute route = direct.find(request);
+      boolean onThread =
+          route == null || route.occupiesThread() || body.length > MAX_BYTES_WITHOUT_THREAD;
+      HttpStatistics.Shed refusal = admit(onThread);
       if (refusal != null) {
         shed(refusal);
         return;
       }
-      Place place = new Place(request, this::leave);
+      Place place = new Place(request, () -> leave(onThread));
       Callback ending = Callback.from(callback, () -> answered(place));
-      long queuedNanos = admission.now();
+      if (route == null) {
+        queue(
+            ending,
+            () -> {
+              request.setAttribute(BODY, body);
+              route(request, response, ending, place::answerIsComplete);
+            });
+        return;
+      }
+      Exchange exchange = new Exchange(request, response, ending, body, place::answerIsComplete);
+      if (onThread) {
+        queue(ending, () -> route.serve(exchange));
+      } else {
+        route.serve(exchange);
+      }
+    }
+
+    /** Lets the admitted call wait for a thread. */
+    private void queue(Callback ending, Runnable work) {
+      long queuedNanos = admission.queue();
       execute(
           response,
           ending,
           () -> {
             admission.begin(queuedNanos);
-            Exchange answered = direct.serve(request, response, ending, body);
-            if (answered != null) {
-              place.answerIsComplete(answered.bytes(), answered::progressNanos);
-            } else {
-              request.setAttribute(BODY, body);
-              route(request, response, ending, place::answerIsComplete);
-            }
+            work.run();
           });
     }
 
     /** Returns null if the call, or the batch, is admitted; otherwise why it is shed. */
-    private HttpStatistics.@Nullable Shed admit() {
+    private HttpStatistics.@Nullable Shed admit(boolean onThread) {
       if (batch && batches.incrementAndGet() > MAX_BATCHES) {
         batches.decrementAndGet();
         return HttpStatistics.Shed.BATCHES;
       }
-      HttpStatistics.Shed refusal = admission.ask();
+      HttpStatistics.Shed refusal = askFor(onThread);
       if (batch && refusal != null) {
         batches.decrementAndGet();
       }
       return refusal;
     }
 
-    private void leave() {
+    private HttpStatistics.@Nullable Shed askFor(boolean onThread) {
+      if (!onThread) {
+        return admission.ask();
+      }
+      HttpStatistics.Shed refusal =
+          onThreads.incrementAndGet() > maxOnThreads
+              ? HttpStatistics.Shed.CALLS_UNDER_WAY
+              : admission.ask();
+      if (refusal != null) {
+        onThreads.decrementAndGet();
+      }
+      return refusal;
+    }
+
+    private void leave(boolean onThread) {
       admission.end();
+      if (onThread) {
+        onThreads.decrementAndGet();
+      }
       if (batch) {
         batches.decrementAndGet();
       }

@@ -25,8 +25,6 @@ import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
 import org.eclipse.jetty.http.HttpMethod;
 import org.eclipse.jetty.server.Request;
-import org.eclipse.jetty.server.Response;
-import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,8 +35,7 @@ public final class CheckApi implements AutoCloseable {
 
   private static final Problem STOPPING =
       Problem.of(ProblemReason.STOPPING, "the node is stopping");
-  private static final Problem FAILED =
-      Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log");
+  static final Problem FAILED = Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log");
 
   /** As long as a call may wait for Kafka. */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
@@ -49,8 +46,8 @@ public final class CheckApi implements AutoCloseable {
   private static final String CHECK_WITH_SLASH = CheckRoute.PATH + "/";
 
   private final Parts parts;
-  private final CheckRoute check;
-  private final BatchRoute batch;
+  private final AdmissionHandler.DirectRoute checkDirectly;
+  private final AdmissionHandler.DirectRoute batchDirectly;
   private final SettleRoute settle;
   private final Admission admission;
   private final UnreadAnswers unread;
@@ -85,11 +82,13 @@ public final class CheckApi implements AutoCloseable {
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
     this.parts = parts;
-    this.check = new CheckRoute(parts.gate(), settings.unknownMembers());
-    this.batch = new BatchRoute(parts.gate(), settings.unknownMembers());
+    this.checkDirectly =
+        new Direct(false, new CheckRoute(parts.gate(), settings.unknownMembers())::handle);
+    this.batchDirectly =
+        new Direct(true, new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
-        Admission.of(settings.effectiveCallsUnderWay(), settings.queueDelayTarget().toNanos());
+        Admission.of(settings.maxCallsUnderWay(), settings.queueDelayTarget().toNanos());
     this.unread =
         new UnreadAnswers(
             statistics.timedOut(HttpStatistics.Part.ANSWER),
@@ -98,14 +97,7 @@ public final class CheckApi implements AutoCloseable {
         Javalin.create(
             config -> {
               HttpServerSetup.apply(
-                  config,
-                  settings,
-                  callThreads,
-                  this::serve,
-                  admission,
-                  bodies,
-                  unread,
-                  statistics);
+                  config, settings, callThreads, this::find, admission, bodies, unread, statistics);
               routes(config);
             });
     this.slowSenders = new SlowSenders(javalin.jettyServer().server(), bodies, statistics);
@@ -191,36 +183,54 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
-  /**
-   * Answers a request of a route that is served without the servlet.
-   *
-   * @return the exchange, answered; null if the request is not of such a route
-   */
-  private @Nullable Exchange serve(
-      Request request, Response response, Callback callback, byte[] body) {
-    String path = request.getHttpURI().getPath();
-    boolean isCheck = CheckRoute.PATH.equals(path) || CHECK_WITH_SLASH.equals(path);
-    boolean isRoute = isCheck || BatchRoute.PATH.equals(path);
-    if (!isRoute || !HttpMethod.POST.is(request.getMethod())) {
+  /** Returns the route of a request that is served without the servlet; null if it is not. */
+  private AdmissionHandler.@Nullable DirectRoute find(Request request) {
+    if (!HttpMethod.POST.is(request.getMethod())) {
       return null;
     }
-    Exchange exchange = new Exchange(request, response, callback, body);
-    try {
+    return switch (request.getHttpURI().getPath()) {
+      case CheckRoute.PATH, CHECK_WITH_SLASH -> checkDirectly;
+      case BatchRoute.PATH -> batchDirectly;
+      default -> null;
+    };
+  }
+
+  /** Answers an exchange, at once or later. */
+  private interface Handling {
+    void handle(Exchange exchange) throws JsonBody.Invalid;
+  }
+
+  /** Adapts a route; a fault of its own is answered, too. */
+  private final class Direct implements AdmissionHandler.DirectRoute {
+    private final boolean occupiesThread;
+    private final Handling handling;
+
+    Direct(boolean occupiesThread, Handling handling) {
+      this.occupiesThread = occupiesThread;
+      this.handling = handling;
+    }
+
+    @Override
+    public boolean occupiesThread() {
+      return occupiesThread;
+    }
+
+    @Override
+    public void serve(Exchange exchange) {
       if (turningAway) {
         exchange.fields().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
         exchange.refuse(STOPPING);
-      } else if (isCheck) {
-        check.handle(exchange);
-      } else {
-        batch.handle(exchange);
+        return;
       }
-    } catch (JsonBody.Invalid invalid) {
-      exchange.refuse(invalid.problem());
-    } catch (RuntimeException | Error failed) {
-      LOG.error("request failed path={}", path, failed);
-      exchange.refuse(FAILED);
+      try {
+        handling.handle(exchange);
+      } catch (JsonBody.Invalid invalid) {
+        exchange.refuse(invalid.problem());
+      } catch (RuntimeException | Error failed) {
+        LOG.error("request failed path={}", exchange.request().getHttpURI().getPath(), failed);
+        exchange.refuse(FAILED);
+      }
     }
-    return exchange;
   }
 
   /**

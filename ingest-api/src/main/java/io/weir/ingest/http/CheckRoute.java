@@ -7,9 +7,12 @@ import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.util.Fields;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,11 +30,30 @@ final class CheckRoute {
     this.unknownMembers = unknownMembers;
   }
 
-  /** Answers a request. */
+  /** Answers a request, now or later; does not block. */
   void handle(Exchange exchange) throws JsonBody.Invalid {
     boolean peek = isPeek(exchange.parameters());
     Call call = CheckRequest.read(exchange.body(), unknownMembers);
-    CheckOutcome outcome = peek ? gate.peek(call) : gate.check(call);
+    CompletableFuture<CheckOutcome> pending = peek ? gate.submitPeek(call) : gate.submit(call);
+    var unused =
+        pending.whenComplete(
+            (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
+  }
+
+  private static void answer(
+      Exchange exchange, @Nullable CheckOutcome outcome, @Nullable Throwable failed) {
+    try {
+      if (outcome == null) {
+        throw new CompletionException(failed);
+      }
+      answer(exchange, outcome);
+    } catch (RuntimeException | Error fault) {
+      LOG.error("request failed path={}", PATH, fault);
+      exchange.refuse(CheckApi.FAILED);
+    }
+  }
+
+  private static void answer(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.Decided decided) {
       answer(exchange, decided);
       return;

@@ -4,6 +4,7 @@ package io.weir.ingest.http;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
+import java.util.function.LongSupplier;
 import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpFields;
@@ -20,7 +21,7 @@ import org.eclipse.jetty.util.NanoTime;
 /**
  * A request with its whole body, and the answer to it, on a route that is served without the
  * servlet. Answered once, by {@link #write} or {@link #refuse}, neither of which waits for the
- * caller to read. Not thread-safe.
+ * caller to read, at once or {@link #later}. Passed from thread to thread, used by one at a time.
  */
 final class Exchange {
   private static final HttpField JSON =
@@ -37,8 +38,20 @@ final class Exchange {
   private final Response response;
   private final Callback callback;
   private final byte[] body;
-  private long bytes;
+  private final Answered answered;
   private volatile long progressNanos = NanoTime.now();
+
+  /** Is told when an exchange has its answer, which then only has to be written. */
+  interface Answered {
+    /**
+     * Called once, also when the answer has been written by now.
+     *
+     * @param bytes length of the answer's body; 0 for a problem, which has some hundred bytes
+     * @param progressNanos returns when the connection has last taken a part of the body, as {@link
+     *     System#nanoTime}
+     */
+    void answered(long bytes, LongSupplier progressNanos);
+  }
 
   /**
    * Creates an exchange that is not answered.
@@ -46,7 +59,8 @@ final class Exchange {
    * @param callback completed when the answer is written, or cannot be
    * @param body the whole body of the request, which is not copied
    */
-  Exchange(Request request, Response response, Callback callback, byte[] body) {
+  Exchange(Request request, Response response, Callback callback, byte[] body, Answered answered) {
+    this.answered = answered;
     this.request = request;
     this.response = response;
     this.callback = callback;
@@ -96,12 +110,12 @@ final class Exchange {
     response.setStatus(status);
     fields().put(status == 200 ? JSON : PROBLEM);
     fields().put(HttpHeader.CONTENT_LENGTH, json.length);
-    bytes = json.length;
     if (json.length <= PART_BYTES) {
       response.write(true, ByteBuffer.wrap(json), callback);
     } else {
       new Parts(json).iterate();
     }
+    answered.answered(json.length, () -> progressNanos);
   }
 
   /** Writes a large body part by part, so that it is known how fast the caller reads it. */
@@ -142,18 +156,17 @@ final class Exchange {
     }
   }
 
-  /** Returns the length of the answer's body; 0 for a problem, which has some hundred bytes. */
-  long bytes() {
-    return bytes;
-  }
-
-  /** Returns when the connection has last taken a part of the body, as {@link System#nanoTime}. */
-  long progressNanos() {
-    return progressNanos;
-  }
-
   /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */
   void refuse(Problem problem) {
     ProblemWriter.write(response, callback, problem);
+    answered.answered(0, () -> progressNanos);
+  }
+
+  /**
+   * Runs what answers, soon, on the thread that reads the connection: an answer that is written
+   * there wakes no other thread. It must not block.
+   */
+  void later(Runnable answering) {
+    AnsweringEndPoint.execute(request, answering);
   }
 }

@@ -6,7 +6,6 @@ import io.javalin.config.JavalinConfig;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import org.eclipse.jetty.server.HttpConfiguration;
-import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.VirtualThreads;
@@ -39,7 +38,7 @@ final class HttpServerSetup {
    */
   private static final int SEND_BUFFER_BYTES = 128 * 1024;
 
-  /** The threads that calls may use without virtual threads, and some for everything else. */
+  /** The threads that calls may have without virtual threads, and some for everything else. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
 
   private static final int MIN_THREADS = 8;
@@ -72,13 +71,20 @@ final class HttpServerSetup {
     config.jetty.modifyServer(
         server -> {
           server.insertHandler(
-              new AdmissionHandler(threads, direct, admission, bodies, unread, statistics));
+              new AdmissionHandler(
+                  threads,
+                  settings.callsOnThreads(),
+                  direct,
+                  admission,
+                  bodies,
+                  unread,
+                  statistics));
           server.setErrorHandler(new ProblemWriter());
           statistics.watch(server);
         });
     config.jetty.addConnector(
         (server, http) -> {
-          ServerConnector connector = connector(server, http, settings);
+          ServerConnector connector = connector(server, http, settings, admission);
           ConnectionLimit limit =
               new ConnectionLimit(settings.maxConnections(), IDLE_KEPT_AT_THE_LIMIT, connector);
           connector.addBean(limit);
@@ -110,8 +116,8 @@ final class HttpServerSetup {
   }
 
   private static ServerConnector connector(
-      Server server, HttpConfiguration http, HttpSettings settings) {
-    ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
+      Server server, HttpConfiguration http, HttpSettings settings, Admission admission) {
+    ServerConnector connector = new AnsweringConnector(server, http, admission::waited);
     connector.setHost(settings.host());
     connector.setPort(settings.port());
     connector.setIdleTimeout(settings.keepAlive().toMillis());

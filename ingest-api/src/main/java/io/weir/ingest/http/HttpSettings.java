@@ -10,8 +10,7 @@ import java.time.Duration;
  * @param port the port; 0 takes any free port
  * @param virtualThreads whether requests run on virtual threads, which the JVM must support
  * @param maxCallsUnderWay most calls accepted and not yet answered, 1 to {@value
- *     #MAX_CALLS_UNDER_WAY}; without virtual threads the bound is at most {@value
- *     #MAX_CALLS_ON_PLATFORM_THREADS}
+ *     #MAX_CALLS_UNDER_WAY}
  * @param queueDelayTarget how long calls may wait for a thread before some are shed, 0 to 10 s;
  *     zero disables shedding by delay
  * @param maxConnections most open connections, 1 to {@value #MAX_CONNECTIONS}; further ones wait to
@@ -44,7 +43,10 @@ public record HttpSettings(
   /** Upper bound of {@code maxCallsUnderWay}; each call in progress takes about 20 KB. */
   public static final int MAX_CALLS_UNDER_WAY = 100_000;
 
-  /** Of the 250 platform threads; the others read connections and serve health and metrics. */
+  /**
+   * Most batches, settlements and large bodies in progress without virtual threads, since each has
+   * one of the 250 threads; the others read connections and serve health and metrics.
+   */
   public static final int MAX_CALLS_ON_PLATFORM_THREADS = 200;
 
   /**
@@ -113,8 +115,8 @@ public record HttpSettings(
         : Math.max(LEAST_DEFAULT_UNREAD_BYTES, maxHeapBytes / UNREAD_PART_OF_HEAP);
   }
 
-  /** Returns the bound on calls in progress for the kind of threads in use. */
-  int effectiveCallsUnderWay() {
+  /** Returns the bound on calls in progress that have a thread each, for the kind of threads. */
+  int callsOnThreads() {
     return virtualThreads
         ? maxCallsUnderWay
         : Math.min(maxCallsUnderWay, MAX_CALLS_ON_PLATFORM_THREADS);

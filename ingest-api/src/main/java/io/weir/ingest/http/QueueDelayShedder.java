@@ -92,6 +92,12 @@ final class QueueDelayShedder {
     roll(nowNanos);
   }
 
+  /** Records that work on a call has waited {@code waitNanos} for a thread that does only such. */
+  synchronized void waited(long waitNanos, long nowNanos) {
+    leastWaitNanos = Math.min(leastWaitNanos, waitNanos);
+    roll(nowNanos);
+  }
+
   /** Returns the share of calls to shed, 0 to {@value #MAX_SHARE}. */
   synchronized double share(long nowNanos) {
     roll(nowNanos);

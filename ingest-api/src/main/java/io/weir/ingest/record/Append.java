@@ -2,13 +2,13 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Recorded;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The lines of one caller that are appended to the journal together, and the outcome. Created by
- * the caller's thread, which waits for the outcome and, if asked, for Kafka's acknowledgements.
+ * The lines of one caller that are appended to the journal together, and the outcome. Passed from
+ * the caller to the writer, which alone refuses or keeps it; the outcome is thread-safe.
  */
 final class Append {
   private final LowWatermark.HeldTicket ticket;
@@ -17,9 +17,9 @@ final class Append {
   private final long[] lineNumbers;
   private final int bytes;
   private final int longestLineBytes;
-  private final Thread caller = Thread.currentThread();
   private final AtomicInteger unackedLines = new AtomicInteger();
-  private volatile @Nullable Outcome outcome;
+  private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+  private boolean isTicketEnded;
 
   /**
    * Creates an append without an outcome.
@@ -43,15 +43,15 @@ final class Append {
     this.longestLineBytes = longest;
   }
 
-  /** What the journal did with the lines. */
+  /** What became of the lines. */
   sealed interface Outcome {}
 
-  /** The journal has all of the lines. */
+  /** The lines are as durable as the deployment requires. */
   record Kept() implements Outcome {
     static final Kept KEPT = new Kept();
   }
 
-  /** The journal has none of the lines. */
+  /** The journal has none of the lines, or Kafka has not acknowledged them in time. */
   record NotKept(Recorded.Reason reason, String detail) implements Outcome {}
 
   int count() {
@@ -89,38 +89,48 @@ final class Append {
     lineNumbers[index] = lineNumber;
   }
 
-  Thread caller() {
-    return caller;
-  }
-
-  /** Returns the outcome, or null while there is none. */
-  @Nullable Outcome outcome() {
+  /** Returns the outcome, which is completed once, normally. */
+  CompletableFuture<Outcome> outcome() {
     return outcome;
   }
 
-  /** Sets the outcome, ends the ticket and wakes the caller. */
-  void complete(Outcome known) {
-    ticket.end();
-    outcome = known;
-    if (caller != Thread.currentThread()) {
-      LockSupport.unpark(caller);
+  /** The journal has none of the lines: ends the ticket, and completes the outcome. */
+  void refuse(NotKept why) {
+    endTicket();
+    outcome.complete(why);
+  }
+
+  /** The journal has all of the lines: ends the ticket, and completes the outcome. */
+  void keep() {
+    endTicket();
+    outcome.complete(Kept.KEPT);
+  }
+
+  private void endTicket() {
+    if (!isTicketEnded) {
+      isTicketEnded = true;
+      ticket.end();
     }
   }
 
-  /** From now on {@link #isAcked} waits for an acknowledgement of each line. */
+  /** From now on the outcome waits for an acknowledgement of each line. */
   void awaitAcks() {
     unackedLines.set(lines.length);
   }
 
-  /** Counts the acknowledgement of one line; the last one wakes the caller. */
-  void lineAcked() {
-    if (unackedLines.decrementAndGet() == 0) {
-      LockSupport.unpark(caller);
-    }
+  /**
+   * The journal has all of the lines: ends the ticket. The outcome is completed with the last
+   * acknowledgement, or with the given one if that does not come in time.
+   */
+  void keepUntilAcked(NotKept otherwise, long timeoutNanos) {
+    endTicket();
+    var unused = outcome.completeOnTimeout(otherwise, timeoutNanos, TimeUnit.NANOSECONDS);
   }
 
-  /** Returns whether Kafka has acknowledged all lines, or nobody waits for that. */
-  boolean isAcked() {
-    return unackedLines.get() == 0;
+  /** Counts the acknowledgement of one line; the last one completes the outcome. */
+  void lineAcked() {
+    if (unackedLines.decrementAndGet() == 0) {
+      outcome.complete(Kept.KEPT);
+    }
   }
 }

@@ -20,14 +20,14 @@ import io.weir.topics.wire.CallLineCodec;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Records calls without a thread or a clock of its own. Callers append their calls to the journal
- * ({@link #begin}, {@link #record}); one other thread, the recording thread, makes passes that
+ * ({@link #begin}, {@link #submit}); one other thread, the recording thread, makes passes that
  * bring them to Kafka ({@link #runOnce()}). {@link KafkaCallLog} has such a thread; the simulation
  * makes the passes itself. Thread-safe for any number of callers; all other methods are confined to
  * the recording thread unless stated otherwise.
@@ -160,8 +160,8 @@ public final class CallRecorder {
     return new LowWatermark.HeldTicket(watermark, held, begun, true);
   }
 
-  /** See {@link CallLog#record(Ticket, List)}. */
-  public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+  /** See {@link CallLog#submit}. */
+  public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
     if (!(ticket instanceof LowWatermark.HeldTicket held) || !held.isOf(watermark)) {
       throw new IllegalArgumentException("the ticket was drawn from another log: " + ticket);
     }
@@ -172,29 +172,34 @@ public final class CallRecorder {
         throw new IllegalArgumentException(
             "at most " + CallLog.MAX_CALLS + " calls a ticket, not " + calls.size());
       }
-      return refuse(Recorded.Reason.CLOSING, "the node is stopping", calls.size());
+      return CompletableFuture.completedFuture(
+          refuse(Recorded.Reason.CLOSING, "the node is stopping", calls.size()));
     }
-    Append append = null;
+    Append append;
     try {
       append = encode(held, calls);
-    } finally {
-      if (append == null) {
-        held.end();
-      }
+    } catch (RuntimeException | Error failed) {
+      held.end();
+      throw failed;
     }
     if (append.longestLineBytes() > MAX_LINE_BYTES) {
       held.end();
-      return refuse(
-          Recorded.Reason.WRITE_FAILED,
-          "a line has " + append.longestLineBytes() + " bytes, more than " + MAX_LINE_BYTES,
-          calls.size());
+      return CompletableFuture.completedFuture(
+          refuse(
+              Recorded.Reason.WRITE_FAILED,
+              "a line has " + append.longestLineBytes() + " bytes, more than " + MAX_LINE_BYTES,
+              calls.size()));
     }
-    if (commit.commit(append) instanceof Append.NotKept failure) {
-      return notKept(failure, calls.size());
-    }
-    return config.durability() == Durability.ACKED
-        ? awaitAcks(append)
-        : durable(append, Durability.JOURNALED);
+    CompletableFuture<List<Recorded>> recorded =
+        append.outcome().thenApply(outcome -> recorded(append, outcome));
+    commit.commit(append);
+    return recorded;
+  }
+
+  private List<Recorded> recorded(Append append, Append.Outcome outcome) {
+    return outcome instanceof Append.NotKept failure
+        ? notKept(failure, append.count())
+        : durable(append);
   }
 
   private Append encode(LowWatermark.HeldTicket ticket, List<CallEvent> calls) {
@@ -225,23 +230,8 @@ public final class CallRecorder {
     return Collections.nCopies(calls, new Recorded.Refused(reason, detail));
   }
 
-  private List<Recorded> awaitAcks(Append append) {
-    long deadlineNanos = clock.nowNanos() + config.ackTimeout().toNanos();
-    while (!append.isAcked()) {
-      long leftNanos = deadlineNanos - clock.nowNanos();
-      // an interrupted thread cannot park; it waits no longer
-      if (leftNanos <= 0 || Thread.currentThread().isInterrupted()) {
-        return refuse(
-            Recorded.Reason.TIMEOUT,
-            "Kafka did not confirm within " + config.ackTimeout(),
-            append.count());
-      }
-      LockSupport.parkNanos(this, leftNanos);
-    }
-    return durable(append, Durability.ACKED);
-  }
-
-  private List<Recorded> durable(Append append, Durability durability) {
+  private List<Recorded> durable(Append append) {
+    Durability durability = config.durability();
     JournalIdentity identity = journal.identity();
     Recorded[] recorded = new Recorded[append.count()];
     for (int i = 0; i < recorded.length; i++) {

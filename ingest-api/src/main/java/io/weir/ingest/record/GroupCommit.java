@@ -7,12 +7,14 @@ import io.weir.ingest.gate.Recorded.Reason;
 import io.weir.ingest.record.journal.Chunk;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
@@ -22,27 +24,26 @@ import org.slf4j.LoggerFactory;
  * Appends the lines of all callers to the journal, those that wait together in one write.
  * Thread-safe.
  *
- * <p>There is no thread for it. A caller puts its lines into a queue and tries to become the leader
- * by taking a lock; the leader writes for all who wait, and the others park until their lines are
- * written or the lock is free. (Flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010.)
+ * <p>A caller puts its lines into a queue and does not wait. While lines wait, the writer's thread
+ * writes, one group after the other: the longer a write takes, the larger is the next group.
  */
 final class GroupCommit {
-  private static final Append.Outcome UNFINISHED =
+  private static final Append.NotKept UNFINISHED =
       new Append.NotKept(Reason.WRITE_FAILED, "the write did not end");
+  private static final Append.NotKept STOPPING =
+      new Append.NotKept(Reason.CLOSING, "the node is stopping");
 
-  /** Bounds one write, and with it how long a leader works for other callers. */
+  /** Bounds one write, and with it how long its callers wait for one another. */
   private static final int MAX_GROUP_LINES = 1_000;
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
-
-  /** Every parked caller looks again after this time, should a wake-up ever be lost. */
-  private static final long LOOK_NANOS = 100_000_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(GroupCommit.class);
 
   private final Journal journal;
   private final long maxHeldBytes;
   private final boolean waitForAcks;
+  private final Duration ackTimeout;
   private final long failureStandsNanos;
   private final RecordStatistics statistics;
   private final RecorderThreads threads;
@@ -50,9 +51,13 @@ final class GroupCommit {
   private final LocalClock clock;
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
-  private final ReentrantLock leadership = new ReentrantLock();
 
-  // guarded by leadership
+  /** Whether the writing of what waits is scheduled, or in progress. */
+  private final AtomicBoolean writing = new AtomicBoolean();
+
+  private final ReentrantLock writeLock = new ReentrantLock();
+
+  // guarded by writeLock
   private final List<PartitionGroup> partitions = new ArrayList<>();
   private final List<Append> group = new ArrayList<>();
   private final List<PartitionGroup> touched = new ArrayList<>();
@@ -66,8 +71,8 @@ final class GroupCommit {
    * Creates a group commit.
    *
    * @param buffers the buffers of all partitions, by partition
-   * @param threads woken when a buffer has a full batch, or when the recording thread is idle;
-   *     given unexpected exceptions after all callers have been answered
+   * @param threads its writer writes; woken when a buffer has a full batch, or when the recording
+   *     thread is idle; given unexpected exceptions after all callers have been answered
    * @param isIdle whether the recording thread may be in a long pause
    */
   GroupCommit(
@@ -85,6 +90,7 @@ final class GroupCommit {
     }
     this.maxHeldBytes = config.maxHeldBytes();
     this.waitForAcks = config.durability() == Durability.ACKED;
+    this.ackTimeout = config.ackTimeout();
     this.failureStandsNanos = config.failureStands().toNanos();
     this.statistics = statistics;
     this.threads = threads;
@@ -92,27 +98,36 @@ final class GroupCommit {
     this.clock = clock;
   }
 
-  /** Blocks until the journal has the lines or refuses them. */
-  Append.Outcome commit(Append append) {
+  /** Submits the lines; their outcome is completed when the journal has them or refuses them. */
+  void commit(Append append) {
     queue.add(append);
-    // lets callers that can run put their lines into the same write; often this returns when
-    // another has written ours already, without a park and a wake-up (docs/decisions/0003)
-    threads.yieldNow().run();
-    for (Append.Outcome outcome = append.outcome(); ; outcome = append.outcome()) {
-      if (outcome != null) {
-        return outcome;
+    writeSoon();
+  }
+
+  private void writeSoon() {
+    if (writing.get() || !writing.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      threads.writer().execute(this::writeAll);
+    } catch (RejectedExecutionException ended) {
+      writing.set(false);
+      for (Append append = queue.poll(); append != null; append = queue.poll()) {
+        append.refuse(STOPPING);
       }
-      if (leadership.tryLock()) {
-        try {
-          while (append.outcome() == null) {
-            commitGroup();
-          }
-        } finally {
-          leadership.unlock();
-        }
-        wakeNextLeader();
-      } else {
-        LockSupport.parkNanos(this, LOOK_NANOS);
+    }
+  }
+
+  private void writeAll() {
+    try {
+      while (!queue.isEmpty()) {
+        commitGroup();
+      }
+    } finally {
+      writing.set(false);
+      // lines that came meanwhile have seen that they were being written
+      if (!queue.isEmpty()) {
+        writeSoon();
       }
     }
   }
@@ -128,31 +143,25 @@ final class GroupCommit {
 
   /** Waits for the write in progress; from now on all lines are refused. */
   void close() {
-    leadership.lock();
+    writeLock.lock();
     try {
       closed = true;
     } finally {
-      leadership.unlock();
-    }
-    wakeNextLeader();
-  }
-
-  /** Wakes a caller that parked while the lock was taken. */
-  private void wakeNextLeader() {
-    Append waiting = queue.peek();
-    if (waiting != null) {
-      LockSupport.unpark(waiting.caller());
+      writeLock.unlock();
     }
   }
 
   private void commitGroup() {
+    writeLock.lock();
     try {
       writeGroup();
     } catch (RuntimeException | Error fault) {
-      completeGroup(UNFINISHED);
+      refuseGroup(UNFINISHED);
       writeFailedNanos = clock.nowNanos();
       writeFailure = "writing to the journal failed: " + fault;
       threads.faults().handle("writing to the journal", fault);
+    } finally {
+      writeLock.unlock();
     }
   }
 
@@ -165,9 +174,9 @@ final class GroupCommit {
         break;
       }
       if (closed) {
-        append.complete(new Append.NotKept(Reason.CLOSING, "the node is stopping"));
+        append.refuse(STOPPING);
       } else if (statistics.journalBytes() + bytes + append.bytes() > maxHeldBytes) {
-        append.complete(
+        append.refuse(
             new Append.NotKept(Reason.FULL, "the journal holds its " + maxHeldBytes + " bytes"));
       } else {
         group.add(append);
@@ -204,13 +213,13 @@ final class GroupCommit {
     try {
       journal.append(chunks);
     } catch (JournalException failure) {
-      completeGroup(new Append.NotKept(Reason.WRITE_FAILED, recordFailure(failure)));
+      refuseGroup(new Append.NotKept(Reason.WRITE_FAILED, recordFailure(failure)));
       return;
     }
     writeFailure = "";
     statistics.appended(lines, bytes);
     moveToBuffers();
-    completeGroup(Append.Kept.KEPT);
+    keepGroup();
   }
 
   private String recordFailure(JournalException failure) {
@@ -234,14 +243,26 @@ final class GroupCommit {
     }
   }
 
-  /** Sets the outcome of all appends of the group, and begins an empty group. */
-  private void completeGroup(Append.Outcome outcome) {
+  private void refuseGroup(Append.NotKept why) {
+    group.forEach(append -> append.refuse(why));
+    clearGroup();
+  }
+
+  private void keepGroup() {
+    if (waitForAcks) {
+      Append.NotKept late =
+          new Append.NotKept(Reason.TIMEOUT, "Kafka did not confirm within " + ackTimeout);
+      group.forEach(append -> append.keepUntilAcked(late, ackTimeout.toNanos()));
+    } else {
+      group.forEach(Append::keep);
+    }
+    clearGroup();
+  }
+
+  private void clearGroup() {
     chunks.clear();
     touched.forEach(PartitionGroup::clear);
     touched.clear();
-    for (Append append : group) {
-      append.complete(outcome);
-    }
     group.clear();
   }
 

@@ -14,7 +14,10 @@ import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.topics.model.CallEvent;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -31,9 +34,6 @@ public final class KafkaCallLog implements CallLog {
 
   private static final long POLL_NANOS = 2_000_000;
 
-  /** The first JVM whose virtual threads are final. */
-  private static final int VIRTUAL_THREADS_SINCE = 21;
-
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallLog.class);
 
   private final RecordConfig config;
@@ -48,6 +48,10 @@ public final class KafkaCallLog implements CallLog {
    * journal, and {@link CallRecorder#runOnce()} recovers from failures by itself.
    */
   private final Thread thread = new Thread(this::run, "weir-record");
+
+  /** Its thread writes the journal, so that a disk that stalls holds up no other work. */
+  private final ExecutorService writer =
+      Executors.newSingleThreadExecutor(KafkaCallLog::writerThread);
 
   private final CountDownLatch introduced = new CountDownLatch(1);
 
@@ -67,13 +71,8 @@ public final class KafkaCallLog implements CallLog {
       throws JournalException {
     this.config = config;
     this.fault = new RecentFault(localClock, config.failureStands());
-    // where callers are on virtual threads, the disk must not occupy their carriers
-    this.journal =
-        Runtime.version().feature() >= VIRTUAL_THREADS_SINCE
-            ? Journal.onPlatformThread(journal)
-            : journal;
-    recorder =
-        new CallRecorder(config, clock, this.journal, producers, localClock, threads(), registry);
+    this.journal = journal;
+    recorder = new CallRecorder(config, clock, journal, producers, localClock, threads(), registry);
     thread.start();
   }
 
@@ -167,10 +166,15 @@ public final class KafkaCallLog implements CallLog {
     return new JournalIdentity(config.node(), LocalClock.ofSystem().nowEpochMillis(), partitions);
   }
 
-  @SuppressWarnings("ThreadPriorityCheck") // the yield affects speed only, docs/decisions/0003
   private RecorderThreads threads() {
     return new RecorderThreads(
-        KafkaCallLog::runInBackground, () -> LockSupport.unpark(thread), Thread::yield, fault);
+        KafkaCallLog::runInBackground, () -> LockSupport.unpark(thread), writer, fault);
+  }
+
+  private static Thread writerThread(Runnable work) {
+    Thread thread = new Thread(work, "weir-journal");
+    thread.setDaemon(true);
+    return thread;
   }
 
   private static void runInBackground(Runnable opening) {
@@ -197,8 +201,8 @@ public final class KafkaCallLog implements CallLog {
   }
 
   @Override
-  public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
-    return recorder.record(ticket, calls);
+  public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
+    return recorder.submit(ticket, calls);
   }
 
   @Override
@@ -256,6 +260,7 @@ public final class KafkaCallLog implements CallLog {
       LOG.warn("close_interrupted; what is held stays in the journal");
       return; // the thread still runs and uses the journal
     }
+    writer.shutdown();
     journal.close();
   }
 

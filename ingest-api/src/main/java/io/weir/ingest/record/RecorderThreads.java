@@ -8,11 +8,10 @@ import java.util.concurrent.Executor;
  *
  * @param opener runs the opening of a producer, which may take seconds
  * @param wakeUp requests a pass without delay; called on any thread
- * @param yieldNow called by a caller before it writes, so that others may join the same write;
- *     affects speed only
+ * @param writer runs one write of the journal at a time
  * @param faults receives unexpected exceptions after the failed part has recovered
  */
-record RecorderThreads(Executor opener, Runnable wakeUp, Runnable yieldNow, FaultHandler faults) {
+record RecorderThreads(Executor opener, Runnable wakeUp, Executor writer, FaultHandler faults) {
 
   /** Receives unexpected exceptions, on any thread. */
   interface FaultHandler {
@@ -26,7 +25,7 @@ record RecorderThreads(Executor opener, Runnable wakeUp, Runnable yieldNow, Faul
 
   /** Everything happens on the caller's thread, which makes the passes; exceptions are rethrown. */
   static RecorderThreads none() {
-    return new RecorderThreads(Runnable::run, () -> {}, () -> {}, RecorderThreads::rethrow);
+    return new RecorderThreads(Runnable::run, () -> {}, Runnable::run, RecorderThreads::rethrow);
   }
 
   /** Returns the same threads, whose faults are also counted. */
@@ -34,7 +33,7 @@ record RecorderThreads(Executor opener, Runnable wakeUp, Runnable yieldNow, Faul
     return new RecorderThreads(
         opener,
         wakeUp,
-        yieldNow,
+        writer,
         (part, fault) -> {
           counter.run();
           faults.handle(part, fault);

@@ -18,6 +18,7 @@ import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.limits.check.Decision.StillDenied;
 import io.weir.limits.check.Decision.StillDenied.Shortage;
@@ -36,6 +37,8 @@ import io.weir.topics.model.Stamp;
 import java.time.ZoneId;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -445,6 +448,45 @@ final class CheckGateTest {
     assertEquals(1, log.calls.get(0).charges().size());
     assertEquals(2, second.call().policiesVersion());
     assertEquals(DecidedBy.NONE, second.call().decidedBy());
+  }
+
+  @Test
+  void submit_cacheHasNotAnswered_holdsTheCallUnderWayAndReturns() {
+    CompletableFuture<Decision> pending = new CompletableFuture<>();
+    cache.pending = pending;
+
+    CompletableFuture<CheckOutcome> outcome = gate(1, DENIES_NOBODY).submit(call(1));
+
+    assertFalse(outcome.isDone());
+    assertEquals(1, log.underWay());
+    assertEquals(List.of(), log.calls);
+    pending.complete(new Decision.Undecided(Cause.TIMEOUT, "late"));
+    assertEquals(DecidedBy.FAIL_OPEN, ((CheckOutcome.Decided) outcome.join()).call().decidedBy());
+    assertEquals(0, log.underWay());
+  }
+
+  @Test
+  void submit_fault_isTheOutcome_andNothingStaysUnderWay() {
+    CompletableFuture<Decision> pending = new CompletableFuture<>();
+    cache.pending = pending;
+    CompletableFuture<CheckOutcome> outcome = gate(1, DENIES_NOBODY).submit(call(1));
+
+    // a decision without the bucket's reply cannot be judged
+    pending.complete(new Decision.Allowed(1, List.of()));
+
+    CompletionException fault = assertThrows(CompletionException.class, outcome::join);
+    assertInstanceOf(IndexOutOfBoundsException.class, fault.getCause());
+    assertEquals(0, log.underWay());
+    assertEquals(List.of(), log.calls);
+  }
+
+  @Test
+  void check_fault_isThrownAsItWas() {
+    cache.pending = CompletableFuture.completedFuture(new Decision.Allowed(1, List.of()));
+    CheckGate gate = gate(1, DENIES_NOBODY);
+
+    assertThrows(IndexOutOfBoundsException.class, () -> gate.check(call(1)));
+    assertEquals(0, log.underWay());
   }
 
   @Test

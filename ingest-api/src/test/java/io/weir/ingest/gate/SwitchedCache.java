@@ -4,13 +4,20 @@ package io.weir.ingest.gate;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A cache that can be made to leave every check undecided, or to deny it without asking. */
+/**
+ * A cache that can be made to leave every check undecided, to deny it without asking, or to answer
+ * when the test says.
+ */
 final class SwitchedCache implements DecisionCache {
   private final DecisionCache decider;
   Decision.@Nullable Cause cause;
   Decision.@Nullable StillDenied stillDenied;
+  @Nullable CompletableFuture<Decision> pending;
   private int submitted;
 
   /** Most checks that had been submitted and not yet waited for when one was waited for. */
@@ -21,25 +28,55 @@ final class SwitchedCache implements DecisionCache {
   }
 
   @Override
-  public PendingDecision submit(Check check) {
+  public CompletableFuture<Decision> submit(Check check) {
+    if (pending != null) {
+      return pending;
+    }
     submitted++;
     Decision.Cause now = cause;
     Decision.StillDenied denied = stillDenied;
-    PendingDecision pending =
+    CompletableFuture<Decision> pending =
         denied != null
-            ? () -> denied
-            : now == null ? decider.submit(check) : () -> new Decision.Undecided(now, "switched");
-    return () -> {
+            ? CompletableFuture.completedFuture(denied)
+            : now == null ? decider.submit(check) : undecided(now);
+    return new AwaitedDecision(pending);
+  }
+
+  private static CompletableFuture<Decision> undecided(Decision.Cause cause) {
+    return CompletableFuture.completedFuture(new Decision.Undecided(cause, "switched"));
+  }
+
+  /** A decision that notes when it is waited for. */
+  private final class AwaitedDecision extends CompletableFuture<Decision> {
+    private final CompletableFuture<Decision> pending;
+
+    AwaitedDecision(CompletableFuture<Decision> pending) {
+      this.pending = pending;
+    }
+
+    @Override
+    public Decision join() {
+      awaited();
+      return pending.join();
+    }
+
+    @Override
+    public <U> CompletableFuture<U> thenCompose(
+        Function<? super Decision, ? extends CompletionStage<U>> next) {
+      awaited();
+      return pending.thenCompose(next);
+    }
+
+    private void awaited() {
       mostSubmitted = Math.max(mostSubmitted, submitted);
       submitted--;
-      return pending.await();
-    };
+    }
   }
 
   @Override
-  public Decision peek(Check check) {
+  public CompletableFuture<Decision> submitPeek(Check check) {
     Decision.Cause now = cause;
-    return now == null ? decider.peek(check) : new Decision.Undecided(now, "switched");
+    return now == null ? decider.submitPeek(check) : undecided(now);
   }
 
   @Override

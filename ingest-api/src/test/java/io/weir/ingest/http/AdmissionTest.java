@@ -31,6 +31,7 @@ final class AdmissionTest {
     Admission admission =
         new Admission(1_000, new QueueDelayShedder(1, 0), () -> now, () -> random);
     assertNull(admission.ask());
+    long unused = admission.queue();
     for (int i = 0; i < 50; i++) {
       now += INTERVAL;
       assertEquals(i > 0, admission.share() > 0);

@@ -6,21 +6,21 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.topics.model.CallEvent;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A call log that holds every call until it is let go, and counts them. Safe for threads. */
 final class HeldCalls implements CallLog {
   private final AtomicInteger recorded = new AtomicInteger();
   private final AtomicInteger held = new AtomicInteger();
-  private volatile CountDownLatch gate = new CountDownLatch(0);
+  private volatile CompletableFuture<Void> gate = CompletableFuture.completedFuture(null);
 
   void hold() {
-    gate = new CountDownLatch(1);
+    gate = new CompletableFuture<>();
   }
 
   void letGo() {
-    gate.countDown();
+    gate.complete(null);
   }
 
   /** Calls that are held here now. */
@@ -46,17 +46,14 @@ final class HeldCalls implements CallLog {
   }
 
   @Override
-  public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+  public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
     held.incrementAndGet();
-    try {
-      gate.await();
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    } finally {
-      held.decrementAndGet();
-    }
-    recorded.addAndGet(calls.size());
-    return calls.stream().<Recorded>map(call -> new Recorded.Dropped()).toList();
+    return gate.thenApply(
+        letGo -> {
+          held.decrementAndGet();
+          recorded.addAndGet(calls.size());
+          return calls.stream().<Recorded>map(call -> new Recorded.Dropped()).toList();
+        });
   }
 
   @Override

@@ -26,8 +26,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Callers that are more than a node serves while Redis stands still in rounds: some are shed for
- * the wait of the others, all that were served are recorded, and shedding ends with the crowd.
+ * Callers of batches, which occupy a thread each, that are more than a node serves while Redis
+ * stands still in rounds: some are shed for the wait of the others, all that were served are
+ * recorded, and shedding ends with the crowd.
  */
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
 final class QueueDelayIT {
@@ -37,7 +38,10 @@ final class QueueDelayIT {
   private static final Duration DECISION_DEADLINE = Duration.ofMinutes(1);
 
   private static final Duration TARGET = Duration.ofMillis(50);
-  private static final int CROWD = 100;
+
+  /** Fewer than the batches that a node takes at once. */
+  private static final int CROWD = 60;
+
   private static final int ROUNDS = 3;
 
   private final Set<String> served = new HashSet<>();
@@ -139,9 +143,9 @@ final class QueueDelayIT {
     }
 
     private RawHttp.Answer call(RawHttp connection, String id) throws IOException {
-      String body = "{\"client\":\"client-" + number % 10 + "\",\"id\":\"" + id + "\"}";
+      String body = "[{\"client\":\"client-" + number % 10 + "\",\"id\":\"" + id + "\"}]";
       connection.send(
-          "POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: "
+          "POST /v1/check/batch HTTP/1.1\r\nHost: weir\r\nContent-Length: "
               + body.length()
               + "\r\n\r\n"
               + body);

@@ -114,7 +114,7 @@ final class SimulatedNode {
         long arrived = unread.remove();
         coreFreeNanos[core] = now + readNanos;
         if (admission.ask() == null) {
-          admitted.add(new long[] {arrived, now});
+          admitted.add(new long[] {arrived, admission.queue()});
         } else {
           shed++;
         }

@@ -160,7 +160,10 @@ final class CallRecorderTest {
   private static void record(CallRecorder recorder) {
     assertInstanceOf(
         Recorded.Durable.class,
-        recorder.record(recorder.begin(), List.of(TestCalls.call("id", "acme", 1_000))).get(0));
+        recorder
+            .submit(recorder.begin(), List.of(TestCalls.call("id", "acme", 1_000)))
+            .join()
+            .get(0));
   }
 
   private static Journal inMemory() {
@@ -181,7 +184,7 @@ final class CallRecorderTest {
             .build();
     LocalClock clock = new LocalClock(nanos::get, epochMillis::get);
     RecorderThreads threads =
-        new RecorderThreads(Runnable::run, woken::incrementAndGet, () -> {}, faults);
+        new RecorderThreads(Runnable::run, woken::incrementAndGet, Runnable::run, faults);
     return new CallRecorder(
         config,
         new DecisionClock(clock),

@@ -26,6 +26,7 @@ import io.weir.topics.model.Stamp;
 import io.weir.topics.model.UsagePosition;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -197,9 +198,9 @@ final class SettlerTest {
     }
 
     @Override
-    public List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
+    public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
       lines.addAll(calls);
-      return List.of(answer);
+      return CompletableFuture.completedFuture(List.of(answer));
     }
 
     @Override

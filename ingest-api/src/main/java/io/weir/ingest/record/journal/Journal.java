@@ -30,13 +30,6 @@ public interface Journal extends AutoCloseable {
   }
 
   /**
-   * Decorates a journal so that a caller on a virtual thread does not pin its carrier to a write.
-   */
-  static Journal onPlatformThread(Journal journal) {
-    return new PlatformThreadJournal(journal);
-  }
-
-  /**
    * Returns the identity of the current epoch, or of the previous one before {@link #beginEpoch}.
    */
   JournalIdentity identity();

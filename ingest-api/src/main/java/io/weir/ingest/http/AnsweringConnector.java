@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongConsumer;
+import org.eclipse.jetty.io.ManagedSelector;
+import org.eclipse.jetty.io.SocketChannelEndPoint;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+
+/** A connector whose connections can be answered by the thread that reads them. Thread-safe. */
+final class AnsweringConnector extends ServerConnector {
+  private final LongConsumer waited;
+  private final Map<ManagedSelector, SelectorTasks> tasks = new ConcurrentHashMap<>();
+
+  /**
+   * Creates a connector for HTTP/1.1.
+   *
+   * @param waited see {@link SelectorTasks}
+   */
+  AnsweringConnector(Server server, HttpConfiguration http, LongConsumer waited) {
+    super(server, new HttpConnectionFactory(http));
+    this.waited = waited;
+  }
+
+  @Override
+  protected SocketChannelEndPoint newEndPoint(
+      SocketChannel channel, ManagedSelector selector, SelectionKey key) {
+    SocketChannelEndPoint endPoint =
+        new AnsweringEndPoint(
+            getScheduler(),
+            channel,
+            selector,
+            key,
+            tasks.computeIfAbsent(selector, added -> new SelectorTasks(added, waited)));
+    endPoint.setIdleTimeout(getIdleTimeout());
+    return endPoint;
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.nio.channels.SelectionKey;
+import java.nio.channels.SocketChannel;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.io.ManagedSelector;
+import org.eclipse.jetty.io.SocketChannelEndPoint;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.util.thread.Scheduler;
+
+/** A connection that knows the thread by which it is read. Thread-safe. */
+final class AnsweringEndPoint extends SocketChannelEndPoint {
+  private final SelectorTasks tasks;
+
+  /**
+   * Creates the end of a connection.
+   *
+   * @param tasks the tasks of the selector
+   */
+  AnsweringEndPoint(
+      Scheduler scheduler,
+      SocketChannel channel,
+      ManagedSelector selector,
+      SelectionKey key,
+      SelectorTasks tasks) {
+    super(channel, selector, key, scheduler);
+    this.tasks = tasks;
+  }
+
+  /**
+   * Runs a task, soon, on the thread that reads the connection of a request; at once if that thread
+   * is not known.
+   */
+  static void execute(Request request, Runnable task) {
+    EndPoint connection = request.getConnectionMetaData().getConnection().getEndPoint();
+    if (connection instanceof AnsweringEndPoint known) {
+      known.tasks.add(task);
+    } else {
+      task.run();
+    }
+  }
+}

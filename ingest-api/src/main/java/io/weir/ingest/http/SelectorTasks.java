@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.nio.channels.Selector;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongConsumer;
+import org.eclipse.jetty.io.ManagedSelector;
+import org.eclipse.jetty.util.NanoTime;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The tasks that wait for the thread of a selector: the answers of the connections that it reads.
+ * Those that come while the thread is at work are run together, so that it is woken once for many.
+ * Thread-safe.
+ */
+final class SelectorTasks {
+  private static final Logger LOG = LoggerFactory.getLogger(SelectorTasks.class);
+
+  private final ManagedSelector selector;
+  private final LongConsumer waited;
+  private final Queue<Task> queue = new ConcurrentLinkedQueue<>();
+  private final AtomicBoolean scheduled = new AtomicBoolean();
+
+  private record Task(Runnable work, long addedNanos) {}
+
+  /**
+   * Creates a queue without tasks.
+   *
+   * @param waited receives, in each round of the selector in which tasks are run, how long the
+   *     first of them has waited for that, in nanoseconds
+   */
+  SelectorTasks(ManagedSelector selector, LongConsumer waited) {
+    this.selector = selector;
+    this.waited = waited;
+  }
+
+  /** Adds a task, which must not block. */
+  void add(Runnable work) {
+    queue.add(new Task(work, NanoTime.now()));
+    if (!scheduled.get() && scheduled.compareAndSet(false, true)) {
+      selector.submit(this::runAll);
+    }
+  }
+
+  private void runAll(Selector unused) {
+    // a task that comes from now on schedules the next round
+    scheduled.set(false);
+    Task task = queue.poll();
+    if (task != null) {
+      waited.accept(NanoTime.since(task.addedNanos()));
+    }
+    for (; task != null; task = queue.poll()) {
+      run(task);
+    }
+  }
+
+  /** The selector must go on, whatever a task throws. */
+  private static void run(Task task) {
+    try {
+      task.work().run();
+    } catch (RuntimeException | Error failed) {
+      LOG.error("answer_failed", failed);
+    }
+  }
+}
