@@ -69,6 +69,7 @@ public final class Ingest implements AutoCloseable {
   private final IngestMetrics metrics;
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
+  private final LeaseTimer leases;
   private final CallFinder finder;
   private final VerdictFollower verdicts;
   private final CacheHealing healing;
@@ -80,6 +81,7 @@ public final class Ingest implements AutoCloseable {
       IngestMetrics metrics,
       RedisDecisionCache cache,
       KafkaCallLog log,
+      LeaseTimer leases,
       CallFinder finder,
       VerdictFollower verdicts,
       CacheHealing healing,
@@ -89,6 +91,7 @@ public final class Ingest implements AutoCloseable {
     this.metrics = metrics;
     this.cache = cache;
     this.log = log;
+    this.leases = leases;
     this.finder = finder;
     this.verdicts = verdicts;
     this.healing = healing;
@@ -121,6 +124,7 @@ public final class Ingest implements AutoCloseable {
     KafkaCallLog log = null;
     CacheHealing healing = null;
     VerdictFollower verdicts = null;
+    LeaseTimer leases = null;
     try {
       refuseServer(cache);
       DecisionClock clock = DecisionClock.ofSystem();
@@ -132,6 +136,7 @@ public final class Ingest implements AutoCloseable {
       refuseServer(cache); // a connection that took long is open by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       PolicyMatcher matcher = PolicyMatcher.of(policies);
+      leases = new LeaseTimer(cache, log, registry);
       CheckGate gate =
           new CheckGate(
               () -> matcher,
@@ -139,6 +144,7 @@ public final class Ingest implements AutoCloseable {
               local,
               new TimedCallLog(log, registry),
               new UuidV7(Clock.systemUTC())::next,
+              leases.leases(),
               registry);
       CallFinder finder = finder(config, log, clock);
       verdicts = verdicts(config, log, registry);
@@ -174,8 +180,11 @@ public final class Ingest implements AutoCloseable {
       healing.start();
       LOG.info("ingest started node={} http_port={}", config.node(), api.port());
       return new Ingest(
-          metrics, cache, log, finder, verdicts, healing, api, startUp, config.stopDelay());
+          metrics, cache, log, leases, finder, verdicts, healing, api, startUp, config.stopDelay());
     } catch (RuntimeException failed) {
+      if (leases != null) {
+        leases.close();
+      }
       if (log != null) {
         log.close();
       }
@@ -410,6 +419,7 @@ public final class Ingest implements AutoCloseable {
     waited &= pause(notice);
     try {
       api.close();
+      leases.close();
       finder.close();
       verdicts.close();
       log.close();

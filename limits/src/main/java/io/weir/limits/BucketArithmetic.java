@@ -108,6 +108,20 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket {
    */
   long refilledUnits(long truth, long nowEpochMicros);
 
+  /**
+   * Returns a time in which the bucket surely gains no more than the given tokens: the whole ticks
+   * in which it gains them; 0 for a bucket that never refills.
+   *
+   * @param tokens 0 to the capacity
+   */
+  default long refillMicros(long tokens) {
+    Parameters by = parameters();
+    return by.unitsPerTick() == 0
+        ? 0
+        : Math.min(
+            tokens * by.unitsPerToken() / by.unitsPerTick() * by.tickMicros(), MAX_WAIT_MICROS);
+  }
+
   /** Returns whether a bucket of this limit can ever hold the cost. */
   default boolean canHold(long costTokens) {
     return costTokens <= capacityTokens();

@@ -17,6 +17,7 @@ import io.weir.limits.correction.CorrectionRule;
 import io.weir.sim.InvariantBroken.Invariant;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.Charge;
+import io.weir.topics.model.Stamp;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -193,6 +194,114 @@ final class BucketWitness implements CacheWitness {
       }
     }
     return () -> charged.forEach(bucket -> bucket.level += check.cost());
+  }
+
+  /** Notes tokens that a node has taken in advance; they count as admitted when they are taken. */
+  List<Loan> lent(Check check, Decision.Allowed allowed, long heldMillis) {
+    AdmittedTokens unused = admitted(check, allowed);
+    List<Loan> loans = new ArrayList<>();
+    for (BucketRequest request : check.buckets()) {
+      BucketReply reply = allowed.buckets().get(loans.size());
+      loans.add(
+          new Loan(
+              request.bucket(),
+              allowed.decidedAtEpochMicros() / 1_000,
+              reply.epoch(),
+              reply.chargedTokens(),
+              check.cost(),
+              heldMillis));
+    }
+    return loans;
+  }
+
+  /** Tokens that a node has taken in advance. */
+  final class Loan {
+    private final String bucket;
+    private final long atMillis;
+    private final long epoch;
+    private final long charged;
+    private final long tokens;
+    private final long heldMillis;
+    private long left;
+    private boolean isOver;
+
+    private Loan(
+        String bucket, long atMillis, long epoch, long charged, long tokens, long heldMillis) {
+      this.heldMillis = heldMillis;
+      this.bucket = bucket;
+      this.atMillis = atMillis;
+      this.epoch = epoch;
+      this.charged = charged;
+      this.tokens = tokens;
+      this.left = tokens;
+    }
+
+    /** Returns when they were asked for, by the clock of the node's low watermark. */
+    long heldMillis() {
+      return heldMillis;
+    }
+
+    /**
+     * Notes the charge of a call that is recorded; returns whether it has these tokens.
+     *
+     * @param takenAtMillis when the tokens of the call were lent: a cache that has gone back may
+     *     have lent those of the same counter before
+     */
+    boolean use(Charge charge, long takenAtMillis) {
+      Stamp stamp = charge.stamp();
+      if (stamp == null
+          || isOver
+          || atMillis != takenAtMillis
+          || !charge.bucket().equals(bucket)
+          || stamp.epoch() != epoch
+          || stamp.charged() <= charged - tokens
+          || stamp.charged() > charged) {
+        return false;
+      }
+      left -= charge.cost();
+      if (left < 0) {
+        throw new InvariantBroken(
+            Invariant.ADMITTED,
+            "calls have taken "
+                + (tokens - left)
+                + " of "
+                + tokens
+                + " leased tokens of "
+                + bucket);
+      }
+      split(charge, stamp);
+      return true;
+    }
+
+    /** The cache has charged the tokens of the call by themselves, so to speak. */
+    private void split(Charge charge, Stamp stamp) {
+      List<CacheCharge> all = BucketWitness.this.charged.getOrDefault(bucket, List.of());
+      for (int i = 0; i < all.size(); i++) {
+        CacheCharge whole = all.get(i);
+        if (whole.epoch() == epoch && whole.charged() == charged) {
+          long rest = whole.tokens() - charge.cost();
+          CacheCharge part =
+              new CacheCharge(
+                  whole.atMicros(), epoch, stamp.charged(), charge.cost(), whole.limit());
+          all.set(i, new CacheCharge(whole.atMicros(), epoch, charged, rest, whole.limit()));
+          all.add(i, part);
+          if (rest == 0) {
+            all.remove(i + 1);
+          }
+          return;
+        }
+      }
+    }
+
+    /** No call takes tokens of these any more: what is left was not admitted. */
+    void end() {
+      Admissions admissions = buckets.get(bucket);
+      if (admissions != null) {
+        admissions.level += left;
+      }
+      left = 0;
+      isOver = true;
+    }
   }
 
   /** Term: tokens that a settlement gives back to a bucket may be admitted again. */

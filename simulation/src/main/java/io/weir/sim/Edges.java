@@ -3,6 +3,7 @@ package io.weir.sim;
 
 import io.weir.aggregator.count.PartitionCounter.Stores;
 import io.weir.aggregator.count.SourceRecord;
+import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
 import io.weir.limits.check.Check;
@@ -78,6 +79,16 @@ interface Edges {
   /** A process learns of a denial, which its deny cache repeats. */
   default Decision.Denied denied(Decision.Denied denied) {
     return denied;
+  }
+
+  /** A node may take tokens in advance, for a length of time. */
+  default long leaseMicros(long micros) {
+    return micros;
+  }
+
+  /** A lease holds the low watermark back by a ticket. */
+  default Ticket leaseTicket(Ticket ticket) {
+    return ticket;
   }
 
   /** Returns whether deny caches hear of buckets that a correction has given tokens. */

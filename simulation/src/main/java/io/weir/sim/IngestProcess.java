@@ -10,6 +10,7 @@ import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.Leases;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
@@ -24,8 +25,11 @@ import io.weir.ingest.settle.Settler;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Charge;
+import io.weir.topics.model.DecidedBy;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
@@ -50,6 +54,8 @@ final class IngestProcess {
   private final Chance chance;
   private final CallRecorder recorder;
   private final CheckGate gate;
+  private final Leases leases;
+  private final List<BucketWitness.Loan> loans = new ArrayList<>();
   private final Settler settler;
 
   /** Asks Redis for its time, as the health probe of a real node does once a second. */
@@ -60,6 +66,13 @@ final class IngestProcess {
   private final PolicySet policies;
   private final long awaitedUntilMicros;
   private AdmittedTokens admitted = AdmittedTokens.NONE;
+
+  /** The newest low watermark that was sent. */
+  private long promisedMillis;
+
+  /** When the newest lease was asked for, by the clock of the low watermark. */
+  private long leaseHeldMillis;
+
   private final CacheLink cache;
   private boolean dead;
   private boolean stopping;
@@ -100,8 +113,16 @@ final class IngestProcess {
         new LocalDecider(
             world.plan().nodes(),
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
-    PolicyMatcher matcher = PolicyMatcher.of(policies);
-    this.gate = new CheckGate(() -> matcher, cache, local, log, world::nextId, registry);
+    PolicyMatcher matcher = PolicyMatcher.of(world.withLeases(policies));
+    Leases leases =
+        new Leases(
+            check -> cache.lend(check, leaseHeldMillis),
+            this::leaseTicket,
+            localClock.nanos(),
+            this::later,
+            registry);
+    this.gate = new CheckGate(() -> matcher, cache, local, log, world::nextId, leases, registry);
+    this.leases = leases;
     this.settler =
         new Settler(new LogSearch(world, node.name()), log, settlement -> null, registry);
     LocalClock correcting = new LocalClock(localClock.nanos(), clock::epochMillis);
@@ -127,7 +148,8 @@ final class IngestProcess {
     if (!world.kafka().isReachedBy(node.name())) {
       throw new BatchProducer.UnavailableException("away", new IllegalStateException("away"));
     }
-    return new SimulatedProducer(world, node.name());
+    return new SimulatedProducer(
+        world, node.name(), promised -> promisedMillis = Math.max(promisedMillis, promised));
   }
 
   /** Adapts the recorder to the port of the gate. */
@@ -157,8 +179,57 @@ final class IngestProcess {
     apply();
   }
 
+  private Ticket leaseTicket() {
+    Ticket ticket = recorder.begin();
+    leaseHeldMillis = ticket.heldAtEpochMillis();
+    return world.edges().leaseTicket(ticket);
+  }
+
+  /**
+   * Runs a task later, unless the process is dead by then; a paused one runs it when it goes on.
+   */
+  private void later(long nanos, Runnable task) {
+    world
+        .scheduler()
+        .after(
+            nanos / 1_000 + 1,
+            "a lease of " + node.name() + " ends",
+            () -> {
+              if (!dead && node.isPaused()) {
+                later(10_000_000, task);
+              } else if (!dead) {
+                task.run();
+              }
+            });
+  }
+
+  private void useLoan(CallEvent call, Charge charge) {
+    for (BucketWitness.Loan loan : loans) {
+      if (loan.use(charge, call.decidedAtEpochMillis())) {
+        if (promisedMillis > loan.heldMillis()) {
+          throw new InvariantBroken(
+              InvariantBroken.Invariant.PROMISE,
+              node.name()
+                  + " has promised "
+                  + promisedMillis
+                  + ", and decides by a lease that holds it at "
+                  + loan.heldMillis());
+        }
+        return;
+      }
+    }
+    throw new InvariantBroken(
+        InvariantBroken.Invariant.ADMITTED, "no tokens are leased for " + charge);
+  }
+
+  /** Notes tokens that the cache has lent; they are lost with the process. */
+  void lent(List<BucketWitness.Loan> lent) {
+    loans.addAll(lent);
+  }
+
   void die() {
     dead = true;
+    loans.forEach(BucketWitness.Loan::end);
     feed.die();
     cache.close();
   }
@@ -166,6 +237,7 @@ final class IngestProcess {
   /** Stops cleanly: sends what is held, then the goodbye. */
   void stop() {
     stopping = true;
+    leases.close();
     recorder.beginClosing();
   }
 
@@ -183,6 +255,11 @@ final class IngestProcess {
     CheckOutcome outcome = null;
     try {
       outcome = gate.check(call);
+      if (outcome instanceof CheckOutcome.Decided decided
+          && decided.call().decidedBy() == DecidedBy.LEASE) {
+        world.count("decided by leases");
+        decided.call().charges().forEach(charge -> useLoan(decided.call(), charge));
+      }
       return outcome;
     } finally {
       // nothing waits between the cache's answer and this line, so the tokens are those of this

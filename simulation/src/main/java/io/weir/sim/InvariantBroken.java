@@ -21,6 +21,8 @@ final class InvariantBroken extends AssertionError {
     CLOSE,
     /** When disturbances end, the cache stands where the records say. */
     CONVERGENCE,
+    /** No low watermark passes a lease while a call may still be decided by it. */
+    PROMISE,
     /** received = counted + duplicate + late-adjusted + quarantined. */
     EQUATION,
     /** No correction is applied out of order, raises a counter or is credited twice. */

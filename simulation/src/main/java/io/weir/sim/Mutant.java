@@ -4,6 +4,7 @@ package io.weir.sim;
 import io.weir.aggregator.count.PartitionCounter.Stores;
 import io.weir.aggregator.count.SeenIds;
 import io.weir.aggregator.count.SourceRecord;
+import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
 import io.weir.limits.check.BucketReply;
@@ -13,6 +14,7 @@ import io.weir.limits.check.Decision;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionRule;
+import io.weir.limits.policy.LeaseTerms;
 import io.weir.topics.model.BatchHeader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -287,6 +289,32 @@ enum Mutant implements Edges {
       List<CheckDecider.Write> writes =
           CheckDecider.decide(least, peek, warm, nowEpochMicros, kept).writes();
       return new CheckDecider.Outcome(real.decision(), writes);
+    }
+  },
+
+  LEASE_OUTLIVED("a node gives leased tokens to calls for three times as long as it may") {
+    @Override
+    public long leaseMicros(long micros) {
+      return Math.min(3 * micros, LeaseTerms.MAX_MICROS);
+    }
+  },
+
+  LEASE_UNHELD("the low watermark passes leases whose calls are not recorded yet") {
+    @Override
+    public Ticket leaseTicket(Ticket ticket) {
+      long begunAtEpochMillis = ticket.begunAtEpochMillis();
+      ticket.abandon();
+      return new Ticket() {
+        @Override
+        public long begunAtEpochMillis() {
+          return begunAtEpochMillis;
+        }
+
+        @Override
+        public void abandon() {
+          // it holds nothing back
+        }
+      };
     }
   },
 

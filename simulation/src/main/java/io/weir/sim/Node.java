@@ -6,6 +6,7 @@ import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A machine that runs ingest processes, one at a time: its name, clock, disk and network links. */
@@ -192,6 +193,14 @@ final class Node {
     IngestProcess running = process;
     if (running != null) {
       running.admitted(tokens);
+    }
+  }
+
+  /** Notes that the cache has lent tokens to the process. */
+  void lent(List<BucketWitness.Loan> lent) {
+    IngestProcess running = process;
+    if (running != null) {
+      running.lent(lent);
     }
   }
 

@@ -7,6 +7,7 @@ import io.weir.topics.wire.BatchHeaderCodec;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,7 @@ final class SimulatedProducer implements BatchProducer {
   private static final long LATEST_MILLIS = 3_000;
 
   private final World world;
+  private final LongConsumer promised;
   private final String node;
   private final Map<Integer, Long> sent = new HashMap<>();
 
@@ -33,7 +35,13 @@ final class SimulatedProducer implements BatchProducer {
 
   private boolean closed;
 
-  SimulatedProducer(World world, String node) {
+  /**
+   * Creates a producer.
+   *
+   * @param promised receives the low watermark of each batch
+   */
+  SimulatedProducer(World world, String node, LongConsumer promised) {
+    this.promised = promised;
     this.world = world;
     this.node = node;
   }
@@ -41,6 +49,7 @@ final class SimulatedProducer implements BatchProducer {
   @Override
   public void send(
       int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> done) {
+    promised.accept(header.lowWatermarkEpochMillis());
     BatchHeader sent = world.edges().sent(header, world.kafka().clock().epochMillis());
     Batch batch = new Batch(partition, place(partition), BatchHeaderCodec.encode(sent), lines);
     Chance chance = world.networkChance();

@@ -2,6 +2,8 @@
 package io.weir.sim;
 
 import io.weir.ingest.correct.LossAnnouncer;
+import io.weir.limits.policy.LeaseTerms;
+import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
@@ -14,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** Everything in one simulation: machines, servers, callers, faults and witnesses. */
 final class World {
@@ -40,6 +43,8 @@ final class World {
   private final Faults faults;
   private final Chance messageChance;
   private final Duration denyCacheAge;
+  private final Chance leaseChance;
+  private final @Nullable LeaseTerms leaseTerms;
   private PolicySet policies;
   private final TreeMap<String, Long> counts = new TreeMap<>();
   private long ids;
@@ -75,6 +80,12 @@ final class World {
         messageChance.percent(33)
             ? messageChance.pick(List.of(Duration.ofSeconds(1), Duration.ofSeconds(10)))
             : Duration.ZERO;
+    this.leaseChance = chance.split();
+    this.leaseTerms =
+        leaseChance.percent(33)
+            ? new LeaseTerms(
+                leaseChance.between(2L, 8L), leaseChance.pick(List.of(300_000L, 1_000_000L)))
+            : null;
   }
 
   private SimClock skewed(Chance chance, long byMillis) {
@@ -133,9 +144,45 @@ final class World {
     return messageChance;
   }
 
+  /** Returns the random generator for the messages of leases. */
+  Chance leaseChance() {
+    return leaseChance;
+  }
+
   /** Returns how long the nodes repeat a denial at most; zero if they do not. */
   Duration denyCacheAge() {
     return denyCacheAge;
+  }
+
+  /** Returns for how long a node may give leased tokens to calls; 0 if none leases. */
+  long leaseMicros() {
+    return leaseTerms == null ? 0 : leaseTerms.micros();
+  }
+
+  /** Returns policies whose buckets the nodes may lease from, if those of this world do. */
+  PolicySet withLeases(PolicySet without) {
+    LeaseTerms terms = leaseTerms;
+    if (terms == null) {
+      return without;
+    }
+    List<Policy> policies = new ArrayList<>();
+    for (Policy policy : without.policies()) {
+      long tokens = Math.min(terms.tokens(), policy.limit().capacityTokens());
+      policies.add(
+          new Policy(
+              policy.name(),
+              policy.match(),
+              policy.key(),
+              policy.limit(),
+              policy.mode(),
+              policy.onCacheFailure(),
+              policy.onColdCache(),
+              policy.debtCapTokens(),
+              policy.limit().refills()
+                  ? new LeaseTerms(tokens, edges.leaseMicros(terms.micros()))
+                  : null));
+    }
+    return new PolicySet(without.version(), policies, without.calendars());
   }
 
   Kafka kafka() {

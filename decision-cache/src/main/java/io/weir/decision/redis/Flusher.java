@@ -116,6 +116,10 @@ final class Flusher implements AutoCloseable {
       } catch (RejectedExecutionException closing) {
         // the thread ends only with the link, after close()
         sending.set(false);
+      } catch (RuntimeException | Error fault) {
+        // the thread could not be started: what waits is tried again with the next check
+        sending.set(false);
+        statistics.faultsOf().note("sending", fault);
       }
     }
   }
@@ -242,12 +246,17 @@ final class Flusher implements AutoCloseable {
       link.later(lookPause, this::look);
     } catch (RejectedExecutionException closing) {
       looking.set(false);
+    } catch (RuntimeException | Error fault) {
+      // the thread could not be started: it is tried again with the next check
+      looking.set(false);
+      statistics.faultsOf().note("looking at the callers' patience", fault);
     }
   }
 
   /**
-   * Rejects the checks whose callers have waited for too long. On another thread than that which
-   * reads the connection, since that one may be what they wait for.
+   * Rejects the checks whose callers have waited for too long, at the second look that finds them
+   * so: after a pause of this process, the thread that reads the connection may have their answers
+   * before it. On another thread than that one, since it may be what they wait for.
    */
   private void look() {
     try {
@@ -272,7 +281,7 @@ final class Flusher implements AutoCloseable {
 
   private void rejectOverdue(long nowNanos) {
     for (WaitingCheck check : queue) {
-      if (!check.endIfOverdue(nowNanos)) {
+      if (!check.lookIfOverdue(nowNanos)) {
         break; // those behind it came later
       }
     }

@@ -6,6 +6,7 @@ import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
@@ -22,6 +23,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.weir.decision.redis.RedisCacheConfig.OnEviction;
 import io.weir.topics.process.Backoff;
 import io.weir.topics.process.SupervisedThread;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -390,7 +392,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       await(subscribing.async().publish(LifeKeys.raised(), NO_BUCKET));
       return true;
     } catch (ExecutionException | RedisException forbidden) {
-      if (connection.isOpen()) {
+      if (connection.isOpen() && !isLoss(forbidden)) {
         LOG.warn(
             "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
             rootMessage(forbidden));
@@ -399,6 +401,19 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       }
       return false;
     }
+  }
+
+  /**
+   * Returns whether an error is that of a connection which was lost, of which it may not be known
+   * yet that it is.
+   */
+  static boolean isLoss(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof IOException || cause instanceof RedisConnectionException) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private EvictionCheck checkEviction(StatefulRedisConnection<byte[], byte[]> connection)

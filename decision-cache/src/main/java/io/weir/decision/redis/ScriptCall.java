@@ -179,7 +179,7 @@ final class ScriptCall {
   /** Rejects the checks whose callers have waited for too long. */
   void rejectOverdue(long nowNanos) {
     for (WaitingCheck check : batch) {
-      boolean unused = check.endIfOverdue(nowNanos);
+      boolean unused = check.lookIfOverdue(nowNanos);
     }
   }
 

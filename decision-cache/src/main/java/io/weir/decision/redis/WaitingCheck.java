@@ -28,6 +28,7 @@ final class WaitingCheck {
   private final Consumer<Decision> count;
   private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.WAITING);
   private final CompletableFuture<Decision> decision = new CompletableFuture<>();
+  private boolean seenOverdue;
 
   /** The stages of a check. */
   private enum Stage {
@@ -97,23 +98,37 @@ final class WaitingCheck {
     if (stage.getAndSet(Stage.ANSWERED) == Stage.ANSWERED) {
       return false;
     }
-    count.accept(known);
-    decision.complete(known);
+    complete(known);
     return true;
   }
 
-  /** Rejects the check if the caller's patience has ended; returns whether it has an answer. */
-  boolean endIfOverdue(long nowNanos) {
-    Stage before = stage.get();
-    if (before != Stage.ANSWERED && nowNanos - patienceEndNanos >= 0) {
-      boolean unused =
-          answer(
-              new Decision.Undecided(
-                  Cause.REJECTED,
-                  before == Stage.WAITING
-                      ? "this process did not come to ask the server in time"
-                      : "this process did not come to read the server's answer in time"));
+  private void complete(Decision known) {
+    count.accept(known);
+    decision.complete(known);
+  }
+
+  /**
+   * Rejects the check if the caller's patience had ended at the look before, too. Called by one
+   * thread.
+   *
+   * @return whether it has ended, or the check has an answer
+   */
+  boolean lookIfOverdue(long nowNanos) {
+    if (nowNanos - patienceEndNanos < 0) {
+      return stage.get() == Stage.ANSWERED;
     }
-    return stage.get() == Stage.ANSWERED;
+    if (!seenOverdue) {
+      seenOverdue = true;
+    } else if (stage.compareAndSet(Stage.WAITING, Stage.ANSWERED)) {
+      complete(rejected("this process did not come to ask the server in time"));
+    } else {
+      boolean unused =
+          answer(rejected("this process did not come to read the server's answer in time"));
+    }
+    return true;
+  }
+
+  private static Decision.Undecided rejected(String detail) {
+    return new Decision.Undecided(Cause.REJECTED, detail);
   }
 }

@@ -56,8 +56,13 @@ final class Cluster implements Deployment, AutoCloseable {
           match: {endpoint: ["GET *"]}
           limit: {algorithm: token-bucket, capacity: 40, refill_tokens: 20, refill_period: PT1S}
         - name: monthly
+          match: {endpoint: ["GET *"]}
           limit: {algorithm: quota, limit: 100000, period: month}
           on_cache_failure: local
+        - name: orders
+          match: {endpoint: ["POST *"]}
+          limit: {algorithm: token-bucket, capacity: 400, refill_tokens: 400, refill_period: PT1S}
+          lease: {tokens: 10%, for: PT0.5S}
       """;
 
   private final Path folder;

@@ -47,6 +47,7 @@ public final class CheckGate {
   private final CallLog log;
   private final Supplier<String> newIds;
   private final GateStatistics statistics;
+  private final @Nullable Leases leases;
   private final Semaphore bucketsOfBatches = new Semaphore(MAX_BUCKETS_OF_BATCHES, true);
 
   private record Matched(Call call, MatchedPolicies matched) {}
@@ -58,7 +59,7 @@ public final class CheckGate {
       Call call, MatchedPolicies matched, @Nullable CompletableFuture<Decision> pending) {}
 
   /**
-   * Creates a gate.
+   * Creates a gate without leases.
    *
    * @param policies returns the policies in force; called once per call, and may return a different
    *     object each time
@@ -73,6 +74,28 @@ public final class CheckGate {
       CallLog log,
       Supplier<String> newIds,
       MeterRegistry registry) {
+    this(policies, cache, local, log, newIds, null, registry);
+  }
+
+  /**
+   * Creates a gate.
+   *
+   * @param policies returns the policies in force; called once per call, and may return a different
+   *     object each time
+   * @param local decides while the cache cannot, for policies that fail local
+   * @param newIds returns an id for a call that has none
+   * @param leases tokens that single calls may take without asking the cache; null for none
+   * @param registry receives the metrics of the gate
+   */
+  public CheckGate(
+      Supplier<PolicyMatcher> policies,
+      DecisionCache cache,
+      LocalDecider local,
+      CallLog log,
+      Supplier<String> newIds,
+      @Nullable Leases leases,
+      MeterRegistry registry) {
+    this.leases = leases;
     this.policies = policies;
     this.cache = cache;
     this.local = local;
@@ -101,18 +124,69 @@ public final class CheckGate {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     MatchedPolicies matched;
+    LeasedBuckets.Taken leased;
     CompletableFuture<Decision> pending;
     try {
       matched = match(policies.get(), call, nowEpochMillis);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
-      pending = matched.isEmpty() ? null : cache.submit(matched.check(call.cost()));
+      leased = leases == null || matched.isEmpty() ? null : leases.take(matched, call.cost());
+      pending =
+          leased != null || matched.isEmpty() ? null : cache.submit(matched.check(call.cost()));
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
     }
+    if (leased != null) {
+      return recordLeased(ticket, call, matched, leased);
+    }
     return pending == null
         ? record(ticket, call, matched, null, nowEpochMillis)
         : pending.thenCompose(decision -> record(ticket, call, matched, decision, nowEpochMillis));
+  }
+
+  /** Records a call that leases have decided. The tokens are taken, whatever becomes of it. */
+  private CompletableFuture<CheckOutcome> recordLeased(
+      Ticket ticket, Call call, MatchedPolicies matched, LeasedBuckets.Taken leased) {
+    CheckOutcome.Decided decided;
+    try {
+      decided = byLeases(call, matched, leased);
+    } catch (RuntimeException | Error failed) {
+      leased.recorded();
+      ticket.abandon();
+      throw failed;
+    }
+    CompletableFuture<List<Recorded>> recording;
+    try {
+      recording = log.submit(ticket, List.of(decided.call()));
+    } catch (RuntimeException | Error failed) {
+      leased.recorded();
+      throw failed;
+    }
+    return recording
+        .whenComplete((recorded, failed) -> leased.recorded())
+        .thenApply(recorded -> withRecord(decided, recorded.get(0)));
+  }
+
+  private CheckOutcome.Decided byLeases(
+      Call call, MatchedPolicies matched, LeasedBuckets.Taken leased) {
+    List<LimitStatus> limits = new ArrayList<>(matched.evaluated().size());
+    for (MatchedPolicy match : matched.evaluated()) {
+      limits.add(
+          new LimitStatus(
+              match.policy(), match.bucket().limit(), match.period(), leased.reply(limits.size())));
+    }
+    return new CheckOutcome.Decided(
+        event(
+            call,
+            matched,
+            true,
+            DecidedBy.LEASE,
+            nearest(limits),
+            leased.takenAtEpochMicros() / MICROS_PER_MILLI,
+            leased.charges()),
+        limits,
+        null,
+        null);
   }
 
   private CompletableFuture<CheckOutcome> record(
@@ -129,6 +203,9 @@ public final class CheckGate {
         return CompletableFuture.completedFuture(shed);
       }
       decided = judge(call, matched, decision, false, nowEpochMillis);
+      if (leases != null && decision instanceof Decision.Allowed) {
+        leases.noteAllowed(matched, call.cost());
+      }
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;

@@ -14,6 +14,14 @@ public interface Ticket {
    */
   long begunAtEpochMillis();
 
+  /**
+   * Returns the time that the low watermark does not pass: that at which the ticket was obtained,
+   * or a later one if the watermark had passed that already, since the clock was ahead once.
+   */
+  default long heldAtEpochMillis() {
+    return begunAtEpochMillis();
+  }
+
   /** Uses up the ticket without a record (a peek, a bad request, a failure). */
   void abandon();
 }

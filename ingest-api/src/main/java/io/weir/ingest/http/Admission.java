@@ -101,10 +101,10 @@ final class Admission {
     }
   }
 
-  /** Records how long answers have waited for the thread that writes them. */
-  void waited(long waitNanos) {
+  /** Records how long answers have waited for the thread that writes them, one of several. */
+  void waited(Object queue, long waitNanos) {
     if (share != null) {
-      share.waited(waitNanos, nanos.getAsLong());
+      share.waited(queue, waitNanos, nanos.getAsLong());
     }
   }
 

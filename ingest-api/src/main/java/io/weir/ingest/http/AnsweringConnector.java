@@ -5,7 +5,6 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.LongConsumer;
 import org.eclipse.jetty.io.ManagedSelector;
 import org.eclipse.jetty.io.SocketChannelEndPoint;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -15,15 +14,15 @@ import org.eclipse.jetty.server.ServerConnector;
 
 /** A connector whose connections can be answered by the thread that reads them. Thread-safe. */
 final class AnsweringConnector extends ServerConnector {
-  private final LongConsumer waited;
+  private final SelectorTasks.Waited waited;
   private final Map<ManagedSelector, SelectorTasks> tasks = new ConcurrentHashMap<>();
 
   /**
    * Creates a connector for HTTP/1.1.
    *
-   * @param waited see {@link SelectorTasks}
+   * @param waited is told how long answers wait for their selector
    */
-  AnsweringConnector(Server server, HttpConfiguration http, LongConsumer waited) {
+  AnsweringConnector(Server server, HttpConfiguration http, SelectorTasks.Waited waited) {
     super(server, new HttpConnectionFactory(http));
     this.waited = waited;
   }

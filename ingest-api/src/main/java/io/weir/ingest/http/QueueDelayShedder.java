@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import java.util.HashMap;
+import java.util.Map;
+
 /**
  * The share of calls to shed, derived from how long admitted calls wait for a thread. Pure: every
  * method takes the time, in nanoseconds of a monotonic clock. Thread-safe.
@@ -10,9 +13,9 @@ package io.weir.ingest.http;
  *
  * <ul>
  *   <li>The <i>delay</i> of an interval is the shortest wait of a call begun in it or, if none was
- *       begun, the wait of a call that is still waiting. The minimum, not the mean: a queue that is
- *       empty for a moment is only a burst; one that is never empty is a standing queue (CoDel
- *       [1]).
+ *       begun, the wait of a call that is still waiting; of several queues the longest of these
+ *       delays. The minimum, not the mean: a queue that is empty for a moment is only a burst; one
+ *       that is never empty is a standing queue (CoDel [1]).
  *   <li>If the delay is above the target in two consecutive intervals, the share grows with the
  *       excess and with the growth of the delay, since a delay that grows by d seconds per second
  *       tells by how much the calls exceed the capacity (a proportional-integral controller, as in
@@ -58,9 +61,15 @@ final class QueueDelayShedder {
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double INTERVAL_SECONDS = INTERVAL_NANOS / NANOS_PER_SECOND;
 
+  /** The queue of the calls that wait for a thread. */
+  private static final Object CALLS = new Object();
+
   private final long targetNanos;
   private long intervalBeganNanos;
-  private long leastWaitNanos = Long.MAX_VALUE;
+
+  /** The least wait in this interval of each queue in which something has waited. */
+  private final Map<Object, Long> leastWaitsNanos = new HashMap<>();
+
   private long delayNanos;
   private long waiting;
   private double share;
@@ -88,13 +97,17 @@ final class QueueDelayShedder {
   /** Records that a thread has taken up a call that was queued {@code waitNanos} ago. */
   synchronized void begun(long waitNanos, long nowNanos) {
     waiting--;
-    leastWaitNanos = Math.min(leastWaitNanos, waitNanos);
+    leastWaitsNanos.merge(CALLS, waitNanos, Math::min);
     roll(nowNanos);
   }
 
-  /** Records that work on a call has waited {@code waitNanos} for a thread that does only such. */
-  synchronized void waited(long waitNanos, long nowNanos) {
-    leastWaitNanos = Math.min(leastWaitNanos, waitNanos);
+  /**
+   * Records that answers have waited for the thread that writes them.
+   *
+   * @param queue which of several such threads
+   */
+  synchronized void waited(Object queue, long waitNanos, long nowNanos) {
+    leastWaitsNanos.merge(queue, waitNanos, Math::min);
     roll(nowNanos);
   }
 
@@ -121,7 +134,7 @@ final class QueueDelayShedder {
       return;
     }
     set(delayOf(elapsedNanos));
-    leastWaitNanos = Long.MAX_VALUE;
+    leastWaitsNanos.clear();
     // intervals without a call: nothing waited in them
     long idle = waiting > 0 ? 0 : Math.min(elapsedNanos / INTERVAL_NANOS - 1, INTERVALS_OF_DECAY);
     for (long i = 0; i < idle; i++) {
@@ -131,10 +144,13 @@ final class QueueDelayShedder {
   }
 
   private long delayOf(long elapsedNanos) {
-    if (leastWaitNanos < Long.MAX_VALUE) {
-      return leastWaitNanos;
+    // one queue that is empty for a moment says nothing of another
+    long most = 0;
+    for (long leastNanos : leastWaitsNanos.values()) {
+      most = Math.max(most, leastNanos);
     }
-    return waiting > 0 ? delayNanos + elapsedNanos : 0;
+    boolean isStuck = waiting > 0 && !leastWaitsNanos.containsKey(CALLS);
+    return isStuck ? Math.max(most, delayNanos + elapsedNanos) : most;
   }
 
   private void set(long newDelayNanos) {

@@ -5,7 +5,6 @@ import java.nio.channels.Selector;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.LongConsumer;
 import org.eclipse.jetty.io.ManagedSelector;
 import org.eclipse.jetty.util.NanoTime;
 import org.slf4j.Logger;
@@ -20,19 +19,29 @@ final class SelectorTasks {
   private static final Logger LOG = LoggerFactory.getLogger(SelectorTasks.class);
 
   private final ManagedSelector selector;
-  private final LongConsumer waited;
+  private final Waited waited;
   private final Queue<Task> queue = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean scheduled = new AtomicBoolean();
+
+  /** Is told of the waits. */
+  interface Waited {
+    /**
+     * Called in each round of the selector in which tasks are run.
+     *
+     * @param queue the queue
+     * @param nanos how long the first task of the round has waited
+     */
+    void waited(Object queue, long nanos);
+  }
 
   private record Task(Runnable work, long addedNanos) {}
 
   /**
    * Creates a queue without tasks.
    *
-   * @param waited receives, in each round of the selector in which tasks are run, how long the
-   *     first of them has waited for that, in nanoseconds
+   * @param waited is told how long tasks wait
    */
-  SelectorTasks(ManagedSelector selector, LongConsumer waited) {
+  SelectorTasks(ManagedSelector selector, Waited waited) {
     this.selector = selector;
     this.waited = waited;
   }
@@ -50,7 +59,7 @@ final class SelectorTasks {
     scheduled.set(false);
     Task task = queue.poll();
     if (task != null) {
-      waited.accept(NanoTime.since(task.addedNanos()));
+      waited.waited(this, NanoTime.since(task.addedNanos()));
     }
     for (; task != null; task = queue.poll()) {
       run(task);

@@ -10,6 +10,7 @@ import io.weir.limits.PolicyLimit;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
@@ -29,10 +30,19 @@ final class PolicyReader {
 
   private static final Set<String> POLICY_FIELDS =
       Set.of(
-          "name", "match", "key", "limit", "mode", "on_cache_failure", "on_cold_cache", "debt_cap");
+          "name",
+          "match",
+          "key",
+          "limit",
+          "mode",
+          "on_cache_failure",
+          "on_cold_cache",
+          "debt_cap",
+          "lease");
 
   private final FieldReader fields = new FieldReader();
   private final LimitReader limits = new LimitReader(fields);
+  private final LeaseReader leases = new LeaseReader(fields);
 
   List<String> problems() {
     return fields.problems();
@@ -116,6 +126,7 @@ final class PolicyReader {
     }
     long debtCap =
         node.has("debt_cap") ? fields.integer(node, path, "debt_cap", 0, Numbers.MAX) : -1;
+    LeaseTerms lease = leases.read(node.path("lease"), path + ".lease", limit);
     if (fields.count() > problemsBefore
         || limit == null
         || mode == null
@@ -131,7 +142,8 @@ final class PolicyReader {
         mode,
         failure,
         cold,
-        debtCap < 0 ? limit.capacityTokens() : debtCap);
+        debtCap < 0 ? limit.capacityTokens() : debtCap,
+        lease);
   }
 
   private PolicyMatch match(JsonNode node, String path) {

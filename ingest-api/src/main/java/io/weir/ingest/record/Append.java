@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class Append {
   private final LowWatermark.HeldTicket ticket;
+  private final long oldestEpochMillis;
   private final int[] partitions;
   private final byte[][] lines;
   private final long[] lineNumbers;
@@ -25,10 +26,12 @@ final class Append {
    * Creates an append without an outcome.
    *
    * @param ticket the ticket of the lines' calls; ended with the append
+   * @param oldestEpochMillis a time that is not after any of the calls was decided
    * @param partitions partition of each line
    * @param lines the lines, without line feeds
    */
-  Append(LowWatermark.HeldTicket ticket, int[] partitions, byte[][] lines) {
+  Append(LowWatermark.HeldTicket ticket, long oldestEpochMillis, int[] partitions, byte[][] lines) {
+    this.oldestEpochMillis = oldestEpochMillis;
     this.ticket = ticket;
     this.partitions = partitions;
     this.lines = lines;
@@ -68,9 +71,9 @@ final class Append {
     return longestLineBytes;
   }
 
-  /** Returns when the calls began, which is not after any of them was decided. */
-  long begunAtEpochMillis() {
-    return ticket.begunAtEpochMillis();
+  /** Returns a time that is not after any of the calls was decided. */
+  long oldestEpochMillis() {
+    return oldestEpochMillis;
   }
 
   int partition(int index) {

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -38,6 +39,9 @@ final class GroupCommit {
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
+  /** A write that takes longer is that of a disk which stands still. */
+  private static final long STALLED_NANOS = 2_000_000_000;
+
   private static final Logger LOG = LoggerFactory.getLogger(GroupCommit.class);
 
   private final Journal journal;
@@ -57,13 +61,16 @@ final class GroupCommit {
 
   private final ReentrantLock writeLock = new ReentrantLock();
 
+  private volatile boolean closed;
+
   // guarded by writeLock
   private final List<PartitionGroup> partitions = new ArrayList<>();
   private final List<Append> group = new ArrayList<>();
   private final List<PartitionGroup> touched = new ArrayList<>();
   private final List<Chunk> chunks = new ArrayList<>();
-  private boolean closed;
 
+  private volatile boolean isWriting;
+  private volatile long writeBegunNanos;
   private volatile String writeFailure = "";
   private volatile long writeFailedNanos;
 
@@ -111,10 +118,19 @@ final class GroupCommit {
     try {
       threads.writer().execute(this::writeAll);
     } catch (RejectedExecutionException ended) {
-      writing.set(false);
-      for (Append append = queue.poll(); append != null; append = queue.poll()) {
-        append.refuse(STOPPING);
-      }
+      refuseQueue(STOPPING);
+    } catch (RuntimeException | Error fault) {
+      // the thread could not be started: with the next lines it is tried again
+      refuseQueue(UNFINISHED);
+      noteFault(fault);
+    }
+  }
+
+  /** Refuses what waits, since nothing writes it. */
+  private void refuseQueue(Append.NotKept why) {
+    writing.set(false);
+    for (Append append = queue.poll(); append != null; append = queue.poll()) {
+      append.refuse(why);
     }
   }
 
@@ -133,22 +149,31 @@ final class GroupCommit {
   }
 
   /**
-   * Returns why the last write failed; empty when it succeeded, or when it failed so long ago that
-   * an unready node should get calls again to try.
+   * Returns why the last write failed, or that one does not end; empty when it succeeded, or when
+   * it failed so long ago that an unready node should get calls again to try.
    */
   String writeFailure() {
+    if (isWriting && clock.nowNanos() - writeBegunNanos >= STALLED_NANOS) {
+      return "a write to the journal has not ended for "
+          + TimeUnit.NANOSECONDS.toSeconds(clock.nowNanos() - writeBegunNanos)
+          + " s";
+    }
     boolean recent = clock.nowNanos() - writeFailedNanos < failureStandsNanos;
     return recent ? writeFailure : "";
   }
 
-  /** Waits for the write in progress; from now on all lines are refused. */
-  void close() {
-    writeLock.lock();
-    try {
-      closed = true;
-    } finally {
-      writeLock.unlock();
+  /**
+   * Refuses all lines from now on, and waits for the write in progress.
+   *
+   * @return whether no write is in progress any more
+   */
+  boolean close(Duration atMost) throws InterruptedException {
+    closed = true;
+    if (!writeLock.tryLock(atMost.toNanos(), TimeUnit.NANOSECONDS)) {
+      return false;
     }
+    writeLock.unlock();
+    return true;
   }
 
   private void commitGroup() {
@@ -157,12 +182,16 @@ final class GroupCommit {
       writeGroup();
     } catch (RuntimeException | Error fault) {
       refuseGroup(UNFINISHED);
-      writeFailedNanos = clock.nowNanos();
-      writeFailure = "writing to the journal failed: " + fault;
-      threads.faults().handle("writing to the journal", fault);
+      noteFault(fault);
     } finally {
       writeLock.unlock();
     }
+  }
+
+  private void noteFault(Throwable fault) {
+    writeFailedNanos = clock.nowNanos();
+    writeFailure = "writing to the journal failed: " + fault;
+    threads.faults().handle("writing to the journal", fault);
   }
 
   private void writeGroup() {
@@ -199,7 +228,7 @@ final class GroupCommit {
       if (partition.isEmpty()) {
         touched.add(partition);
       }
-      append.number(i, partition.add(append.line(i), append.begunAtEpochMillis()));
+      append.number(i, partition.add(append.line(i), append.oldestEpochMillis()));
       if (waitForAcks) {
         partition.addWaiter(append.lineNumber(i), append);
       }
@@ -210,11 +239,15 @@ final class GroupCommit {
     for (PartitionGroup partition : touched) {
       chunks.addAll(partition.chunks());
     }
+    writeBegunNanos = clock.nowNanos();
+    isWriting = true;
     try {
       journal.append(chunks);
     } catch (JournalException failure) {
       refuseGroup(new Append.NotKept(Reason.WRITE_FAILED, recordFailure(failure)));
       return;
+    } finally {
+      isWriting = false;
     }
     writeFailure = "";
     statistics.appended(lines, bytes);
@@ -293,9 +326,9 @@ final class GroupCommit {
     /**
      * Adds a line and returns its number.
      *
-     * @param begunAtEpochMillis a time that is not after the call was decided
+     * @param decidedSinceEpochMillis a time that is not after the call was decided
      */
-    long add(byte[] line, long begunAtEpochMillis) {
+    long add(byte[] line, long decidedSinceEpochMillis) {
       if (isEmpty()) {
         lastLine = buffer.appendedLines();
       }
@@ -307,7 +340,7 @@ final class GroupCommit {
       lines[neededBytes - 1] = '\n';
       filledBytes = neededBytes;
       count++;
-      oldestEpochMillis = Math.min(oldestEpochMillis, begunAtEpochMillis);
+      oldestEpochMillis = Math.min(oldestEpochMillis, decidedSinceEpochMillis);
       lastLine++;
       if (limits.isFull(count, filledBytes)) {
         endChunk();

@@ -250,7 +250,10 @@ public final class KafkaCallLog implements CallLog {
     }
     try {
       awaitCallsInProgress();
-      recorder.commit().close();
+      if (!recorder.commit().close(config.callsTimeout())) {
+        LOG.warn("journal_write_stalled; what is held stays in the journal");
+        return; // the journal is in use
+      }
       drainDeadlineNanos = localClock.nowNanos() + config.drainTimeout().toNanos();
       draining = true;
       LockSupport.unpark(thread);

@@ -135,6 +135,11 @@ final class LowWatermark {
     }
 
     @Override
+    public long heldAtEpochMillis() {
+      return heldAtEpochMillis;
+    }
+
+    @Override
     public void abandon() {
       use();
       end();

@@ -59,6 +59,31 @@ final class QueueDelayShedderTest {
     assertEquals(0, share.share(20 * INTERVAL));
   }
 
+  /** Once, a settlement that had its thread at once hid answers that waited for long. */
+  @Test
+  void share_answersWaitForLong_grows_thoughCallsAndOtherAnswersDoNot() {
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
+    for (int i = 0; i < 20; i++) {
+      call(share, i * INTERVAL, MILLI / 100);
+      share.waited("busy", 300 * MILLI, i * INTERVAL);
+      share.waited("idle", 0, i * INTERVAL);
+    }
+
+    assertTrue(share.share(20 * INTERVAL) > 0.5);
+    assertEquals(300 * MILLI, share.delayNanos(20 * INTERVAL));
+  }
+
+  @Test
+  void share_answersOfARoundWaitLittle_isABurst_andShedsNothing() {
+    QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);
+    for (int i = 0; i < 20; i++) {
+      share.waited("busy", 300 * MILLI, i * INTERVAL);
+      share.waited("busy", MILLI, i * INTERVAL);
+    }
+
+    assertEquals(0, share.share(20 * INTERVAL));
+  }
+
   @Test
   void share_noThreadTakesUpACall_growsToItsBound() {
     QueueDelayShedder share = new QueueDelayShedder(TARGET, 0);

@@ -32,7 +32,7 @@ final class SelectorTasksIT {
   private final AtomicInteger faults = new AtomicInteger();
   private final Server server = new Server();
   private final AnsweringConnector connector =
-      new AnsweringConnector(server, new HttpConfiguration(), waits::add);
+      new AnsweringConnector(server, new HttpConfiguration(), (queue, nanos) -> waits.add(nanos));
 
   /** Keeps each request until the test has it answered. */
   private final class Keeping extends Handler.Abstract.NonBlocking {

@@ -2,6 +2,7 @@
 package io.weir.ingest.record;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,12 +14,17 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.ForwardingJournal;
 import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.record.journal.JournalIdentity;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -153,6 +159,62 @@ final class CallRecorderTest {
     assertEquals(7_000, recorder.statistics().oldestUnackedMillis());
   }
 
+  /** Once, no line was ever written again. */
+  @Test
+  void submit_threadOfTheWriterCannotBeStarted_isRefused_andTheNextIsTriedAgain() throws Exception {
+    AtomicBoolean exhausted = new AtomicBoolean(true);
+    List<Throwable> faults = new ArrayList<>();
+    CallRecorder recorder =
+        open(
+            inMemory(),
+            () -> producer,
+            task -> {
+              if (exhausted.get()) {
+                throw new OutOfMemoryError("unable to create native thread");
+              }
+              task.run();
+            },
+            (part, fault) -> faults.add(fault));
+
+    Recorded refused =
+        recorder
+            .submit(recorder.begin(), List.of(TestCalls.call("id", "acme", 1_000)))
+            .join()
+            .get(0);
+
+    assertEquals(
+        Recorded.Reason.WRITE_FAILED, assertInstanceOf(Recorded.Refused.class, refused).reason());
+    assertEquals(1, faults.size());
+    assertFalse(recorder.commit().writeFailure().isEmpty());
+    assertEquals(0, recorder.countInProgress());
+    exhausted.set(false);
+    record(recorder);
+  }
+
+  /** Once, a node whose disk stood still was ready. */
+  @Test
+  void writeFailure_writeDoesNotEnd_saysSo() throws Exception {
+    List<GroupCommit> commits = new ArrayList<>();
+    List<String> told = new ArrayList<>();
+    Journal slow =
+        new ForwardingJournal(inMemory()) {
+          @Override
+          public void append(List<Chunk> chunks) throws JournalException {
+            told.add(commits.get(0).writeFailure());
+            nanos.addAndGet(3_000_000_000L);
+            told.add(commits.get(0).writeFailure());
+            super.append(chunks);
+          }
+        };
+    CallRecorder recorder = open(slow, () -> producer, RecorderThreads.none().faults());
+    commits.add(recorder.commit());
+
+    record(recorder);
+
+    assertEquals(List.of("", "a write to the journal has not ended for 3 s"), told);
+    assertEquals("", recorder.commit().writeFailure());
+  }
+
   private static long lines(ListAppender<ILoggingEvent> lines, String event) {
     return lines.list.stream().filter(line -> line.getFormattedMessage().startsWith(event)).count();
   }
@@ -177,6 +239,15 @@ final class CallRecorderTest {
   private CallRecorder open(
       Journal journal, BatchProducer.Factory producers, RecorderThreads.FaultHandler faults)
       throws Exception {
+    return open(journal, producers, Runnable::run, faults);
+  }
+
+  private CallRecorder open(
+      Journal journal,
+      BatchProducer.Factory producers,
+      Executor writer,
+      RecorderThreads.FaultHandler faults)
+      throws Exception {
     RecordConfig config =
         RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
             .linger(LINGER)
@@ -184,7 +255,7 @@ final class CallRecorderTest {
             .build();
     LocalClock clock = new LocalClock(nanos::get, epochMillis::get);
     RecorderThreads threads =
-        new RecorderThreads(Runnable::run, woken::incrementAndGet, Runnable::run, faults);
+        new RecorderThreads(Runnable::run, woken::incrementAndGet, writer, faults);
     return new CallRecorder(
         config,
         new DecisionClock(clock),

@@ -9,7 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.record.journal.Chunk;
+import io.weir.ingest.record.journal.ForwardingJournal;
 import io.weir.ingest.record.journal.Journal;
+import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
 import java.nio.file.Path;
@@ -17,7 +20,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +44,56 @@ final class KafkaCallLogFaultTest {
     if (log != null) {
       log.close();
     }
+  }
+
+  /** Once, a stop waited for the disk without end. */
+  @Test
+  void close_writeDoesNotEnd_isBounded_andLeavesTheJournalOpen() throws Exception {
+    CountDownLatch writing = new CountDownLatch(1);
+    CountDownLatch letGo = new CountDownLatch(1);
+    AtomicBoolean isClosed = new AtomicBoolean();
+    Journal stalled =
+        new ForwardingJournal(Journal.inMemory(IDENTITY)) {
+          @Override
+          public void append(List<Chunk> chunks) throws JournalException {
+            writing.countDown();
+            try {
+              letGo.await();
+            } catch (InterruptedException stopping) {
+              Thread.currentThread().interrupt();
+            }
+            super.append(chunks);
+          }
+
+          @Override
+          public void close() {
+            isClosed.set(true);
+            super.close();
+          }
+        };
+    KafkaCallLog opened =
+        new KafkaCallLog(
+            RecordConfig.builder("n1", "nowhere:1", Path.of("unused"))
+                .callsTimeout(Duration.ofMillis(100))
+                .build(),
+            DecisionClock.ofSystem(),
+            stalled,
+            DiscardingProducer::new,
+            new SimpleMeterRegistry());
+    CompletableFuture<List<Recorded>> recorded =
+        opened.submit(opened.begin(), List.of(TestCalls.call("id", "acme", 1)));
+    writing.await();
+    try {
+      opened.close();
+
+      assertFalse(recorded.isDone());
+      assertFalse(isClosed.get(), "a write of it is in progress");
+    } finally {
+      letGo.countDown();
+    }
+    assertInstanceOf(
+        Recorded.Durable.class,
+        recorded.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS).get(0));
   }
 
   @Test

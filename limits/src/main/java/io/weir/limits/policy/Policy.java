@@ -5,6 +5,7 @@ import io.weir.limits.Names;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A named limit. Immutable.
@@ -18,6 +19,7 @@ import java.util.List;
  * @param onCacheFailure what to do while the cache cannot answer
  * @param onColdCache what a quota does while the cache has lost its state; ALLOW for token buckets
  * @param debtCapTokens how far below zero a correction may take a bucket; 0 to 2^53 − 1
+ * @param lease how nodes may take tokens of a token bucket in advance; null if they may not
  */
 public record Policy(
     String name,
@@ -27,7 +29,8 @@ public record Policy(
     PolicyMode mode,
     FailureMode onCacheFailure,
     ColdCacheMode onColdCache,
-    long debtCapTokens) {
+    long debtCapTokens,
+    @Nullable LeaseTerms lease) {
   public Policy {
     Names.require("name", name);
     key = List.copyOf(key);
@@ -44,6 +47,26 @@ public record Policy(
       throw new IllegalArgumentException(
           "debt_cap must be 0 to " + (TokenBucketLimit.EXACT_BELOW - 1) + ", is " + debtCapTokens);
     }
+    if (lease != null && !limit.refills()) {
+      throw new IllegalArgumentException("lease is for token buckets");
+    }
+    if (lease != null && lease.tokens() > limit.capacityTokens()) {
+      throw new IllegalArgumentException(
+          "lease of " + lease.tokens() + " tokens is above the capacity");
+    }
+  }
+
+  /** Creates a policy without leases. */
+  public Policy(
+      String name,
+      PolicyMatch match,
+      List<KeyPart> key,
+      PolicyLimit limit,
+      PolicyMode mode,
+      FailureMode onCacheFailure,
+      ColdCacheMode onColdCache,
+      long debtCapTokens) {
+    this(name, match, key, limit, mode, onCacheFailure, onColdCache, debtCapTokens, null);
   }
 
   /** Creates a policy with the defaults: a cold cache is allowed, the debt cap is one capacity. */

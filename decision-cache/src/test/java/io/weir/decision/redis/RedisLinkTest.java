@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.RedisException;
+import java.nio.channels.ClosedChannelException;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+class RedisLinkTest {
+  /** Once, a node whose connection was lost while it subscribed had no deny cache from then on. */
+  @Test
+  void isLoss_tellsAConnectionThatWasLost_fromAServerThatRefuses() {
+    assertTrue(RedisLink.isLoss(new ExecutionException(new ClosedChannelException())));
+    assertTrue(RedisLink.isLoss(new RedisException(new ClosedChannelException())));
+    assertTrue(RedisLink.isLoss(new RedisConnectionException("Connection closed")));
+    assertFalse(
+        RedisLink.isLoss(
+            new ExecutionException(new RedisCommandExecutionException("NOPERM no channel"))));
+    assertFalse(RedisLink.isLoss(new RedisException("Command not allowed: PUBLISH")));
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.decision.DecisionCache;
+import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.gate.Leases;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** The leases of a node, and the thread that ends them. It is at rest while there are none. */
+final class LeaseTimer implements AutoCloseable {
+  private final ScheduledThreadPoolExecutor thread =
+      new ScheduledThreadPoolExecutor(
+          1,
+          work -> {
+            Thread made = new Thread(work, "weir-leases");
+            made.setDaemon(true);
+            return made;
+          });
+  private final Leases leases;
+
+  LeaseTimer(DecisionCache cache, CallLog log, MeterRegistry registry) {
+    leases = new Leases(cache::submit, log::begin, System::nanoTime, this::after, registry);
+  }
+
+  private void after(long nanos, Runnable task) {
+    try {
+      var unused = thread.schedule(task, nanos, TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException closed) {
+      task.run();
+    }
+  }
+
+  Leases leases() {
+    return leases;
+  }
+
+  /** Ends all leases, and the thread. */
+  @Override
+  public void close() {
+    leases.close();
+    thread.shutdownNow();
+  }
+}
