@@ -58,6 +58,8 @@ final class CacheBenchmark {
         out.println(bucket4j);
         out.printf("weir / bucket4j: %.1f%n", weir.callsPerSecond() / bucket4j.callsPerSecond());
       }
+      out.printf("%n2 callers, 10 keys%n");
+      out.println(LeasedDecisions.run(redis, warmUp, length));
       bareScript(redis);
     }
   }

@@ -32,6 +32,14 @@ final class CheckBenchmark {
   /** Clients that are over their limits. */
   private static final int SPENT_CLIENTS = 100;
 
+  /** Clients whose buckets are leased from. */
+  private static final int HOT_CLIENTS = 10;
+
+  /** Calls a second of callers that do not wait for one another. */
+  private static final int OPEN_RATE = 5_000;
+
+  private static final int OPEN_CONNECTIONS = 64;
+
   private static final int ROUNDS = 3;
   private static final Pattern RATE = Pattern.compile("Requests/sec: +([0-9.]+)");
   private static final Pattern REQUESTS = Pattern.compile("\n +([0-9]+) requests in ");
@@ -42,6 +50,10 @@ final class CheckBenchmark {
         - name: burst
           match: {endpoint: ["GET /v1/items"]}
           limit: {algorithm: token-bucket, capacity: 1000, refill_tokens: 1000, refill_period: PT1S}
+        - name: leased
+          match: {endpoint: ["GET /v1/leased"]}
+          limit: {algorithm: token-bucket, capacity: 100000, refill_tokens: 100000, refill_period: PT1S}
+          lease: {tokens: 5%, for: PT0.2S}
         - name: spent
           match: {endpoint: ["GET /v1/spent"]}
           limit: {algorithm: token-bucket, capacity: 1, refill_tokens: 1, refill_period: P1D}
@@ -82,6 +94,7 @@ final class CheckBenchmark {
         Map<String, LongSupplier> cpuDenying = cpu(denying, redisProcess, broker);
         Path single = script(folder, "check", "/v1/check", "GET /v1/items", CLIENTS, 1);
         Path spent = script(folder, "spent", "/v1/check", "GET /v1/spent", SPENT_CLIENTS, 1);
+        Path leased = script(folder, "leased", "/v1/check", "GET /v1/leased", HOT_CLIENTS, 1);
         Path batches = script(folder, "batch", "/v1/check/batch", "GET /v1/items", CLIENTS, BATCH);
         measure(
             List.of(
@@ -93,9 +106,27 @@ final class CheckBenchmark {
                     Map.of("server", empty::cpuNanos)),
                 new Subject("/v1/check", node.address(), single, 1, cpu),
                 new Subject("/v1/check/batch of 100", node.address(), batches, BATCH, cpu),
+                new Subject("decided by leases", node.address(), leased, 1, cpu),
                 new Subject("denied by Redis", node.address(), spent, 1, cpu),
                 new Subject("denied by the node", denying.address(), spent, 1, cpuDenying)));
         DecidedByCache.require("http://" + node.address());
+        open(empty, node);
+      }
+    }
+  }
+
+  /** Measures latencies at a fixed rate, whatever becomes of the calls before. */
+  private void open(MeasuredServer empty, MeasuredServer node)
+      throws IOException, InterruptedException {
+    for (int round = 0; round < ROUNDS; round++) {
+      for (MeasuredServer server : List.of(empty, node)) {
+        String address = server.address();
+        int port = Integer.parseInt(address.substring(address.indexOf(':') + 1));
+        out.printf(
+            "%-24s open loop, %,d/s: %s%n",
+            server == empty ? "empty Javalin route" : "/v1/check",
+            OPEN_RATE,
+            OpenLoop.inAProcess(port, OPEN_RATE, length, OPEN_CONNECTIONS));
       }
     }
   }

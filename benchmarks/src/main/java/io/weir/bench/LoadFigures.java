@@ -48,7 +48,7 @@ final class LoadFigures {
 
   String toLine() {
     return String.format(
-        "served_per_s=%.0f good_per_s=%.0f p50_ms=%.1f p99_ms=%.1f p999_ms=%.1f"
+        "served_per_s=%.0f good_per_s=%.0f p50_ms=%.2f p99_ms=%.2f p999_ms=%.1f"
             + " shed_per_s=%.0f shed_p50_ms=%.1f shed_p99_ms=%.1f others_or_none=%d",
         servedPerSecond(),
         good / seconds,

@@ -6,12 +6,15 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Queue;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Calls that come by a schedule, whatever becomes of those before (an open loop): by a Poisson
@@ -33,6 +36,13 @@ final class OpenLoop {
   /** While warming up, calls come so much more seldom. */
   private static final double WARM_UP_GAPS = 4;
 
+  /** Until a call that is due no sooner, the selector may wait for its shortest time. */
+  private static final long LONG_NANOS = 2_000_000;
+
+  /** How long answers are not looked for at the most. */
+  private static final long SHORT_NANOS = 50_000;
+
+  private static final int WARM_UP_SECONDS = 3;
   private static final int SEED = 20_261_121;
   private static final int CONNECTED_AT_ONCE = 200;
 
@@ -56,6 +66,32 @@ final class OpenLoop {
     this.closed = callsPerSecond == 0;
     this.meanGapNanos = closed ? 0 : 1e9 / callsPerSecond;
     this.figures = new LoadFigures(lengthNanos);
+  }
+
+  /**
+   * Runs one load in a process of its own, and returns what it saw.
+   *
+   * @param callsPerSecond the rate; 0 for a closed loop
+   */
+  static String inAProcess(int port, double callsPerSecond, Duration length, int connections)
+      throws IOException, InterruptedException {
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx512m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                OpenLoop.class.getName(),
+                Integer.toString(port),
+                Double.toString(callsPerSecond),
+                Integer.toString(WARM_UP_SECONDS),
+                Long.toString(length.toSeconds()),
+                Integer.toString(connections))
+            .redirectErrorStream(true)
+            .start();
+    String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    process.waitFor();
+    return text.strip();
   }
 
   /** Runs one load and prints what it saw. */
@@ -101,8 +137,7 @@ final class OpenLoop {
       while (!due.isEmpty() && !idle.isEmpty()) {
         send(usable(idle.remove()), due.remove());
       }
-      // a millisecond late at most, and counted; to spin would take a core from the node
-      selector.select(1);
+      await(now);
       answers();
       now = System.nanoTime();
     }
@@ -111,6 +146,17 @@ final class OpenLoop {
     }
     for (LoadConnection connection : busy) {
       unanswered(connection.intendedNanos(), now);
+    }
+  }
+
+  /** To spin would take a core from the node; what comes late is counted from when it was due. */
+  private void await(long now) throws IOException {
+    long leftNanos = (long) nextNanos - now;
+    if (closed || leftNanos >= LONG_NANOS || !due.isEmpty()) {
+      selector.select(1);
+    } else {
+      LockSupport.parkNanos(Math.min(leftNanos, SHORT_NANOS));
+      selector.selectNow();
     }
   }
 

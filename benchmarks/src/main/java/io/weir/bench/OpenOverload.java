@@ -6,7 +6,6 @@ import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -25,7 +24,6 @@ final class OpenOverload {
   private static final int ROUNDS = 2;
   private static final int CLOSED_CONNECTIONS = 64;
   private static final int OPEN_CONNECTIONS = 4_000;
-  private static final int WARM_UP_SECONDS = 3;
   private static final Pattern SERVED = Pattern.compile("served_per_s=(\\d+)");
 
   private final Duration length;
@@ -100,22 +98,6 @@ final class OpenOverload {
 
   private String load(int port, double callsPerSecond, int connections)
       throws IOException, InterruptedException {
-    Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx512m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                OpenLoop.class.getName(),
-                Integer.toString(port),
-                Double.toString(callsPerSecond),
-                Integer.toString(WARM_UP_SECONDS),
-                Long.toString(length.toSeconds()),
-                Integer.toString(connections))
-            .redirectErrorStream(true)
-            .start();
-    String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    process.waitFor();
-    return text.strip();
+    return OpenLoop.inAProcess(port, callsPerSecond, length, connections);
   }
 }

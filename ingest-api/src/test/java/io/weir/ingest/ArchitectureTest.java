@@ -33,6 +33,7 @@ final class ArchitectureTest {
             "io.weir.topics.model",
             "io.weir.decision",
             // as pure as its port: its clock is an argument
+            "com.github.benmanes.caffeine.cache",
             "io.weir.decision.memory",
             "io.weir.ingest.gate")
         .check(CLASSES);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /** Each edge of the bucket's arithmetic, with numbers. */
@@ -234,5 +235,32 @@ class TokenBucketTest {
 
     assertEquals(
         "units must be -9007199254740991 to 2^53 − 1, is 9007199254740992", refusal.getMessage());
+  }
+
+  @Test
+  void refillMicros_isTheTimeByWhichTheseTokensPutOffFull_orATickLess() {
+    SplittableRandom random = new SplittableRandom(1);
+    for (int i = 0; i < 20_000; i++) {
+      TokenBucketLimit limit =
+          new TokenBucketLimit(
+              random.nextLong(2, 1L << random.nextInt(2, 20)),
+              random.nextLong(1, 1L << random.nextInt(1, 15)),
+              random.nextLong(1, 60 * SECOND));
+      TokenBucket of = TokenBucket.of(limit);
+      long first = random.nextLong(1, limit.capacityTokens());
+      long second = random.nextLong(1, limit.capacityTokens() - first + 1);
+      BucketState before = of.charge(of.refill(null, T0), first, T0);
+      BucketState after = of.charge(before, second, T0);
+      long later = of.resetMicros(after, T0) - of.resetMicros(before, T0);
+
+      long told = of.refillMicros(second);
+
+      boolean isCut = of.resetMicros(after, T0) == BucketArithmetic.MAX_WAIT_MICROS;
+      assertTrue(isCut || told <= later, limit + ": " + told + " for " + second + ", is " + later);
+      assertTrue(
+          isCut || told >= later - of.parameters().tickMicros(),
+          limit + ": " + told + " for " + second + ", is " + later);
+    }
+    assertEquals(0, new PeriodBucket(10, T0).refillMicros(5));
   }
 }
