@@ -62,6 +62,11 @@ final class LeasedDecisions {
     }
 
     @Override
+    public Ticket again() {
+      return this;
+    }
+
+    @Override
     public void abandon() {
       // nothing is held
     }
@@ -96,8 +101,11 @@ final class LeasedDecisions {
             new Leases(
                 cache::submit,
                 log::begin,
+                Leases.LEAST_CALLS,
                 System::nanoTime,
-                (nanos, task) -> timer.schedule(task, nanos, TimeUnit.NANOSECONDS),
+                (nanos, task) -> {
+                  var unused = timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
+                },
                 registry)) {
       CheckGate gate = gate(cache, leases, log, registry);
       Callers.Result result =

@@ -22,7 +22,10 @@ final class LeaseTimer implements AutoCloseable {
   private final Leases leases;
 
   LeaseTimer(DecisionCache cache, CallLog log, MeterRegistry registry) {
-    leases = new Leases(cache::submit, log::begin, System::nanoTime, this::after, registry);
+    thread.prestartCoreThread(); // while there are threads to be had
+    leases =
+        new Leases(
+            cache::submit, log::begin, Leases.LEAST_CALLS, System::nanoTime, this::after, registry);
   }
 
   private void after(long nanos, Runnable task) {

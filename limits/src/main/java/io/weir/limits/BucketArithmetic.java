@@ -116,10 +116,11 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket {
    */
   default long refillMicros(long tokens) {
     Parameters by = parameters();
-    return by.unitsPerTick() == 0
-        ? 0
-        : Math.min(
-            tokens * by.unitsPerToken() / by.unitsPerTick() * by.tickMicros(), MAX_WAIT_MICROS);
+    if (by.unitsPerTick() == 0) {
+      return 0;
+    }
+    long ticks = tokens * by.unitsPerToken() / by.unitsPerTick();
+    return ticks > MAX_WAIT_MICROS / by.tickMicros() ? MAX_WAIT_MICROS : ticks * by.tickMicros();
   }
 
   /** Returns whether a bucket of this limit can ever hold the cost. */

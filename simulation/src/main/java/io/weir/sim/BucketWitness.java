@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -201,15 +202,7 @@ final class BucketWitness implements CacheWitness {
     AdmittedTokens unused = admitted(check, allowed);
     List<Loan> loans = new ArrayList<>();
     for (BucketRequest request : check.buckets()) {
-      BucketReply reply = allowed.buckets().get(loans.size());
-      loans.add(
-          new Loan(
-              request.bucket(),
-              allowed.decidedAtEpochMicros() / 1_000,
-              reply.epoch(),
-              reply.chargedTokens(),
-              check.cost(),
-              heldMillis));
+      loans.add(new Loan(request, check.cost(), heldMillis, allowed.decidedAtEpochMicros()));
     }
     return loans;
   }
@@ -217,21 +210,23 @@ final class BucketWitness implements CacheWitness {
   /** Tokens that a node has taken in advance. */
   final class Loan {
     private final String bucket;
-    private final long atMillis;
-    private final long epoch;
-    private final long charged;
     private final long tokens;
     private final long heldMillis;
+    private final BucketLimit limit;
+    private final long atMicros;
+
+    /** The bucket after the tokens were charged. */
+    private final BucketState lent;
+
     private long left;
     private boolean isOver;
 
-    private Loan(
-        String bucket, long atMillis, long epoch, long charged, long tokens, long heldMillis) {
+    private Loan(BucketRequest request, long tokens, long heldMillis, long atMicros) {
       this.heldMillis = heldMillis;
-      this.bucket = bucket;
-      this.atMillis = atMillis;
-      this.epoch = epoch;
-      this.charged = charged;
+      this.bucket = request.bucket();
+      this.limit = request.limit();
+      this.atMicros = atMicros;
+      this.lent = Objects.requireNonNull(world.redis().kept(bucket));
       this.tokens = tokens;
       this.left = tokens;
     }
@@ -251,11 +246,11 @@ final class BucketWitness implements CacheWitness {
       Stamp stamp = charge.stamp();
       if (stamp == null
           || isOver
-          || atMillis != takenAtMillis
+          || atMicros / 1_000 != takenAtMillis
           || !charge.bucket().equals(bucket)
-          || stamp.epoch() != epoch
-          || stamp.charged() <= charged - tokens
-          || stamp.charged() > charged) {
+          || stamp.epoch() != lent.epoch()
+          || stamp.charged() <= lent.chargedTokens() - tokens
+          || stamp.charged() > lent.chargedTokens()) {
         return false;
       }
       left -= charge.cost();
@@ -269,8 +264,30 @@ final class BucketWitness implements CacheWitness {
                 + " leased tokens of "
                 + bucket);
       }
+      requireFullAt(stamp);
       split(charge, stamp);
       return true;
+    }
+
+    /** Had only the tokens up to this call's been charged, the bucket would be full sooner. */
+    private void requireFullAt(Stamp stamp) {
+      BucketArithmetic arithmetic = limit.arithmetic();
+      long left = lent.chargedTokens() - stamp.charged();
+      BucketState then =
+          new BucketState(
+              lent.units() + left * arithmetic.unitsPerToken(),
+              lent.unitsPerToken(),
+              lent.lastEpochMicros(),
+              lent.epoch(),
+              lent.correctedEpoch(),
+              lent.version(),
+              lent.chargedTokens());
+      long late = stamp.fullAtEpochMicros() - atMicros - arithmetic.resetMicros(then, atMicros);
+      if (late < 0 || late > arithmetic.parameters().tickMicros()) {
+        throw new InvariantBroken(
+            Invariant.ADMITTED,
+            "a call by a lease of " + bucket + " says full " + late + " µs late: " + stamp);
+      }
     }
 
     /** The cache has charged the tokens of the call by themselves, so to speak. */
@@ -278,12 +295,15 @@ final class BucketWitness implements CacheWitness {
       List<CacheCharge> all = BucketWitness.this.charged.getOrDefault(bucket, List.of());
       for (int i = 0; i < all.size(); i++) {
         CacheCharge whole = all.get(i);
-        if (whole.epoch() == epoch && whole.charged() == charged) {
+        if (whole.epoch() == lent.epoch() && whole.charged() == lent.chargedTokens()) {
           long rest = whole.tokens() - charge.cost();
           CacheCharge part =
               new CacheCharge(
-                  whole.atMicros(), epoch, stamp.charged(), charge.cost(), whole.limit());
-          all.set(i, new CacheCharge(whole.atMicros(), epoch, charged, rest, whole.limit()));
+                  whole.atMicros(), whole.epoch(), stamp.charged(), charge.cost(), whole.limit());
+          all.set(
+              i,
+              new CacheCharge(
+                  whole.atMicros(), whole.epoch(), whole.charged(), rest, whole.limit()));
           all.add(i, part);
           if (rest == 0) {
             all.remove(i + 1);

@@ -14,6 +14,7 @@ import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.BatchHeader;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -86,8 +87,12 @@ interface Edges {
     return micros;
   }
 
-  /** A lease holds the low watermark back by a ticket. */
-  default Ticket leaseTicket(Ticket ticket) {
+  /**
+   * A lease holds the low watermark back by a ticket.
+   *
+   * @param other returns a ticket of the present time
+   */
+  default Ticket leaseTicket(Ticket ticket, Supplier<Ticket> other) {
     return ticket;
   }
 

@@ -48,6 +48,9 @@ final class IngestProcess {
 
   private static final long MICROS_PER_MILLI = 1_000;
 
+  /** Calls are seldom here: a lease may be taken after the first. */
+  private static final int LEASE_CALLS = 1;
+
   private final World world;
   private final Node node;
   private final int life;
@@ -118,6 +121,7 @@ final class IngestProcess {
         new Leases(
             check -> cache.lend(check, leaseHeldMillis),
             this::leaseTicket,
+            LEASE_CALLS,
             localClock.nanos(),
             this::later,
             registry);
@@ -182,7 +186,7 @@ final class IngestProcess {
   private Ticket leaseTicket() {
     Ticket ticket = recorder.begin();
     leaseHeldMillis = ticket.heldAtEpochMillis();
-    return world.edges().leaseTicket(ticket);
+    return world.edges().leaseTicket(ticket, recorder::begin);
   }
 
   /**

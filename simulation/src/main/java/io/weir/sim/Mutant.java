@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -301,10 +302,15 @@ enum Mutant implements Edges {
 
   LEASE_UNHELD("the low watermark passes leases whose calls are not recorded yet") {
     @Override
-    public Ticket leaseTicket(Ticket ticket) {
+    public Ticket leaseTicket(Ticket ticket, Supplier<Ticket> other) {
       long begunAtEpochMillis = ticket.begunAtEpochMillis();
       ticket.abandon();
       return new Ticket() {
+        @Override
+        public Ticket again() {
+          return other.get();
+        }
+
         @Override
         public long begunAtEpochMillis() {
           return begunAtEpochMillis;

@@ -62,7 +62,7 @@ final class Cluster implements Deployment, AutoCloseable {
         - name: orders
           match: {endpoint: ["POST *"]}
           limit: {algorithm: token-bucket, capacity: 400, refill_tokens: 400, refill_period: PT1S}
-          lease: {tokens: 10%, for: PT0.5S}
+          lease: {tokens: 10%, for: PT1S}
       """;
 
   private final Path folder;

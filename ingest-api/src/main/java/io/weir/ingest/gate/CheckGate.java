@@ -137,33 +137,25 @@ public final class CheckGate {
       throw failed;
     }
     if (leased != null) {
-      return recordLeased(ticket, call, matched, leased);
+      ticket.abandon(); // the call has one of the time at which its tokens were asked for
+      return recordLeased(call, matched, leased);
     }
     return pending == null
         ? record(ticket, call, matched, null, nowEpochMillis)
         : pending.thenCompose(decision -> record(ticket, call, matched, decision, nowEpochMillis));
   }
 
-  /** Records a call that leases have decided. The tokens are taken, whatever becomes of it. */
+  /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */
   private CompletableFuture<CheckOutcome> recordLeased(
-      Ticket ticket, Call call, MatchedPolicies matched, LeasedBuckets.Taken leased) {
+      Call call, MatchedPolicies matched, LeasedBuckets.Taken leased) {
     CheckOutcome.Decided decided;
     try {
       decided = byLeases(call, matched, leased);
     } catch (RuntimeException | Error failed) {
-      leased.recorded();
-      ticket.abandon();
+      leased.ticket().abandon();
       throw failed;
     }
-    CompletableFuture<List<Recorded>> recording;
-    try {
-      recording = log.submit(ticket, List.of(decided.call()));
-    } catch (RuntimeException | Error failed) {
-      leased.recorded();
-      throw failed;
-    }
-    return recording
-        .whenComplete((recorded, failed) -> leased.recorded())
+    return log.submit(leased.ticket(), List.of(decided.call()))
         .thenApply(recorded -> withRecord(decided, recorded.get(0)));
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
+import io.weir.limits.BucketArithmetic;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -32,6 +33,17 @@ final class LeasedBuckets {
 
   private static final long NANOS_PER_MICRO = 1_000;
 
+  /**
+   * What calls have taken within the time of a lease.
+   *
+   * @param calls how many they are
+   * @param tokens what they took
+   */
+  private record Use(int calls, long tokens) {
+    static final Use NONE = new Use(0, 0);
+  }
+
+  private final int leastCalls;
   private final List<BucketRequest> asked;
   private final List<BucketRequest> requests;
   private final long mostTokens;
@@ -40,8 +52,8 @@ final class LeasedBuckets {
   // guarded by this
   private final Deque<Lease> leases = new ArrayDeque<>();
   private long windowBeganNanos;
-  private long usedInWindow;
-  private long usedInWindowBefore;
+  private Use use = Use.NONE;
+  private Use useBefore = Use.NONE;
   private long notBeforeNanos;
   private boolean isAsking;
 
@@ -49,9 +61,11 @@ final class LeasedBuckets {
    * Creates buckets without leases.
    *
    * @param evaluated the policies of a call, each of which has terms
+   * @param leastCalls a lease is asked for only if so many calls were made within its time before
    * @param nowNanos now, by a monotonic clock
    */
-  LeasedBuckets(List<MatchedPolicy> evaluated, long nowNanos) {
+  LeasedBuckets(List<MatchedPolicy> evaluated, int leastCalls, long nowNanos) {
+    this.leastCalls = leastCalls;
     this.asked = requests(evaluated);
     // a shadow bucket, too, gives a lease only if it holds all of it
     this.requests =
@@ -100,20 +114,23 @@ final class LeasedBuckets {
   synchronized void noteUse(long tokens, long nowNanos) {
     long elapsedNanos = nowNanos - windowBeganNanos;
     if (elapsedNanos >= lengthNanos) {
-      usedInWindowBefore = elapsedNanos < 2 * lengthNanos ? usedInWindow : 0;
-      usedInWindow = 0;
+      useBefore = elapsedNanos < 2 * lengthNanos ? use : Use.NONE;
+      use = Use.NONE;
       windowBeganNanos = nowNanos;
     }
-    usedInWindow += tokens;
+    use = new Use(use.calls + 1, use.tokens + tokens);
   }
 
   /**
    * Returns for how many tokens a lease is to be asked, which is then being asked for; 0 for none.
    */
   synchronized long beginAsking(long nowNanos) {
-    long tokens = Math.min(mostTokens, Math.max(usedInWindow, usedInWindowBefore));
+    Use most = use.tokens > useBefore.tokens ? use : useBefore;
+    long tokens = Math.min(mostTokens, most.tokens);
     if (isAsking
-        || leases.stream().filter(lease -> lease.used < lease.tokens).count() >= MAX_LEASES
+        // the tokens are worth a lease if they suffice for so many of these calls
+        || (double) tokens * most.calls < (double) leastCalls * most.tokens
+        || leases.size() >= MAX_LEASES
         || nowNanos - notBeforeNanos < 0
         || tokens < LEAST_TOKENS
         || (!leases.isEmpty() && !leases.getLast().isLow(nowNanos))) {
@@ -134,8 +151,8 @@ final class LeasedBuckets {
    *
    * @param allowed the cache's answer
    * @param tokens what it was asked for
-   * @param ticket obtained before it was asked; abandoned when the lease has ended and its calls
-   *     are recorded
+   * @param ticket obtained before it was asked; abandoned when the lease ends. Its calls have
+   *     tickets of the same time
    * @param askedNanos before it was asked, by the monotonic clock
    */
   synchronized Lease begin(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {
@@ -145,19 +162,15 @@ final class LeasedBuckets {
     return lease;
   }
 
-  synchronized List<Lease> leases() {
-    return List.copyOf(leases);
-  }
-
   /** Takes tokens for a call; null if no lease has as many left. */
   synchronized @Nullable Taken take(long cost, long nowNanos) {
     for (Lease lease : leases) {
       if (lease.tokens - lease.used >= cost && lease.leftNanos(nowNanos) > 0) {
         noteUse(cost, nowNanos);
+        Ticket ticket = lease.ticket.again();
         lease.used += cost;
-        lease.unrecorded++;
         boolean isLow = lease == leases.getLast() && lease.isLow(nowNanos);
-        return new Taken(lease, cost, lease.tokens - lease.used, isLow);
+        return new Taken(lease, ticket, cost, lease.tokens - lease.used, isLow);
       }
     }
     return null;
@@ -170,7 +183,6 @@ final class LeasedBuckets {
     private final Ticket ticket;
     private final long askedNanos;
     private long used;
-    private int unrecorded;
     private boolean isOver;
 
     private Lease(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {
@@ -195,43 +207,25 @@ final class LeasedBuckets {
         if (isOver) {
           return 0;
         }
-        over();
-        return tokens - used;
-      }
-    }
-
-    private void recorded() {
-      synchronized (LeasedBuckets.this) {
-        unrecorded--;
-        if (unrecorded > 0) {
-          return;
-        }
-        if (isOver) {
-          ticket.abandon();
-        } else if (used == tokens) {
-          over();
-        }
-      }
-    }
-
-    private void over() {
-      isOver = true;
-      leases.remove(this);
-      if (unrecorded == 0) {
+        isOver = true;
+        leases.remove(this);
         ticket.abandon();
+        return tokens - used;
       }
     }
   }
 
-  /** The tokens of one call. {@link #recorded} must follow. */
+  /** The tokens of one call, and its ticket, which must be used. */
   final class Taken {
     private final Lease lease;
+    private final Ticket ticket;
     private final long cost;
     private final long left;
     private final boolean isLow;
 
-    private Taken(Lease lease, long cost, long left, boolean isLow) {
+    private Taken(Lease lease, Ticket ticket, long cost, long left, boolean isLow) {
       this.lease = lease;
+      this.ticket = ticket;
       this.cost = cost;
       this.left = left;
       this.isLow = isLow;
@@ -239,6 +233,20 @@ final class LeasedBuckets {
 
     LeasedBuckets buckets() {
       return LeasedBuckets.this;
+    }
+
+    /** Returns the ticket of the call, of the time at which the lease was asked for. */
+    Ticket ticket() {
+      return ticket;
+    }
+
+    /** Returns whether the lease has no tokens left. */
+    boolean isUsedUp() {
+      return left == 0;
+    }
+
+    Lease lease() {
+      return lease;
     }
 
     /** Returns whether another lease should be asked for. */
@@ -261,7 +269,9 @@ final class LeasedBuckets {
      */
     BucketReply reply(int index) {
       BucketReply whole = lease.allowed.buckets().get(index);
-      long sooner = requests.get(index).limit().arithmetic().refillMicros(left);
+      // a longest time is cut, and says nothing of one that is less by so much
+      boolean isCut = whole.resetMicros() >= BucketArithmetic.MAX_WAIT_MICROS;
+      long sooner = isCut ? 0 : requests.get(index).limit().arithmetic().refillMicros(left);
       return new BucketReply(
           true,
           whole.remainingTokens() + left,
@@ -287,11 +297,6 @@ final class LeasedBuckets {
         charges.add(new Charge(request.bucket(), cost, request.limit(), stamp));
       }
       return charges;
-    }
-
-    /** Notes that the call is recorded, or never will be. */
-    void recorded() {
-      lease.recorded();
     }
   }
 }

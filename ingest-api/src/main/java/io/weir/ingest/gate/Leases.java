@@ -11,7 +11,9 @@ import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -26,22 +28,29 @@ import org.jspecify.annotations.Nullable;
  * <p>A lease is a charge like any other, which the cache makes before any call has the tokens. Each
  * call that takes some of them is recorded as if the cache had charged it at that moment, in its
  * place among the tokens of the lease. So the records cannot tell it from a call whose record took
- * as long as the lease; and until the last of its calls is recorded, the lease holds the low
+ * as long as the lease; and the lease, and each of its calls until that is recorded, holds the low
  * watermark back as such a call does. Tokens that no call has taken are a charge without a record,
  * which the audit gives back.
  */
 public final class Leases implements AutoCloseable {
+  /** A usual least number of calls. */
+  public static final int LEAST_CALLS = 4;
+
   /** Most kinds of calls whose use is known; of more, those not made for longest are forgotten. */
   private static final int MAX_KINDS = 10_000;
 
   private final Function<Check, CompletableFuture<Decision>> cache;
   private final Supplier<Ticket> tickets;
+  private final int leastCalls;
   private final LongSupplier nanos;
   private final Timer timer;
 
   /** By the keys of the buckets: of one alone its key, of several the list. */
   private final Cache<Object, LeasedBuckets> kinds =
       Caffeine.newBuilder().maximumSize(MAX_KINDS).build();
+
+  /** The leases that have not ended, of kinds that are forgotten, too. */
+  private final Set<LeasedBuckets.Lease> live = ConcurrentHashMap.newKeySet();
 
   private final Counter taken;
   private final Counter unused;
@@ -58,6 +67,9 @@ public final class Leases implements AutoCloseable {
    *
    * @param cache submits a check that takes a lease
    * @param tickets returns a new ticket of the log
+   * @param leastCalls buckets are leased from only if so many calls were made within the time of a
+   *     lease before; {@value #LEAST_CALLS} where the lease, and the correction by which what is
+   *     left of it is given back, are to cost less than they save
    * @param nanos a monotonic clock
    * @param timer ends leases
    * @param registry receives the metrics
@@ -65,11 +77,13 @@ public final class Leases implements AutoCloseable {
   public Leases(
       Function<Check, CompletableFuture<Decision>> cache,
       Supplier<Ticket> tickets,
+      int leastCalls,
       LongSupplier nanos,
       Timer timer,
       MeterRegistry registry) {
     this.cache = cache;
     this.tickets = tickets;
+    this.leastCalls = leastCalls;
     this.nanos = nanos;
     this.timer = timer;
     taken =
@@ -98,8 +112,19 @@ public final class Leases implements AutoCloseable {
     }
     long nowNanos = nanos.getAsLong();
     LeasedBuckets.Taken part = buckets.take(cost, nowNanos);
-    if (part != null && part.isLow()) {
-      ask(buckets, nowNanos);
+    if (part == null) {
+      return null;
+    }
+    try {
+      if (part.isUsedUp()) {
+        end(part.lease());
+      }
+      if (part.isLow()) {
+        ask(buckets, nowNanos);
+      }
+    } catch (RuntimeException | Error failed) {
+      part.ticket().abandon(); // the call fails; its tokens are a charge without a record
+      throw failed;
     }
     return part;
   }
@@ -134,7 +159,7 @@ public final class Leases implements AutoCloseable {
     Object kind = kind(evaluated);
     LeasedBuckets buckets = kinds.getIfPresent(kind);
     if (buckets == null || !buckets.areOf(evaluated)) {
-      buckets = new LeasedBuckets(evaluated, nowNanos);
+      buckets = new LeasedBuckets(evaluated, leastCalls, nowNanos);
       kinds.put(kind, buckets);
     }
     buckets.noteUse(cost, nowNanos);
@@ -146,18 +171,22 @@ public final class Leases implements AutoCloseable {
     if (tokens == 0) {
       return;
     }
-    Ticket ticket = tickets.get();
+    Ticket ticket = null;
     CompletableFuture<Decision> decision;
     try {
+      ticket = tickets.get();
       decision = cache.apply(buckets.check(tokens));
     } catch (RuntimeException | Error failed) {
-      ticket.abandon();
+      if (ticket != null) {
+        ticket.abandon();
+      }
       buckets.refused(nowNanos);
       throw failed;
     }
+    Ticket held = ticket;
     var unused =
         decision.whenComplete(
-            (answer, failed) -> answered(buckets, tokens, ticket, nowNanos, answer));
+            (answer, failed) -> answered(buckets, tokens, held, nowNanos, answer));
   }
 
   private void answered(
@@ -174,15 +203,22 @@ public final class Leases implements AutoCloseable {
     }
     taken.increment((double) tokens);
     LeasedBuckets.Lease lease = buckets.begin(allowed, tokens, ticket, askedNanos);
+    live.add(lease);
     long leftNanos = lease.leftNanos(nowNanos);
-    if (closed || leftNanos <= 0) {
-      end(lease);
-    } else {
-      timer.after(leftNanos, () -> end(lease));
+    try {
+      if (closed || leftNanos <= 0) {
+        end(lease);
+      } else {
+        timer.after(leftNanos, () -> end(lease));
+      }
+    } catch (RuntimeException | Error failed) {
+      end(lease); // nothing else would
+      throw failed;
     }
   }
 
   private void end(LeasedBuckets.Lease lease) {
+    live.remove(lease);
     unused.increment((double) lease.end());
   }
 
@@ -190,8 +226,6 @@ public final class Leases implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    for (LeasedBuckets buckets : kinds.asMap().values()) {
-      buckets.leases().forEach(this::end);
-    }
+    live.forEach(this::end);
   }
 }

@@ -22,6 +22,12 @@ public interface Ticket {
     return begunAtEpochMillis();
   }
 
+  /**
+   * Returns another ticket of the same time, for a call of which it is known only now that it began
+   * then. This one must not be used up yet.
+   */
+  Ticket again();
+
   /** Uses up the ticket without a record (a peek, a bad request, a failure). */
   void abandon();
 }

@@ -12,7 +12,6 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class Append {
   private final LowWatermark.HeldTicket ticket;
-  private final long oldestEpochMillis;
   private final int[] partitions;
   private final byte[][] lines;
   private final long[] lineNumbers;
@@ -26,12 +25,10 @@ final class Append {
    * Creates an append without an outcome.
    *
    * @param ticket the ticket of the lines' calls; ended with the append
-   * @param oldestEpochMillis a time that is not after any of the calls was decided
    * @param partitions partition of each line
    * @param lines the lines, without line feeds
    */
-  Append(LowWatermark.HeldTicket ticket, long oldestEpochMillis, int[] partitions, byte[][] lines) {
-    this.oldestEpochMillis = oldestEpochMillis;
+  Append(LowWatermark.HeldTicket ticket, int[] partitions, byte[][] lines) {
     this.ticket = ticket;
     this.partitions = partitions;
     this.lines = lines;
@@ -71,9 +68,9 @@ final class Append {
     return longestLineBytes;
   }
 
-  /** Returns a time that is not after any of the calls was decided. */
-  long oldestEpochMillis() {
-    return oldestEpochMillis;
+  /** Returns when the calls began, which is not after any of them was decided. */
+  long begunAtEpochMillis() {
+    return ticket.begunAtEpochMillis();
   }
 
   int partition(int index) {

@@ -213,19 +213,7 @@ public final class CallRecorder {
         decisionClock.observe(call.decidedAtEpochMillis());
       }
     }
-    return new Append(ticket, oldestEpochMillis(ticket, calls), partitions, lines);
-  }
-
-  /** Returns a time that is not after the ticket was drawn, nor after any call was decided. */
-  private static long oldestEpochMillis(LowWatermark.HeldTicket ticket, List<CallEvent> calls) {
-    long oldest = ticket.begunAtEpochMillis();
-    for (CallEvent call : calls) {
-      // a lease has taken its tokens before
-      if (call.settlement() == null) {
-        oldest = Math.min(oldest, call.decidedAtEpochMillis());
-      }
-    }
-    return oldest;
+    return new Append(ticket, partitions, lines);
   }
 
   private List<Recorded> notKept(Append.NotKept failure, int calls) {

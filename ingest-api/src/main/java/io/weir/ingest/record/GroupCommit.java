@@ -228,7 +228,7 @@ final class GroupCommit {
       if (partition.isEmpty()) {
         touched.add(partition);
       }
-      append.number(i, partition.add(append.line(i), append.oldestEpochMillis()));
+      append.number(i, partition.add(append.line(i), append.begunAtEpochMillis()));
       if (waitForAcks) {
         partition.addWaiter(append.lineNumber(i), append);
       }

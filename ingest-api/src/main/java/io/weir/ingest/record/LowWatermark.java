@@ -63,6 +63,11 @@ final class LowWatermark {
     }
   }
 
+  /** Counts another call of the same time as one in progress, which holds the watermark there. */
+  void beginAgain(long begun) {
+    inProgress.incrementAndGet(bucket(begun));
+  }
+
   /** Ends the call that {@link #begin} began. */
   void end(long begun) {
     inProgress.decrementAndGet(bucket(begun));
@@ -132,6 +137,17 @@ final class LowWatermark {
     @Override
     public long begunAtEpochMillis() {
       return begunAtEpochMillis;
+    }
+
+    @Override
+    public Ticket again() {
+      if (used) {
+        throw new IllegalStateException("a ticket that is used up is of no time any more");
+      }
+      if (admitted) {
+        watermark.beginAgain(heldAtEpochMillis);
+      }
+      return new HeldTicket(watermark, heldAtEpochMillis, begunAtEpochMillis, admitted);
     }
 
     @Override

@@ -14,12 +14,20 @@ final class KeptCalls implements CallLog {
 
   @Override
   public Ticket begin() {
-    long begun = nowEpochMillis;
+    return begunAt(nowEpochMillis);
+  }
+
+  private Ticket begunAt(long begun) {
     underWay++;
     return new Ticket() {
       @Override
       public long begunAtEpochMillis() {
         return begun;
+      }
+
+      @Override
+      public Ticket again() {
+        return begunAt(begun);
       }
 
       @Override

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -59,9 +60,14 @@ final class LeasesTest {
   }
 
   private Leases leases() {
+    return leases(1);
+  }
+
+  private Leases leases(int leastCalls) {
     return new Leases(
         this::ask,
         log::begin,
+        leastCalls,
         () -> nowMicros * 1_000,
         (nanos, task) -> timers.add(new Timed(nowMicros * 1_000 + nanos, task)),
         registry);
@@ -147,6 +153,22 @@ final class LeasesTest {
   }
 
   @Test
+  void bucketOfFewCalls_isNotLeasedFrom() {
+    CheckGate gate = gate(leases(4), leased("burst", 50));
+    for (int i = 0; i < 30; i++) {
+      assertEquals(DecidedBy.CACHE, call(gate, 2).decidedBy());
+      pass(i % 3 == 2 ? LENGTH_MICROS : 0);
+    }
+    assertEquals(List.of(), asked);
+
+    pass(2 * LENGTH_MICROS);
+    for (int i = 0; i < 4; i++) {
+      call(gate, 1);
+    }
+    assertEquals(DecidedBy.LEASE, call(gate, 1).decidedBy());
+  }
+
+  @Test
   void leaseThatIsLow_isFollowedByAnother_beforeItIsUsedUp() {
     CheckGate gate = gate(leases(), leased("burst", 8));
     for (int i = 0; i < 60; i++) {
@@ -205,7 +227,7 @@ final class LeasesTest {
   }
 
   @Test
-  void callThatIsNotRecordedYet_holdsTheLeaseBeyondItsEnd() {
+  void callThatIsNotRecordedYet_holdsTheWatermarkBeyondTheEndOfTheLease() {
     Leases leases = leases();
     MatchedPolicies matched = matched(leased("burst", 50));
     leases.noteAllowed(matched, 5);
@@ -216,7 +238,7 @@ final class LeasesTest {
     assertEquals(1, log.underWay());
     assertNull(leases.take(matched, 1));
 
-    taken.recorded();
+    taken.ticket().abandon();
     assertEquals(0, log.underWay());
   }
 
@@ -269,8 +291,9 @@ final class LeasesTest {
   @Test
   void leaseThatIsRefused_isNotAskedForAgainForAWhile() {
     CheckGate gate = gate(leases(), leased("burst", 50));
-    call(gate, 60);
-    assertEquals(1, asked.size(), "for 50, of which the bucket holds 40");
+    Decision unused = cache.take(matched(leased("burst", 50)).check(97));
+    call(gate, 2);
+    assertEquals(1, asked.size(), "for 2, of which the bucket holds 1");
 
     for (int i = 0; i < 10; i++) {
       assertEquals(DecidedBy.CACHE, call(gate, 1).decidedBy());
@@ -320,6 +343,47 @@ final class LeasesTest {
 
     assertNull(leases.take(matched(policy("burst", other, new LeaseTerms(50, LENGTH_MICROS))), 1));
     assertNotNull(leases.take(matched(leased("burst", 50)), 1));
+  }
+
+  /** Once, such a ticket stayed, and the low watermark lagged for ever. */
+  @Test
+  void faults_leaveNoTicket() {
+    MatchedPolicies matched = matched(leased("burst", 50));
+    Leases noTimer =
+        new Leases(
+            this::ask,
+            log::begin,
+            1,
+            () -> nowMicros * 1_000,
+            (nanos, task) -> {
+              throw new OutOfMemoryError("unable to create native thread");
+            },
+            registry);
+    noTimer.noteAllowed(matched, 5);
+    assertEquals(0, log.underWay());
+
+    Leases noCache =
+        new Leases(
+            check -> {
+              throw new IllegalStateException("nothing expected this");
+            },
+            log::begin,
+            1,
+            () -> nowMicros * 1_000,
+            (nanos, task) -> timers.add(new Timed(nowMicros * 1_000 + nanos, task)),
+            registry);
+    assertThrows(IllegalStateException.class, () -> noCache.noteAllowed(matched, 5));
+    assertEquals(0, log.underWay());
+  }
+
+  @Test
+  void callDearerThanALease_isNotLeasedFor() {
+    CheckGate gate = gate(leases(4), leased("burst", 50));
+    for (int i = 0; i < 5; i++) {
+      call(gate, 15);
+    }
+
+    assertEquals(List.of(), asked, "50 tokens suffice for three of them");
   }
 
   @Test

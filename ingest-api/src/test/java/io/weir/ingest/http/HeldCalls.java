@@ -36,6 +36,11 @@ final class HeldCalls implements CallLog {
   public Ticket begin() {
     return new Ticket() {
       @Override
+      public Ticket again() {
+        return this;
+      }
+
+      @Override
       public long begunAtEpochMillis() {
         return 1;
       }

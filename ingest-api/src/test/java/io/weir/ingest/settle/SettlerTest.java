@@ -188,6 +188,11 @@ final class SettlerTest {
     public Ticket begin() {
       return new Ticket() {
         @Override
+        public Ticket again() {
+          return this;
+        }
+
+        @Override
         public long begunAtEpochMillis() {
           return 777;
         }
