@@ -17,9 +17,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets that calls of one kind take their cost from, how much these calls take, and their
- * leases: at most {@value #MAX_LEASES} with tokens left, of which the older one is used up first.
- * Thread-safe.
+ * The buckets that calls of one kind take their cost from (those that match the same policies, with
+ * the same keys), how much these calls take, and their leases: at most {@value #MAX_LEASES} with
+ * tokens left, of which the older one is used up first. Thread-safe.
  */
 final class LeasedBuckets {
   /** One that is used, and one that is there when it is used up. */
@@ -122,7 +122,10 @@ final class LeasedBuckets {
   }
 
   /**
-   * Returns for how many tokens a lease is to be asked, which is then being asked for; 0 for none.
+   * Decides whether another lease is worth asking for, and of how many tokens. Either {@link
+   * #begin} or {@link #refused} must follow, unless the result is 0.
+   *
+   * @return the tokens to ask for; 0 for no lease
    */
   synchronized long beginAsking(long nowNanos) {
     Use most = use.tokens > useBefore.tokens ? use : useBefore;
@@ -140,7 +143,7 @@ final class LeasedBuckets {
     return tokens;
   }
 
-  /** Notes that no lease was given; none is asked for again for as long as one lasts. */
+  /** Notes that no lease was given. For the time of a lease no other is asked for. */
   synchronized void refused(long nowNanos) {
     isAsking = false;
     notBeforeNanos = nowNanos + lengthNanos;

@@ -3,7 +3,7 @@ package io.weir.ingest.gate;
 
 /**
  * Represents calls that are in progress: until the ticket is used, the node's low watermark does
- * not pass the time at which it was obtained. Must be used exactly once, by {@link CallLog#record}
+ * not pass the time at which it was obtained. Must be used exactly once, by {@link CallLog#submit}
  * or by {@link #abandon}; a ticket that is never used holds every window of every report open. Not
  * thread-safe, but may be passed from one thread to another.
  */
@@ -23,8 +23,8 @@ public interface Ticket {
   }
 
   /**
-   * Returns another ticket of the same time, for a call of which it is known only now that it began
-   * then. This one must not be used up yet.
+   * Returns another ticket of the same time, for a call that is dated by then: a lease has taken
+   * its tokens. This ticket must not be used up yet.
    */
   Ticket again();
 

@@ -21,8 +21,8 @@ final class HttpServerSetup {
   private static final Duration IDLE_KEPT_AT_THE_LIMIT = Duration.ofSeconds(2);
 
   /**
-   * Longest time for which a request may wait for a byte to be read or written. A caller that does
-   * not read its answer occupies a thread for this long.
+   * Longest time for which a request may wait for a byte to be read or written. No thread waits
+   * with it.
    */
   private static final Duration STALLED = Duration.ofSeconds(15);
 
