@@ -338,6 +338,26 @@ final class GapReconcilerTest extends ReconcilerFixture {
     assertEquals(0, last().driftTokens());
   }
 
+  /**
+   * Found by {@code ./weir sim}, seed 50004349: until the next check, charges on their way hid
+   * behind those of a gap that had been recorded after all, and a quota was given as many again.
+   */
+  @Test
+  void gap_recordedAfterAll_doesNotHideChargesInFlightBeforeTheNextCheck() {
+    take(T, quotaCharge(0, 1, 1), quotaCharge(0, 1, 8));
+    watermark(T + 3_000);
+    watermark(T + 4_000);
+    assertEquals(2, only().totalTokens());
+
+    take(T + 5_000, quotaCharge(1, 1, 20)); // eleven of another node are in flight
+    take(T, quotaCharge(0, 6, 7));
+    memory.takeCacheLoss("g1", T + 5_100);
+    memory.tick();
+
+    assertEquals(Cause.RESTORE, last().cause());
+    assertEquals(20, last().totalTokens());
+  }
+
   /** Once, a correction under the deny limit debited what it should have credited. */
   @Test
   void gap_bucketKnownOnlyFromRefusalsUnderDeny_isNotCorrected() {

@@ -285,7 +285,7 @@ public final class BucketAudit {
       return null;
     }
     EpochAccount epoch = account.epoch();
-    long total = Saturating.add(account.totalTokens(), account.epochs().pendingTokens());
+    long total = Saturating.add(account.totalTokens(), account.epochs().inFlightTokens());
     long pendingSince = corrections.publish(nowMillis);
     account.timeToFull().stateOwed();
     return new Correction(
@@ -362,7 +362,7 @@ public final class BucketAudit {
         corrections.version(),
         corrections.confirmedVersion(),
         epoch.chargedTokens(),
-        account.epochs().pendingTokens(),
+        account.epochs().inFlightTokens(),
         account.totalTokens(),
         account.timeToFull().cacheMicros(),
         account.timeToFull().trueMicros(),
