@@ -9,6 +9,8 @@ import io.weir.ingest.http.CheckApi;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.http.HttpStatistics;
 import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.policy.log.AppliedFile;
+import io.weir.ingest.policy.log.PolicyFollower;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
@@ -21,8 +23,6 @@ import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
-import io.weir.limits.policy.PolicyMatcher;
-import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.SocketException;
@@ -33,6 +33,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -69,6 +70,7 @@ public final class Ingest implements AutoCloseable {
   private final IngestMetrics metrics;
   private final RedisDecisionCache cache;
   private final KafkaCallLog log;
+  private final PolicyFollower policies;
   private final LeaseTimer leases;
   private final CallFinder finder;
   private final VerdictFollower verdicts;
@@ -81,6 +83,7 @@ public final class Ingest implements AutoCloseable {
       IngestMetrics metrics,
       RedisDecisionCache cache,
       KafkaCallLog log,
+      PolicyFollower policies,
       LeaseTimer leases,
       CallFinder finder,
       VerdictFollower verdicts,
@@ -91,6 +94,7 @@ public final class Ingest implements AutoCloseable {
     this.metrics = metrics;
     this.cache = cache;
     this.log = log;
+    this.policies = policies;
     this.leases = leases;
     this.finder = finder;
     this.verdicts = verdicts;
@@ -117,7 +121,7 @@ public final class Ingest implements AutoCloseable {
    */
   static Ingest start(IngestConfig config, Duration copyPatience) {
     LOG.info("ingest starts {}", config);
-    PolicySet policies = policies(config.policies());
+    AppliedFile file = policyFile(config);
     IngestMetrics metrics = new IngestMetrics();
     MeterRegistry registry = metrics.registry();
     RedisDecisionCache cache = RedisDecisionCache.start(config.redis(), registry);
@@ -125,6 +129,7 @@ public final class Ingest implements AutoCloseable {
     CacheHealing healing = null;
     VerdictFollower verdicts = null;
     LeaseTimer leases = null;
+    PolicyFollower policies = null;
     try {
       refuseServer(cache);
       DecisionClock clock = DecisionClock.ofSystem();
@@ -135,11 +140,12 @@ public final class Ingest implements AutoCloseable {
       copies.require();
       refuseServer(cache); // a connection that took long is open by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
-      PolicyMatcher matcher = PolicyMatcher.of(policies);
+      policies =
+          PolicyFollower.start(config.kafka(), config.node(), config.dataFolder(), file, registry);
       leases = new LeaseTimer(cache, log, registry);
       CheckGate gate =
           new CheckGate(
-              () -> matcher,
+              policies::matcher,
               new TimedDecisionCache(cache, registry),
               local,
               new TimedCallLog(log, registry),
@@ -152,7 +158,7 @@ public final class Ingest implements AutoCloseable {
       HttpStatistics statistics = new HttpStatistics(registry);
       metrics.bindClock(clock);
       metrics.bindBounds(recordConfig(config).maxHeldBytes(), config.redis().deadline());
-      healing = CacheHealing.of(config, cache, () -> policies, clock::nowEpochMillis, registry);
+      healing = CacheHealing.of(config, cache, policies::set, clock::nowEpochMillis, registry);
       StartUp startUp = new StartUp(healing::missingAtStart, config.readyWait());
       HttpSettings http =
           new HttpSettings(
@@ -168,7 +174,14 @@ public final class Ingest implements AutoCloseable {
       CheckApi api =
           CheckApi.start(
               new CheckApi.Parts(
-                  gate, settler, cache, log, healing::check, startUp::isOver, metrics::scrape),
+                  gate,
+                  settler,
+                  cache,
+                  log,
+                  healing::check,
+                  startUp::isOver,
+                  metrics::scrape,
+                  new CheckApi.PolicyAdmin(policies, config.adminAccess())),
               http,
               statistics);
       if (!config.readyWait().isZero()) {
@@ -180,8 +193,21 @@ public final class Ingest implements AutoCloseable {
       healing.start();
       LOG.info("ingest started node={} http_port={}", config.node(), api.port());
       return new Ingest(
-          metrics, cache, log, leases, finder, verdicts, healing, api, startUp, config.stopDelay());
+          metrics,
+          cache,
+          log,
+          policies,
+          leases,
+          finder,
+          verdicts,
+          healing,
+          api,
+          startUp,
+          config.stopDelay());
     } catch (RuntimeException failed) {
+      if (policies != null) {
+        policies.close();
+      }
       if (leases != null) {
         leases.close();
       }
@@ -240,27 +266,28 @@ public final class Ingest implements AutoCloseable {
    * @throws IngestStartException if the file cannot be read or a policy is wrong
    */
   public static void check(IngestConfig config) {
-    policies(config.policies());
+    policyFile(config);
   }
 
-  private static PolicySet policies(Path file) {
+  /**
+   * Returns the node's policy file; null if it has none, since the one of the default name does not
+   * exist.
+   */
+  private static @Nullable AppliedFile policyFile(IngestConfig config) {
+    Path file = config.policies();
+    if (!config.isPolicyFileNamed() && !Files.exists(file)) {
+      return null;
+    }
+    String named = "policy file " + file.toAbsolutePath() + " (WEIR_POLICIES) ";
     if (!Files.isRegularFile(file)) {
       throw new IngestStartException(
-          "policy file "
-              + file.toAbsolutePath()
-              + " (WEIR_POLICIES) "
-              + (Files.exists(file) ? "is not a file" : "does not exist"));
+          named + (Files.exists(file) ? "is not a file" : "does not exist"));
     }
     PolicyFile.Content content;
     try {
       content = PolicyFile.read(file);
     } catch (IOException unreadable) {
-      throw new IngestStartException(
-          "policy file "
-              + file.toAbsolutePath()
-              + " (WEIR_POLICIES) "
-              + PolicyFile.reason(unreadable),
-          unreadable);
+      throw new IngestStartException(named + PolicyFile.reason(unreadable), unreadable);
     }
     if (content instanceof PolicyFile.Content.Invalid invalid) {
       throw new IngestStartException(
@@ -269,7 +296,8 @@ public final class Ingest implements AutoCloseable {
               + " (WEIR_POLICIES) is refused:\n  "
               + String.join("\n  ", invalid.problems()));
     }
-    return ((PolicyFile.Content.Valid) content).policies();
+    return AppliedFile.of(
+        String.valueOf(file.getFileName()), ((PolicyFile.Content.Valid) content).tree());
   }
 
   private static void refuseServer(RedisDecisionCache cache) {
@@ -333,6 +361,9 @@ public final class Ingest implements AutoCloseable {
   }
 
   private static RuntimeException explained(IngestConfig config, RuntimeException failed) {
+    if (failed instanceof PolicyFollower.NoPoliciesException none) {
+      return new IngestStartException(String.valueOf(none.getMessage()), none);
+    }
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
       if (cause instanceof UnresolvedAddressException) {
         return new IngestStartException(
@@ -419,6 +450,7 @@ public final class Ingest implements AutoCloseable {
     waited &= pause(notice);
     try {
       api.close();
+      policies.close();
       leases.close();
       finder.close();
       verdicts.close();

@@ -5,6 +5,7 @@ import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.http.AdminAccess;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.http.UnknownMembers;
 import io.weir.ingest.record.RecordConfig.WhenFull;
@@ -38,6 +39,8 @@ import java.util.Map;
  * @param stopDelay how long a stopping node keeps serving while it reports that it is not ready
  * @param dataFolder folder of the journal; used by this process alone
  * @param policies the policy file
+ * @param isPolicyFileNamed whether the operator has named it: then it must exist
+ * @param adminAccess from where policies may be read and changed over HTTP
  * @param durability when a call is answered
  * @param whenFull what happens when the journal is full
  * @param maxJournalBytes bound on the bytes of calls that are not yet in Kafka
@@ -66,6 +69,8 @@ public record IngestConfig(
     Duration stopDelay,
     Path dataFolder,
     Path policies,
+    boolean isPolicyFileNamed,
+    AdminAccess adminAccess,
     Durability durability,
     WhenFull whenFull,
     long maxJournalBytes,
@@ -149,6 +154,8 @@ public record IngestConfig(
             "WEIR_STOP_DELAY", DEFAULT_STOP_DELAY, Duration.ZERO, Duration.ofMinutes(10)),
         Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
         Path.of(settings.text("WEIR_POLICIES", "policies.yml")),
+        !settings.text("WEIR_POLICIES", "").isEmpty(),
+        settings.choice("WEIR_ADMIN", AdminAccess.LOOPBACK),
         settings.choice("WEIR_DURABILITY", Durability.JOURNALED),
         settings.choice("WEIR_WHEN_FULL", WhenFull.REJECT),
         settings.integer(
@@ -233,6 +240,8 @@ public record IngestConfig(
         + dataFolder
         + " policies="
         + policies
+        + " admin="
+        + adminAccess
         + " durability="
         + durability.wireName()
         + " when_full="

@@ -51,11 +51,14 @@ final class ArchitectureTest {
   }
 
   @Test
-  void kafka_isKnownTo_recordCorrectAndSettleOnly() {
+  void kafka_isKnownTo_recordCorrectSettleAndPolicyLogOnly() {
     noClasses()
         .that()
         .resideOutsideOfPackages(
-            "io.weir.ingest.record", "io.weir.ingest.correct", "io.weir.ingest.settle")
+            "io.weir.ingest.record",
+            "io.weir.ingest.correct",
+            "io.weir.ingest.settle",
+            "io.weir.ingest.policy.log")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("org.apache.kafka..")

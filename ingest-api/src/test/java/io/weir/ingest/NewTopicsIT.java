@@ -53,7 +53,7 @@ final class NewTopicsIT {
       List<Future<RecordMetadata>> sent = new ArrayList<>();
       for (Topic topic : lastFirst()) {
         for (int record = 0; record < RECORDS; record++) {
-          for (int partition = 0; partition < partitions; partition++) {
+          for (int partition = 0; partition < topic.partitions(partitions); partition++) {
             sent.add(
                 producer.send(
                     new ProducerRecord<>(topic.name(), partition, new byte[] {1}, new byte[] {1})));

@@ -27,7 +27,18 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "policies",
     mixinStandardHelpOptions = true,
-    description = "Look at a policy file before it is rolled out.",
+    description = {
+      "Look at a policy file before it is rolled out, and publish policies.",
+      "What is published is in force on every node within a second."
+    },
+    subcommands = {
+      PublishedPoliciesCommands.Apply.class,
+      PublishedPoliciesCommands.Diff.class,
+      PublishedPoliciesCommands.Listing.class,
+      PublishedPoliciesCommands.Export.class,
+      PublishedPoliciesCommands.History.class,
+      PublishedPoliciesCommands.Switch.class
+    },
     footer = {"", "WEIR_POLICIES names the file when none is given (policies.yml)."})
 final class PoliciesCommand {
   @ParentCommand
@@ -141,15 +152,26 @@ final class PoliciesCommand {
     }
   }
 
-  private Path fileOf(@Nullable Path given) {
+  /** Returns the command line's settings. */
+  WeirCommand weir() {
+    return weir;
+  }
+
+  /** Returns the file to read. */
+  Path fileOf(@Nullable Path given) {
     return given == null ? Path.of(weir.setting("WEIR_POLICIES", "policies.yml")) : given;
   }
 
+  private static @Nullable PolicySet read(Path file, PrintWriter out) {
+    PolicyFile.Content.Valid valid = readValid(file, out);
+    return valid == null ? null : valid.policies();
+  }
+
   /**
-   * Returns the policies of a file, or null if the file is refused, in which case the problems are
+   * Returns the content of a file, or null if the file is refused, in which case the problems are
    * printed.
    */
-  private static @Nullable PolicySet read(Path file, PrintWriter out) {
+  static PolicyFile.Content.@Nullable Valid readValid(Path file, PrintWriter out) {
     if (!Files.isRegularFile(file)) {
       throw new CommandFailedException(
           Files.exists(file) ? file + " is not a file" : file + " does not exist");
@@ -167,6 +189,6 @@ final class PoliciesCommand {
       out.flush();
       return null;
     }
-    return ((PolicyFile.Content.Valid) content).policies();
+    return (PolicyFile.Content.Valid) content;
   }
 }

@@ -39,17 +39,28 @@ final class VariablesSection {
 
   /** The variables that the other commands read. */
   private static final Map<String, Set<String>> NAMES =
-      Map.of(
-          "demo", Set.of("WEIR_DATA", "WEIR_PARTITIONS", "WEIR_KAFKA_PORT"),
-          "topics create", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY"),
-          "topics check", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY", "WEIR_APPLICATION_PREFIX"),
-          "policies check", Set.of("WEIR_POLICIES", "WEIR_KAFKA"),
-          "policies explain", Set.of("WEIR_POLICIES"),
-          "quarantine list", Set.of("WEIR_KAFKA", "WEIR_LATENESS"),
-          "quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS"),
-          "ledger tail", Set.of("WEIR_KAFKA"),
-          "verify",
-              Set.of("WEIR_KAFKA", "WEIR_WINDOW", "WEIR_LATENESS", "WEIR_QUARANTINE_RECORDS"));
+      Map.ofEntries(
+          Map.entry("demo", Set.of("WEIR_DATA", "WEIR_PARTITIONS", "WEIR_KAFKA_PORT")),
+          Map.entry("topics create", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY")),
+          Map.entry(
+              "topics check", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY", "WEIR_APPLICATION_PREFIX")),
+          Map.entry("policies check", Set.of("WEIR_POLICIES", "WEIR_KAFKA")),
+          Map.entry("policies explain", Set.of("WEIR_POLICIES")),
+          Map.entry("policies apply", Set.of("WEIR_POLICIES", "WEIR_KAFKA")),
+          Map.entry("policies diff", Set.of("WEIR_POLICIES", "WEIR_KAFKA")),
+          Map.entry("policies list", Set.of("WEIR_KAFKA")),
+          Map.entry("policies export", Set.of("WEIR_KAFKA")),
+          Map.entry("policies history", Set.of("WEIR_KAFKA")),
+          Map.entry("policies switch", Set.of("WEIR_KAFKA")),
+          Map.entry("clients list", Set.of("WEIR_KAFKA")),
+          Map.entry("clients set", Set.of("WEIR_KAFKA")),
+          Map.entry("clients delete", Set.of("WEIR_KAFKA")),
+          Map.entry("quarantine list", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
+          Map.entry("quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
+          Map.entry("ledger tail", Set.of("WEIR_KAFKA")),
+          Map.entry(
+              "verify",
+              Set.of("WEIR_KAFKA", "WEIR_WINDOW", "WEIR_LATENESS", "WEIR_QUARANTINE_RECORDS")));
 
   private VariablesSection() {}
 

@@ -35,6 +35,7 @@ import picocli.CommandLine.Command;
       AggregateCommand.class,
       TopicsCommand.class,
       PoliciesCommand.class,
+      ClientsCommand.class,
       VerifyCommand.class,
       QuarantineCommand.class,
       LedgerCommand.class,

@@ -10,6 +10,7 @@ import io.weir.decision.DecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.policy.log.PolicyFollower;
 import io.weir.ingest.settle.Settler;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemPages;
@@ -66,6 +67,8 @@ public final class CheckApi implements AutoCloseable {
    * @param corrections returns the health of the corrections; does not affect readiness
    * @param isStarted whether the node's start is over; the node is not ready before
    * @param metrics returns the metrics in the Prometheus text format
+   * @param policies what the node decides by, and who may read and change it; null for no such
+   *     routes
    */
   public record Parts(
       CheckGate gate,
@@ -74,7 +77,11 @@ public final class CheckApi implements AutoCloseable {
       CallLog log,
       Supplier<Corrections.Health> corrections,
       BooleanSupplier isStarted,
-      Supplier<String> metrics) {}
+      Supplier<String> metrics,
+      @Nullable PolicyAdmin policies) {}
+
+  /** Policies that may be read and changed over HTTP, and from where. */
+  public record PolicyAdmin(PolicyFollower follower, AdminAccess access) {}
 
   private CheckApi(
       Parts parts,
@@ -99,6 +106,10 @@ public final class CheckApi implements AutoCloseable {
               HttpServerSetup.apply(
                   config, settings, callThreads, this::find, admission, bodies, unread, statistics);
               routes(config);
+              PolicyAdmin policies = parts.policies();
+              if (policies != null) {
+                new PolicyRoutes(policies).register(config);
+              }
             });
     this.slowSenders = new SlowSenders(javalin.jettyServer().server(), bodies, statistics);
   }
@@ -251,7 +262,7 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
-  private static void answer(Context context, Problem problem) {
+  static void answer(Context context, Problem problem) {
     context.status(problem.status());
     context.contentType(Problem.MEDIA_TYPE);
     if (problem.status() == 503) {
@@ -271,7 +282,13 @@ public final class CheckApi implements AutoCloseable {
     context.contentType(JSON);
     context.result(
         HealthBody.of(
-            ready, starting, stopping, cacheHealth, logHealth, parts.corrections().get()));
+            ready,
+            starting,
+            stopping,
+            cacheHealth,
+            logHealth,
+            parts.corrections().get(),
+            parts.policies() == null ? null : parts.policies().follower().health()));
   }
 
   /** Returns the port on which the server listens. */

@@ -7,6 +7,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.decision.DecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.policy.log.PolicyFollower;
+import org.jspecify.annotations.Nullable;
 
 /** The body of a readiness answer: which parts are healthy, and what is wrong with the others. */
 final class HealthBody {
@@ -20,7 +22,8 @@ final class HealthBody {
       boolean stopping,
       DecisionCache.Health cache,
       CallLog.Health log,
-      Corrections.Health corrections) {
+      Corrections.Health corrections,
+      PolicyFollower.@Nullable Health policies) {
     ObjectNode body = JSON.createObjectNode();
     body.put("ok", ready);
     body.put("starting", starting);
@@ -28,6 +31,13 @@ final class HealthBody {
     body.putObject("decision_cache").put("ok", cache.ok()).put("detail", cache.detail());
     body.putObject("call_log").put("ok", log.ok()).put("detail", log.detail().strip());
     body.putObject("corrections").put("ok", corrections.ok()).put("detail", corrections.detail());
+    if (policies != null) {
+      body.putObject("policies")
+          .put("ok", policies.ok())
+          .put("detail", policies.detail())
+          .put("version", policies.version())
+          .put("source", policies.source().word());
+    }
     try {
       return JSON.writeValueAsString(body);
     } catch (JsonProcessingException impossible) {

@@ -2,6 +2,7 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
@@ -9,18 +10,29 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.yaml.snakeyaml.DumperOptions;
+import org.yaml.snakeyaml.Yaml;
 
 /**
  * A policy file. A file with one wrong policy is refused as a whole, with every problem named, so
  * that an operator's intention is never enforced by half.
  */
 public final class PolicyFile {
+  private static final int YAML_WIDTH = 120;
+  private static final ObjectMapper JSON = new ObjectMapper();
+
   private PolicyFile() {}
 
   /** The content of a file. */
   public sealed interface Content {
-    /** The policies; may be empty. */
-    record Valid(PolicySet policies) implements Content {}
+    /**
+     * The policies; may be empty.
+     *
+     * @param tree the same as they were written, with anchors and aliases resolved: an object with
+     *     the list {@code policies} and, if clients have settings of their own, the object {@code
+     *     clients}
+     */
+    record Valid(PolicySet policies, JsonNode tree) implements Content {}
 
     /**
      * The reasons for which the file is refused.
@@ -62,10 +74,25 @@ public final class PolicyFile {
     } catch (YamlTree.NotYamlException notYaml) {
       return new Content.Invalid(List.of(notYaml.getMessage()));
     }
+    return of(root);
+  }
+
+  /** Returns a tree as the text of a policy file. */
+  public static String yaml(JsonNode tree) {
+    DumperOptions options = new DumperOptions();
+    options.setDefaultFlowStyle(DumperOptions.FlowStyle.BLOCK);
+    options.setIndicatorIndent(2);
+    options.setIndentWithIndicator(true);
+    options.setWidth(YAML_WIDTH);
+    return new Yaml(options).dump(JSON.convertValue(tree, Object.class));
+  }
+
+  /** Reads a file's content that is parsed already. */
+  public static Content of(JsonNode root) {
     PolicyReader reader = new PolicyReader();
     PolicySet policies = reader.read(root);
     return reader.problems().isEmpty()
-        ? new Content.Valid(policies)
+        ? new Content.Valid(policies, root)
         : new Content.Invalid(reader.problems());
   }
 }

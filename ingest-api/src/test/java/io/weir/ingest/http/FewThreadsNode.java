@@ -83,7 +83,8 @@ final class FewThreadsNode implements AutoCloseable {
                 log,
                 () -> new Corrections.Health(true, ""),
                 () -> true,
-                () -> ""),
+                () -> "",
+                null),
             new HttpSettings(
                 "127.0.0.1",
                 0,

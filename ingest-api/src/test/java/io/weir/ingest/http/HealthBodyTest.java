@@ -19,7 +19,8 @@ final class HealthBodyTest {
             false,
             new DecisionCache.Health(true, ""),
             new CallLog.Health(true, " held_lines=0"),
-            new Corrections.Health(true, ""));
+            new Corrections.Health(true, ""),
+            null);
 
     assertTrue(body.contains("\"detail\":\"held_lines=0\""), body);
   }

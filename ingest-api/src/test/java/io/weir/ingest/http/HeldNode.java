@@ -51,7 +51,8 @@ final class HeldNode implements AutoCloseable {
                 calls,
                 () -> new Corrections.Health(true, ""),
                 () -> true,
-                this::scrape),
+                this::scrape,
+                null),
             new HttpSettings(
                 "127.0.0.1",
                 0,

@@ -81,6 +81,12 @@ public record Policy(
         name, match, key, limit, mode, onCacheFailure, ColdCacheMode.ALLOW, limit.capacityTokens());
   }
 
+  /** Returns the same policy in another mode. */
+  public Policy inMode(PolicyMode other) {
+    return new Policy(
+        name, match, key, limit, other, onCacheFailure, onColdCache, debtCapTokens, lease);
+  }
+
   /** Returns whether every matching call is refused, whatever the cache contains. */
   public boolean denies() {
     return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;

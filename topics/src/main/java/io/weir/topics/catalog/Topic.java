@@ -14,12 +14,36 @@ import org.apache.kafka.common.config.TopicConfig;
  * @param cleanupPolicy Kafka's {@code cleanup.policy}
  * @param retention how long records are kept, for topics that delete; zero for compacted ones
  * @param appendTime true if the broker's clock timestamps the records ({@code LogAppendTime})
+ * @param ownPartitions the number of partitions; 0 if it is that of the calls topic
+ * @param uncompactedFor how long every record is kept before compaction may remove an older record
+ *     of its key; zero for Kafka's default
  */
 public record Topic(
-    String name, String purpose, String cleanupPolicy, Duration retention, boolean appendTime) {
+    String name,
+    String purpose,
+    String cleanupPolicy,
+    Duration retention,
+    boolean appendTime,
+    int ownPartitions,
+    Duration uncompactedFor) {
 
   /** Largest record in any topic: a batch of calls with room to spare. */
   public static final int MAX_RECORD_BYTES = 4 * 1024 * 1024;
+
+  /** Creates a topic with as many partitions as the calls topic. */
+  public Topic(
+      String name, String purpose, String cleanupPolicy, Duration retention, boolean appendTime) {
+    this(name, purpose, cleanupPolicy, retention, appendTime, 0, Duration.ZERO);
+  }
+
+  /**
+   * Returns the number of partitions.
+   *
+   * @param ofCalls the number of partitions of the calls topic
+   */
+  public int partitions(int ofCalls) {
+    return ownPartitions == 0 ? ofCalls : ownPartitions;
+  }
 
   /** Returns the required settings of the topic, by Kafka's names. */
   public Map<String, String> configs() {
@@ -27,6 +51,10 @@ public record Topic(
     configs.put(TopicConfig.CLEANUP_POLICY_CONFIG, cleanupPolicy);
     if (!retention.isZero()) {
       configs.put(TopicConfig.RETENTION_MS_CONFIG, Long.toString(retention.toMillis()));
+    }
+    if (!uncompactedFor.isZero()) {
+      configs.put(
+          TopicConfig.MIN_COMPACTION_LAG_MS_CONFIG, Long.toString(uncompactedFor.toMillis()));
     }
     configs.put(
         TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG, appendTime ? "LogAppendTime" : "CreateTime");

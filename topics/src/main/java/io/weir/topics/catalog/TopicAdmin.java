@@ -120,20 +120,21 @@ public final class TopicAdmin implements AutoCloseable {
       int partitions, Optional<Short> replicationFactor, Map<String, String> further)
       throws TopicAdminException {
     Set<String> present = names();
-    List<String> created = new ArrayList<>();
+    List<Topic> created = new ArrayList<>();
     for (Topic topic : Topics.all()) {
       if (!present.contains(topic.name())) {
         Map<String, String> configs = new HashMap<>(topic.configs());
         configs.putAll(further);
         create(
-            new NewTopic(topic.name(), Optional.of(partitions), replicationFactor)
+            new NewTopic(topic.name(), Optional.of(topic.partitions(partitions)), replicationFactor)
                 .configs(configs));
-        created.add(topic.name());
+        created.add(topic);
       }
     }
-    await("list them", () -> isListed(created));
+    List<String> createdNames = created.stream().map(Topic::name).toList();
+    await("list them", () -> isListed(createdNames));
     await("know their leaders", () -> isLed(created, partitions));
-    return created;
+    return createdNames;
   }
 
   private interface Look {
@@ -166,11 +167,11 @@ public final class TopicAdmin implements AutoCloseable {
    * batch and accept the next one, after which it never accepts the first: for a producer without
    * records it accepts any sequence number to begin with.
    */
-  private boolean isLed(List<String> created, int partitions) throws TopicAdminException {
+  private boolean isLed(List<Topic> created, int partitions) throws TopicAdminException {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
-    for (String topic : created) {
-      for (int partition = 0; partition < partitions; partition++) {
-        ends.put(new TopicPartition(topic, partition), OffsetSpec.latest());
+    for (Topic topic : created) {
+      for (int partition = 0; partition < topic.partitions(partitions); partition++) {
+        ends.put(new TopicPartition(topic.name(), partition), OffsetSpec.latest());
       }
     }
     try {
@@ -288,16 +289,24 @@ public final class TopicAdmin implements AutoCloseable {
     int partitions = calls.partitions().size();
     for (Topic topic : Topics.all()) {
       TopicDescription description = descriptions.get(topic.name());
-      if (description != null && description.partitions().size() != partitions) {
+      if (description == null) {
+        continue;
+      }
+      int found = description.partitions().size();
+      if (found != topic.partitions(partitions)) {
         differences.add(
             topic.name()
                 + " has "
-                + description.partitions().size()
+                + found
                 + " partitions, but "
-                + Topics.CALLS.name()
-                + " has "
-                + partitions
-                + "; rows must stay in their partition");
+                + (topic.ownPartitions() == 0
+                    ? Topics.CALLS.name()
+                        + " has "
+                        + partitions
+                        + "; rows must stay in their partition"
+                    : "must have "
+                        + topic.ownPartitions()
+                        + "; its changes must stay in their order"));
       }
     }
   }

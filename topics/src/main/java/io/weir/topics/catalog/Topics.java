@@ -5,8 +5,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The catalogue of all topics. All have the same number of partitions, since rows stay in the
- * partition of their calls.
+ * The catalogue of all topics. Those of calls and of what is counted of them have the same number
+ * of partitions, since rows stay in the partition of their calls; those of policies and clients
+ * have one, which puts their changes in order.
  */
 public final class Topics {
   /**
@@ -76,8 +77,36 @@ public final class Topics {
           LATENESS,
           false);
 
+  /**
+   * How long each change of a policy or a client can be read: longer than the calls that it
+   * decided.
+   */
+  private static final Duration CHANGES_KEPT = Duration.ofDays(400);
+
+  /** The policies and switches, and who changed them when. */
+  public static final Topic POLICIES =
+      new Topic(
+          "weir.policies.v1",
+          "policies and switches: how they stand, and every change of 400 days",
+          "compact",
+          Duration.ZERO,
+          false,
+          1,
+          CHANGES_KEPT);
+
+  /** What is set for single clients, and who changed it when. */
+  public static final Topic CLIENTS =
+      new Topic(
+          "weir.clients.v1",
+          "what is set for single clients: as it stands, and every change of 400 days",
+          "compact",
+          Duration.ZERO,
+          false,
+          1,
+          CHANGES_KEPT);
+
   private static final List<Topic> ALL =
-      List.of(CALLS, LEDGER, STATE, CORRECTIONS, SETTLEMENTS, QUARANTINE);
+      List.of(CALLS, LEDGER, STATE, CORRECTIONS, SETTLEMENTS, QUARANTINE, POLICIES, CLIENTS);
 
   private Topics() {}
 

@@ -18,13 +18,15 @@ import org.jspecify.annotations.Nullable;
  * @param field the member, parameter or header field of the request that is wrong; null if none is
  * @param missingPartitions partitions that could not be queried; empty if the problem does not
  *     concern partitions
+ * @param errors what is wrong, one sentence each, if there may be several; otherwise empty
  */
 public record Problem(
     ProblemReason reason,
     int status,
     String detail,
     @Nullable String field,
-    List<Integer> missingPartitions) {
+    List<Integer> missingPartitions,
+    List<String> errors) {
   /** The media type of a problem document. */
   public static final String MEDIA_TYPE = "application/problem+json";
 
@@ -32,11 +34,12 @@ public record Problem(
 
   public Problem {
     missingPartitions = List.copyOf(missingPartitions);
+    errors = List.copyOf(errors);
   }
 
   /** Creates a problem that concerns no single field. */
   public static Problem of(ProblemReason reason, String detail) {
-    return new Problem(reason, reason.status(), detail, null, List.of());
+    return new Problem(reason, reason.status(), detail, null, List.of(), List.of());
   }
 
   /**
@@ -45,7 +48,7 @@ public record Problem(
    * @param rule what the field must be; it follows the field's name in the detail
    */
   public static Problem ofField(ProblemReason reason, String field, String rule) {
-    return new Problem(reason, reason.status(), field + " " + rule, field, List.of());
+    return new Problem(reason, reason.status(), field + " " + rule, field, List.of(), List.of());
   }
 
   /**
@@ -53,7 +56,7 @@ public record Problem(
    * chosen.
    */
   public static Problem malformed(int status, String detail) {
-    return new Problem(ProblemReason.MALFORMED_REQUEST, status, detail, null, List.of());
+    return new Problem(ProblemReason.MALFORMED_REQUEST, status, detail, null, List.of(), List.of());
   }
 
   /** Creates the problem of a partition for which no instance answers. */
@@ -63,7 +66,13 @@ public record Problem(
         ProblemReason.PARTITION_UNAVAILABLE.status(),
         "partition " + partition + ": " + why,
         null,
-        List.of(partition));
+        List.of(partition),
+        List.of());
+  }
+
+  /** Returns the same problem with what is wrong, one sentence each. */
+  public Problem withErrors(List<String> sentences) {
+    return new Problem(reason, status, detail, field, missingPartitions, sentences);
   }
 
   /** Writes the members into an open JSON object. */
@@ -80,6 +89,13 @@ public record Problem(
       json.writeArrayFieldStart("missing_partitions");
       for (int partition : missingPartitions) {
         json.writeNumber(partition);
+      }
+      json.writeEndArray();
+    }
+    if (!errors.isEmpty()) {
+      json.writeArrayFieldStart("errors");
+      for (String error : errors) {
+        json.writeString(error);
       }
       json.writeEndArray();
     }

@@ -22,12 +22,18 @@ public enum ProblemReason {
   INVALID_HEADER(400, "A header field is wrong"),
   /** The request is not valid HTTP/1.1; the status is more specific. */
   MALFORMED_REQUEST(400, "The request is malformed"),
+  /** The policies would not be valid; {@code errors} names everything that is wrong. */
+  INVALID_POLICY(400, "The policies are not valid"),
+  /** The request does not come from where policies may be read and changed. */
+  ADMIN_NOT_ALLOWED(403, "Not allowed from there"),
   /** There is no such path. */
   NO_SUCH_ROUTE(404, "There is no such route"),
   /** The call to be settled was not found. */
   CALL_NOT_FOUND(404, "The call was not found"),
   /** Only a denied attempt of the call to be settled was found. */
   ONLY_DENIED_TRY_FOUND(404, "Only a denied try was found"),
+  /** There is no such policy, or nothing is set for the client. */
+  POLICY_NOT_FOUND(404, "It was not found"),
   /** The path does not support this method. */
   METHOD_NOT_ALLOWED(405, "The route has other methods"),
   /** The request was not complete in time. */
@@ -38,6 +44,8 @@ public enum ProblemReason {
   SETTLED_BEFORE(409, "The call was settled before"),
   /** The aggregator refuses the settlement. */
   SETTLEMENT_REFUSED(409, "The settlement was refused"),
+  /** The policy or client was changed since the caller has seen it. */
+  CHANGED_SINCE(412, "It was changed since"),
   /** The body is too large. */
   BODY_TOO_LARGE(413, "The body is too large"),
   /** The call was denied: a bucket, or a quota, does not currently hold the cost. */
@@ -62,6 +70,8 @@ public enum ProblemReason {
   /** The call to be settled could not be searched for, or the settlement could not be recorded. */
   SETTLEMENT_UNAVAILABLE(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
+  /** Kafka does not answer, so that policies cannot be changed. */
+  POLICIES_UNAVAILABLE(503, "Policies cannot be changed now"),
   /** The aggregator cannot answer reports. */
   NOT_READY(503, "The aggregator is not ready"),
   /** The maximum number of concurrent requests of this kind is reached. */

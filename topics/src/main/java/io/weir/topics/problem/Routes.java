@@ -9,7 +9,9 @@ import java.util.regex.Pattern;
  */
 public enum Routes {
   /** The API that answers checks and settles calls. */
-  CHECK_API("the check API, on port WEIR_HTTP_PORT of an ingest node (8080)", "check|calls"),
+  CHECK_API(
+      "the check API, on port WEIR_HTTP_PORT of an ingest node (8080)",
+      "check|calls|policies|switches|clients/.+"),
 
   /** The API that answers reports. */
   REPORTS_API(

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.config.JavalinConfig;
+import io.javalin.http.Context;
+import io.weir.ingest.policy.log.PolicyEditor;
+import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
+import io.weir.ingest.policy.log.PolicyEdits;
+import io.weir.ingest.policy.log.PolicyEntry;
+import io.weir.ingest.policy.log.PolicyFollower;
+import io.weir.ingest.policy.log.PolicyKey;
+import io.weir.ingest.policy.log.PolicyState;
+import io.weir.limits.Names;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The routes by which operators read and change policies, what is set for clients, and the switch
+ * of all policies. A change is answered when it is in force on this node; the others follow within
+ * a second. Thread-safe.
+ */
+final class PolicyRoutes {
+  static final String POLICIES = "/v1/policies";
+  static final String POLICY = POLICIES + "/<name>";
+  static final String CLIENT = "/v1/clients/<name>";
+  static final String SWITCH = "/v1/switches/enforcement";
+
+  /** Who changes something, in their own words. */
+  private static final String CHANGED_BY = "Weir-Changed-By";
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration IN_FORCE_PATIENCE = Duration.ofSeconds(5);
+  private static final String JSON_TYPE = "application/json";
+
+  /** An entity tag (RFC 9110 §8.8.3): the version of an entry. */
+  private static final Pattern TAG = Pattern.compile("\"(\\d{1,18})\"");
+
+  private static final JsonMapper JSON =
+      JsonMapper.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
+
+  private final PolicyFollower policies;
+  private final AdminAccess access;
+
+  PolicyRoutes(CheckApi.PolicyAdmin admin) {
+    this.policies = admin.follower();
+    this.access = admin.access();
+  }
+
+  /** Signals what is answered instead. */
+  private static final class Refused extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Problem problem;
+
+    Refused(Problem problem) {
+      super(problem.detail(), null, false, false);
+      this.problem = problem;
+    }
+  }
+
+  private interface Handling {
+    void handle(Context context) throws Refused, RefusedException;
+  }
+
+  void register(JavalinConfig config) {
+    config.routes.get(POLICIES, context -> answer(context, this::list));
+    config.routes.get(POLICY, context -> answer(context, this::getPolicy));
+    config.routes.put(POLICY, context -> answer(context, this::putPolicy));
+    config.routes.delete(POLICY, context -> answer(context, this::deletePolicy));
+    config.routes.get(CLIENT, context -> answer(context, this::getClient));
+    config.routes.put(CLIENT, context -> answer(context, this::putClient));
+    config.routes.delete(CLIENT, context -> answer(context, this::deleteClient));
+    config.routes.get(SWITCH, context -> answer(context, this::getSwitch));
+    config.routes.put(SWITCH, context -> answer(context, this::putSwitch));
+  }
+
+  private void answer(Context context, Handling handling) {
+    Problem problem;
+    try {
+      requireAccess(context);
+      handling.handle(context);
+      return;
+    } catch (Refused refused) {
+      problem = refused.problem;
+    } catch (RefusedException refused) {
+      problem = problem(refused);
+    }
+    CheckApi.answer(context, problem);
+  }
+
+  private void requireAccess(Context context) throws Refused {
+    if (access == AdminAccess.LOOPBACK && !isLoopback(context.req().getRemoteAddr())) {
+      throw new Refused(
+          Problem.of(
+              ProblemReason.ADMIN_NOT_ALLOWED,
+              "policies are read and changed from this machine only, unless WEIR_ADMIN=any; the"
+                  + " request came from "
+                  + context.req().getRemoteAddr()));
+    }
+  }
+
+  private static boolean isLoopback(String address) {
+    try {
+      // an address in digits is not looked up
+      return InetAddress.getByName(address).isLoopbackAddress();
+    } catch (UnknownHostException unknown) {
+      return false;
+    }
+  }
+
+  private static Problem problem(RefusedException refused) {
+    ProblemReason reason =
+        switch (refused.reason()) {
+          case INVALID -> ProblemReason.INVALID_POLICY;
+          case NOT_FOUND -> ProblemReason.POLICY_NOT_FOUND;
+          case CHANGED_SINCE -> ProblemReason.CHANGED_SINCE;
+          case UNAVAILABLE -> ProblemReason.POLICIES_UNAVAILABLE;
+        };
+    return Problem.of(reason, String.valueOf(refused.getMessage())).withErrors(refused.problems());
+  }
+
+  private void list(Context context) {
+    PolicyFollower.InForce inForce = policies.inForce();
+    PolicyState state = inForce.state();
+    ObjectNode body = JSON.createObjectNode();
+    body.put("version", state.version());
+    body.put("source", inForce.source().word());
+    body.put("problem", policies.problem());
+    body.put("enforcement", word(state.enforcement()));
+    ArrayNode list = body.putArray("policies");
+    state.policyEntries().forEach(entry -> list.add(shown(entry, "policy")));
+    body.put("clients", state.clientEntries().size());
+    write(context, body);
+  }
+
+  private void getPolicy(Context context) throws Refused {
+    get(context, PolicyKey.ofPolicy(name(context)), "policy");
+  }
+
+  private void putPolicy(Context context) throws Refused, RefusedException {
+    String name = name(context);
+    ObjectNode policy = body(context);
+    if (!policy.has("name")) {
+      policy.put("name", name);
+    }
+    change(
+        context,
+        PolicyKey.ofPolicy(name),
+        "policy",
+        PolicyEdits.put(PolicyKey.ofPolicy(name), policy, seen(context)));
+  }
+
+  private void deletePolicy(Context context) throws Refused, RefusedException {
+    PolicyKey key = PolicyKey.ofPolicy(name(context));
+    change(context, key, "policy", PolicyEdits.delete(key, seen(context)));
+  }
+
+  private void getClient(Context context) throws Refused {
+    get(context, PolicyKey.ofClient(name(context)), "client");
+  }
+
+  private void putClient(Context context) throws Refused, RefusedException {
+    PolicyKey key = PolicyKey.ofClient(name(context));
+    change(context, key, "client", PolicyEdits.put(key, body(context), seen(context)));
+  }
+
+  private void deleteClient(Context context) throws Refused, RefusedException {
+    PolicyKey key = PolicyKey.ofClient(name(context));
+    change(context, key, "client", PolicyEdits.delete(key, seen(context)));
+  }
+
+  private void getSwitch(Context context) {
+    ObjectNode body = JSON.createObjectNode();
+    body.put("mode", word(policies.inForce().state().enforcement()));
+    body.put("version", policies.inForce().state().version());
+    write(context, body);
+  }
+
+  private void putSwitch(Context context) throws Refused, RefusedException {
+    JsonNode mode = body(context).path("mode");
+    for (PolicyMode known : PolicyMode.values()) {
+      if (mode.isTextual() && mode.textValue().equals(word(known))) {
+        change(context, PolicyKey.ENFORCEMENT, "switch", PolicyEdits.enforcement(known));
+        return;
+      }
+    }
+    throw new Refused(
+        Problem.ofField(
+            ProblemReason.INVALID_MEMBER, "mode", "must be one of enforce, shadow, off"));
+  }
+
+  private void get(Context context, PolicyKey key, String member) throws Refused {
+    PolicyEntry entry = policies.inForce().state().entry(key);
+    if (entry == null || entry.isDeleted()) {
+      throw new Refused(Problem.of(ProblemReason.POLICY_NOT_FOUND, "there is no " + key));
+    }
+    context.header("ETag", tag(entry));
+    write(context, shown(entry, member));
+  }
+
+  private void change(Context context, PolicyKey key, String member, PolicyEditor.Change change)
+      throws RefusedException {
+    PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), PATIENCE, change);
+    boolean isInForce = policies.awaitVersion(outcome.after().version(), IN_FORCE_PATIENCE);
+    ObjectNode body = JSON.createObjectNode();
+    body.put("version", outcome.after().version());
+    body.put("changed", outcome.isChange());
+    body.put("in_force", isInForce);
+    PolicyEntry entry = outcome.after().entry(key);
+    if (entry != null && !entry.isDeleted()) {
+      context.header("ETag", tag(entry));
+      body.set(member, shown(entry, member).path(member));
+    }
+    write(context, body);
+  }
+
+  private static String changedBy(Context context) {
+    String told = context.header(CHANGED_BY);
+    String from = "HTTP from " + context.req().getRemoteAddr();
+    return told == null || told.isBlank() ? from : told.strip() + " (" + from + ")";
+  }
+
+  private static ObjectNode shown(PolicyEntry entry, String member) {
+    ObjectNode shown = JSON.createObjectNode();
+    shown.put("version", entry.version());
+    shown.put("changed_at", Instant.ofEpochMilli(entry.changedAtEpochMillis()).toString());
+    shown.put("changed_by", entry.changedBy());
+    shown.set(member, entry.content());
+    return shown;
+  }
+
+  private static String tag(PolicyEntry entry) {
+    return '"' + Long.toString(entry.version()) + '"';
+  }
+
+  /** Returns which version of the entry the caller has seen (RFC 9110 §13.1). */
+  private static long seen(Context context) throws Refused {
+    if ("*".equals(context.header("If-None-Match"))) {
+      return 0;
+    }
+    String match = context.header("If-Match");
+    if (match == null) {
+      return PolicyEdits.ANY_VERSION;
+    }
+    Matcher tag = TAG.matcher(match.strip());
+    if (!tag.matches()) {
+      throw new Refused(
+          Problem.ofField(
+              ProblemReason.INVALID_HEADER,
+              "If-Match",
+              "must be the ETag of an answer, such as \"7\""));
+    }
+    return Long.parseLong(tag.group(1));
+  }
+
+  private static String name(Context context) throws Refused {
+    String name = context.pathParam("name");
+    String violation = Names.violation(name);
+    if (violation != null) {
+      throw new Refused(Problem.ofField(ProblemReason.INVALID_MEMBER, "name", violation));
+    }
+    return name;
+  }
+
+  private static ObjectNode body(Context context) throws Refused {
+    JsonNode tree;
+    try {
+      tree = JSON.readTree(RequestBody.of(context));
+    } catch (JsonProcessingException notJson) {
+      throw new Refused(
+          Problem.of(
+              ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage()));
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("memory does not fail to be read", impossible);
+    }
+    if (!(tree instanceof ObjectNode object)) {
+      throw new Refused(Problem.of(ProblemReason.INVALID_BODY, "the body must be a JSON object"));
+    }
+    return object;
+  }
+
+  private static void write(Context context, JsonNode body) {
+    context.contentType(JSON_TYPE);
+    context.result(bytes(body));
+  }
+
+  private static byte[] bytes(JsonNode body) {
+    try {
+      return JSON.writeValueAsBytes(body);
+    } catch (JsonProcessingException impossible) {
+      throw new UncheckedIOException("a tree cannot be written", impossible);
+    }
+  }
+
+  private static String word(PolicyMode mode) {
+    return mode.name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * A policy file that is valid.
+ *
+ * @param name the file's name, for the log
+ * @param tree its content, as {@link io.weir.ingest.policy.PolicyFile} has read it
+ * @param digest SHA-256 of the content, in hexadecimal digits: comments and layout do not count
+ */
+public record AppliedFile(String name, JsonNode tree, String digest) {
+  /** Returns a file with its digest. */
+  public static AppliedFile of(String name, JsonNode tree) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(PolicyEntryCodec.bytes(tree));
+      return new AppliedFile(name, tree, HexFormat.of().formatHex(digest));
+    } catch (NoSuchAlgorithmException missing) {
+      throw new IllegalStateException("every Java platform has SHA-256", missing);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.ingest.policy.log.PolicyEditor.Change;
+import io.weir.ingest.policy.log.PolicyEditor.Draft;
+import io.weir.ingest.policy.log.PolicyEditor.Reason;
+import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
+import io.weir.limits.policy.PolicyMode;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The changes that operators make. Stateless and thread-safe. */
+public final class PolicyEdits {
+  /** Stands for a key of which no version is expected. */
+  public static final long ANY_VERSION = -1;
+
+  private PolicyEdits() {}
+
+  /**
+   * Sets one key. A policy that is new comes after all others.
+   *
+   * @param seen the version of the key's entry that the caller has seen; 0 if it saw none, {@link
+   *     #ANY_VERSION} if it does not matter
+   */
+  public static Change put(PolicyKey key, JsonNode content, long seen) {
+    JsonNode wanted = PolicyEntryCodec.normal(content);
+    return state -> {
+      PolicyEntry present = existing(state, key);
+      requireSeen(key, present, seen);
+      long order = key.kind() == PolicyKey.Kind.POLICY ? orderOf(state, present) : 0;
+      return present != null && wanted.equals(present.content())
+          ? List.of()
+          : List.of(new Draft(key, wanted, order));
+    };
+  }
+
+  /**
+   * Deletes one key.
+   *
+   * @param seen as of {@link #put}
+   */
+  public static Change delete(PolicyKey key, long seen) {
+    return state -> {
+      PolicyEntry present = existing(state, key);
+      if (present == null) {
+        throw new RefusedException(Reason.NOT_FOUND, "there is no " + key);
+      }
+      requireSeen(key, present, seen);
+      return List.of(new Draft(key, null));
+    };
+  }
+
+  /** Sets the mode that all policies have at most. */
+  public static Change enforcement(PolicyMode mode) {
+    ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
+    content.put("mode", mode.name().toLowerCase(Locale.ROOT));
+    return state ->
+        state.enforcement() == mode
+            ? List.of()
+            : List.of(new Draft(PolicyKey.ENFORCEMENT, content));
+  }
+
+  /**
+   * Makes policies and clients those of a file, and no others.
+   *
+   * @param file the file
+   */
+  public static Change apply(AppliedFile file) {
+    return state -> {
+      List<Draft> drafts = drafts(state, file.tree());
+      PolicyKey note = PolicyKey.ofFile(file.digest());
+      if (!drafts.isEmpty() || state.entry(note) == null) {
+        ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
+        content.put("name", file.name());
+        drafts.add(new Draft(note, content));
+      }
+      return drafts;
+    };
+  }
+
+  /** Returns what the policies and clients of a file would change. */
+  public static List<Draft> drafts(PolicyState state, JsonNode tree) {
+    List<Draft> drafts = new ArrayList<>();
+    Set<PolicyKey> kept = new HashSet<>();
+    long order = 0;
+    for (JsonNode policy : tree.path("policies")) {
+      order++;
+      PolicyKey key = PolicyKey.ofPolicy(policy.path("name").asText());
+      kept.add(key);
+      addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(policy), order));
+    }
+    for (Map.Entry<String, JsonNode> client : tree.path("clients").properties()) {
+      PolicyKey key = PolicyKey.ofClient(client.getKey());
+      kept.add(key);
+      addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(client.getValue())));
+    }
+    for (PolicyEntry entry : state.entries()) {
+      PolicyKey.Kind kind = entry.key().kind();
+      boolean isOfFiles = kind == PolicyKey.Kind.POLICY || kind == PolicyKey.Kind.CLIENT;
+      if (isOfFiles && !entry.isDeleted() && !kept.contains(entry.key())) {
+        drafts.add(new Draft(entry.key(), null));
+      }
+    }
+    return drafts;
+  }
+
+  private static void addIfOther(List<Draft> drafts, PolicyState state, Draft draft) {
+    PolicyEntry present = existing(state, draft.key());
+    if (present == null
+        || present.order() != draft.order()
+        || !Objects.equals(present.content(), draft.content())) {
+      drafts.add(draft);
+    }
+  }
+
+  private static @Nullable PolicyEntry existing(PolicyState state, PolicyKey key) {
+    PolicyEntry entry = state.entry(key);
+    return entry == null || entry.isDeleted() ? null : entry;
+  }
+
+  private static long orderOf(PolicyState state, @Nullable PolicyEntry present) {
+    if (present != null) {
+      return present.order();
+    }
+    return 1 + state.policyEntries().stream().mapToLong(PolicyEntry::order).max().orElse(0);
+  }
+
+  private static void requireSeen(PolicyKey key, @Nullable PolicyEntry present, long seen)
+      throws RefusedException {
+    long version = present == null ? 0 : present.version();
+    if (seen != ANY_VERSION && seen != version) {
+      throw new RefusedException(
+          Reason.CHANGED_SINCE,
+          present == null
+              ? "there is no " + key
+              : key + " is of version " + version + ", changed by " + present.changedBy());
+    }
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.topics.wire.MalformedRecordException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Entries as records: the value is a JSON object with {@code version, part, parts, changed_at_ms,
+ * changed_by}, for a policy its {@code order}, and the content under the word of its kind, or
+ * {@code deleted: true}. Members that are not known are ignored. Stateless and thread-safe.
+ */
+final class PolicyEntryCodec {
+  static final ObjectMapper JSON = new ObjectMapper();
+
+  private static final String DELETED = "deleted";
+
+  private PolicyEntryCodec() {}
+
+  /** Returns the value of an entry's record. */
+  static byte[] encode(PolicyEntry entry) {
+    return bytes(tree(entry));
+  }
+
+  /** Returns an entry as an object. */
+  static ObjectNode tree(PolicyEntry entry) {
+    ObjectNode value = JSON.createObjectNode();
+    value.put("version", entry.version());
+    value.put("part", entry.part());
+    value.put("parts", entry.parts());
+    value.put("changed_at_ms", entry.changedAtEpochMillis());
+    value.put("changed_by", entry.changedBy());
+    if (entry.order() > 0) {
+      value.put("order", entry.order());
+    }
+    JsonNode content = entry.content();
+    if (content == null) {
+      value.put(DELETED, true);
+    } else {
+      value.set(entry.key().kind().word(), content);
+    }
+    return value;
+  }
+
+  /** Reads the value of a record. */
+  static PolicyEntry decode(PolicyKey key, byte @Nullable [] value)
+      throws MalformedRecordException {
+    if (value == null) {
+      throw new MalformedRecordException(key + " has no value");
+    }
+    JsonNode tree;
+    try {
+      tree = JSON.readTree(value);
+    } catch (IOException notJson) {
+      throw new MalformedRecordException(key + " is not JSON: " + notJson.getMessage(), notJson);
+    }
+    return decode(key, tree);
+  }
+
+  /** Reads an entry that {@link #tree} wrote. */
+  static PolicyEntry decode(PolicyKey key, JsonNode tree) throws MalformedRecordException {
+    JsonNode content = tree.path(key.kind().word());
+    boolean isDeleted = tree.path(DELETED).asBoolean(false);
+    if (isDeleted != content.isMissingNode()) {
+      throw new MalformedRecordException(
+          key + " must have either deleted: true or the member " + key.kind().word());
+    }
+    try {
+      return new PolicyEntry(
+          key,
+          integer(tree, "version"),
+          Math.toIntExact(integer(tree, "part")),
+          Math.toIntExact(integer(tree, "parts")),
+          integer(tree, "changed_at_ms"),
+          tree.path("changed_by").asText(""),
+          tree.path("order").asLong(0),
+          isDeleted ? null : content);
+    } catch (IllegalArgumentException | ArithmeticException outOfRange) {
+      throw new MalformedRecordException(key + ": " + outOfRange.getMessage(), outOfRange);
+    }
+  }
+
+  private static long integer(JsonNode tree, String member) throws MalformedRecordException {
+    JsonNode value = tree.path(member);
+    if (!value.isIntegralNumber() || !value.canConvertToLong()) {
+      throw new MalformedRecordException(member + " must be an integer");
+    }
+    return value.longValue();
+  }
+
+  /** Returns a tree as it is after it was written and read: equal content is then equal. */
+  static JsonNode normal(JsonNode tree) {
+    try {
+      return JSON.readTree(bytes(tree));
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("what was written cannot be read", impossible);
+    }
+  }
+
+  static byte[] bytes(JsonNode tree) {
+    try {
+      return JSON.writeValueAsBytes(tree);
+    } catch (JsonProcessingException impossible) {
+      throw new UncheckedIOException("a tree cannot be written", impossible);
+    }
+  }
+}

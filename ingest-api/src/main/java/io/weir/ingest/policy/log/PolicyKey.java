@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import io.weir.topics.catalog.Topics;
+import java.util.Comparator;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * What a change changes: one policy, client, switch, or the note that a file was applied.
+ *
+ * @param kind what it is
+ * @param name its name, unique within its kind
+ */
+public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey> {
+  private static final Comparator<PolicyKey> ORDER =
+      Comparator.comparing(PolicyKey::kind).thenComparing(PolicyKey::name);
+
+  private static final char SEPARATOR = '/';
+
+  /** The switch that sets the mode of all policies. */
+  public static final PolicyKey ENFORCEMENT = new PolicyKey(Kind.SWITCH, "enforcement");
+
+  /** The kinds. */
+  public enum Kind {
+    /** A policy. */
+    POLICY("policy"),
+    /** What is set for one client. */
+    CLIENT("client"),
+    /** A setting of all policies together. */
+    SWITCH("switch"),
+    /** A policy file that was applied, by its digest. */
+    FILE("file");
+
+    private final String word;
+
+    Kind(String word) {
+      this.word = word;
+    }
+
+    /** Returns the word by which records tell the kind. */
+    public String word() {
+      return word;
+    }
+  }
+
+  /** Returns the key of a policy. */
+  public static PolicyKey ofPolicy(String name) {
+    return new PolicyKey(Kind.POLICY, name);
+  }
+
+  /** Returns the key of a client. */
+  public static PolicyKey ofClient(String client) {
+    return new PolicyKey(Kind.CLIENT, client);
+  }
+
+  /** Returns the key of an applied file. */
+  public static PolicyKey ofFile(String digest) {
+    return new PolicyKey(Kind.FILE, digest);
+  }
+
+  /** Returns the partition in which the records of this key are. */
+  TopicPartition partition() {
+    return new TopicPartition(
+        kind == Kind.CLIENT ? Topics.CLIENTS.name() : Topics.POLICIES.name(), 0);
+  }
+
+  /** Returns the key of the records: a client's name, or the kind and the name. */
+  String recordKey() {
+    return kind == Kind.CLIENT ? name : kind.word + SEPARATOR + name;
+  }
+
+  /**
+   * Returns the key of a record.
+   *
+   * @throws IllegalArgumentException if its kind is not known
+   */
+  static PolicyKey ofRecord(String topic, String recordKey) {
+    if (topic.equals(Topics.CLIENTS.name())) {
+      return ofClient(recordKey);
+    }
+    int separator = recordKey.indexOf(SEPARATOR);
+    for (Kind kind : Kind.values()) {
+      if (separator > 0
+          && kind != Kind.CLIENT
+          && recordKey.substring(0, separator).equals(kind.word)) {
+        return new PolicyKey(kind, recordKey.substring(separator + 1));
+      }
+    }
+    throw new IllegalArgumentException("the kind of key '" + recordKey + "' is not known");
+  }
+
+  @Override
+  public int compareTo(PolicyKey other) {
+    return ORDER.compare(this, other);
+  }
+
+  @Override
+  public String toString() {
+    return kind.word + " " + name;
+  }
+}

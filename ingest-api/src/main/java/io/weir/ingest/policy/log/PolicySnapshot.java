@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.topics.wire.MalformedRecordException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The last version that a node has read, on its disk, and which policy file it had then. Replaced
+ * as a whole, so that a process that dies leaves the one before.
+ *
+ * @param state the version
+ * @param fileDigest digest of the file at the node's last start; null if it had none
+ */
+record PolicySnapshot(PolicyState state, @Nullable String fileDigest) {
+  static final String FILE = "policies.json";
+
+  private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
+
+  /** Reads the snapshot in a folder; null if there is none, or none that can be read. */
+  static @Nullable PolicySnapshot read(Path folder) {
+    Path file = folder.resolve(FILE);
+    if (!Files.exists(file)) {
+      return null;
+    }
+    try {
+      JsonNode tree = PolicyEntryCodec.JSON.readTree(file.toFile());
+      List<PolicyEntry> entries = new ArrayList<>();
+      for (JsonNode each : tree.path("entries")) {
+        PolicyKey.Kind kind =
+            PolicyKey.Kind.valueOf(each.path("kind").asText().toUpperCase(Locale.ROOT));
+        entries.add(PolicyEntryCodec.decode(new PolicyKey(kind, each.path("name").asText()), each));
+      }
+      JsonNode digest = tree.path("file_digest");
+      return new PolicySnapshot(
+          PolicyState.EMPTY.after(entries), digest.isTextual() ? digest.textValue() : null);
+    } catch (IOException
+        | IllegalArgumentException
+        | MalformedRecordException
+        | PolicyState.InvalidPoliciesException unreadable) {
+      LOG.error("policies_snapshot_unreadable file={} detail=\"{}\"", file, unreadable.toString());
+      return null;
+    }
+  }
+
+  /** Replaces the snapshot in a folder. */
+  void write(Path folder) throws IOException {
+    ObjectNode tree = PolicyEntryCodec.JSON.createObjectNode();
+    tree.put("version", state.version());
+    if (fileDigest != null) {
+      tree.put("file_digest", fileDigest);
+    }
+    ArrayNode entries = tree.putArray("entries");
+    for (PolicyEntry entry : state.entries()) {
+      ObjectNode each = entries.addObject();
+      each.put("kind", entry.key().kind().word());
+      each.put("name", entry.key().name());
+      each.setAll(PolicyEntryCodec.tree(entry));
+    }
+    Files.createDirectories(folder);
+    Path next = folder.resolve(FILE + ".next");
+    Files.write(next, PolicyEntryCodec.bytes(tree));
+    Files.move(
+        next,
+        folder.resolve(FILE),
+        StandardCopyOption.ATOMIC_MOVE,
+        StandardCopyOption.REPLACE_EXISTING);
+  }
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.ingest.policy.PolicyFile;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All policies as one version of the log has them: how every key stands, and the set that nodes
+ * decide by. Immutable.
+ */
+public final class PolicyState {
+  private static final Comparator<PolicyEntry> IN_ORDER =
+      Comparator.comparingLong(PolicyEntry::order).thenComparing(PolicyEntry::key);
+
+  /** The state of a log in which nothing was written yet. */
+  public static final PolicyState EMPTY =
+      new PolicyState(0, new TreeMap<>(), Map.of(), Map.of(), PolicyMode.ENFORCE);
+
+  /** Most clients with settings of their own; bounds the memory of a node. */
+  public static final int MAX_CLIENTS = 100_000;
+
+  private final long version;
+  private final SortedMap<PolicyKey, PolicyEntry> entries;
+  private final Map<PolicyKey, Policy> policies;
+  private final Map<String, ClientCalendar> calendars;
+  private final PolicyMode enforcement;
+  private final PolicySet set;
+
+  private PolicyState(
+      long version,
+      SortedMap<PolicyKey, PolicyEntry> entries,
+      Map<PolicyKey, Policy> policies,
+      Map<String, ClientCalendar> calendars,
+      PolicyMode enforcement) {
+    this.version = version;
+    this.entries = entries;
+    this.policies = policies;
+    this.calendars = calendars;
+    this.enforcement = enforcement;
+    this.set = new PolicySet(version, inForce(), calendars);
+  }
+
+  /** Signals that a state cannot be decided by; the message names every problem. */
+  public static final class InvalidPoliciesException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final transient List<String> problems;
+
+    InvalidPoliciesException(List<String> problems) {
+      super(String.join("; ", problems));
+      this.problems = List.copyOf(problems);
+    }
+
+    /** Returns the problems, one sentence each; at least one. */
+    public List<String> problems() {
+      return problems;
+    }
+  }
+
+  private List<Policy> inForce() {
+    List<Policy> inForce = new ArrayList<>();
+    for (PolicyEntry entry : policyEntries()) {
+      Policy policy = policies.get(entry.key());
+      if (policy != null) {
+        inForce.add(switched(policy));
+      }
+    }
+    return inForce;
+  }
+
+  /** Returns a policy in the mode that the switch leaves it: the weaker one of both. */
+  private Policy switched(Policy policy) {
+    return enforcement.compareTo(policy.mode()) > 0 ? policy.inMode(enforcement) : policy;
+  }
+
+  /** Returns the version; 0 if nothing was written yet. */
+  public long version() {
+    return version;
+  }
+
+  /** Returns the set to decide by, in which the switch is applied. */
+  public PolicySet set() {
+    return set;
+  }
+
+  /** Returns the mode that the switch allows all policies at most. */
+  public PolicyMode enforcement() {
+    return enforcement;
+  }
+
+  /** Returns how a key stands; null if it was never written. */
+  public @Nullable PolicyEntry entry(PolicyKey key) {
+    return entries.get(key);
+  }
+
+  /** Returns every key's newest entry, those of deleted keys included, in the order of the keys. */
+  public Collection<PolicyEntry> entries() {
+    return entries.values();
+  }
+
+  /** Returns the entries of the policies that exist, in their order. */
+  public List<PolicyEntry> policyEntries() {
+    return existing(PolicyKey.Kind.POLICY).sorted(IN_ORDER).toList();
+  }
+
+  /** Returns the entries of the clients that have settings, by name. */
+  public List<PolicyEntry> clientEntries() {
+    return existing(PolicyKey.Kind.CLIENT).toList();
+  }
+
+  private Stream<PolicyEntry> existing(PolicyKey.Kind kind) {
+    return entries.values().stream()
+        .filter(entry -> entry.key().kind() == kind && !entry.isDeleted());
+  }
+
+  /** Returns policies and clients as a policy file has them. */
+  public ObjectNode document() {
+    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
+    ArrayNode list = document.putArray("policies");
+    policyEntries().forEach(entry -> list.add(entry.content()));
+    List<PolicyEntry> clients = clientEntries();
+    if (!clients.isEmpty()) {
+      ObjectNode byName = document.putObject("clients");
+      clients.forEach(entry -> byName.set(entry.key().name(), entry.content()));
+    }
+    return document;
+  }
+
+  /**
+   * Returns the state after changes.
+   *
+   * @param changes in the order of their versions; of a key that occurs twice the later one stands
+   * @throws InvalidPoliciesException if that is no state that can be decided by
+   */
+  public PolicyState after(Collection<PolicyEntry> changes) throws InvalidPoliciesException {
+    SortedMap<PolicyKey, PolicyEntry> nextEntries = new TreeMap<>(entries);
+    SortedMap<PolicyKey, PolicyEntry> changed = new TreeMap<>();
+    long next = version;
+    for (PolicyEntry entry : changes) {
+      changed.put(entry.key(), entry);
+      next = Math.max(next, entry.version());
+    }
+    nextEntries.putAll(changed);
+    Map<PolicyKey, Policy> nextPolicies = new HashMap<>(policies);
+    Map<String, ClientCalendar> nextCalendars = new HashMap<>(calendars);
+    PolicyMode mode = enforcement;
+    List<String> problems = new ArrayList<>();
+    for (PolicyEntry entry : changed.values()) {
+      switch (entry.key().kind()) {
+        case POLICY -> readPolicy(entry, nextPolicies, problems);
+        case CLIENT -> readClient(entry, nextCalendars, problems);
+        case SWITCH -> mode = mode(entry, mode, problems);
+        case FILE -> {
+          // a note for who applies files
+        }
+      }
+    }
+    if (nextPolicies.size() > PolicySet.MAX_POLICIES) {
+      problems.add("there may be " + PolicySet.MAX_POLICIES + " policies at most");
+    }
+    if (nextCalendars.size() > MAX_CLIENTS) {
+      problems.add("at most " + MAX_CLIENTS + " clients may have settings of their own");
+    }
+    if (!problems.isEmpty()) {
+      throw new InvalidPoliciesException(problems);
+    }
+    return new PolicyState(next, nextEntries, nextPolicies, nextCalendars, mode);
+  }
+
+  /**
+   * Returns the state of a file alone, as version 0: for a node that has never seen the log.
+   *
+   * @throws InvalidPoliciesException if the file is not valid
+   */
+  static PolicyState ofFile(AppliedFile file) throws InvalidPoliciesException {
+    List<PolicyEntry> entries = new ArrayList<>();
+    for (PolicyEditor.Draft draft : PolicyEdits.drafts(EMPTY, file.tree())) {
+      entries.add(
+          new PolicyEntry(draft.key(), 1, 1, 1, 0, file.name(), draft.order(), draft.content()));
+    }
+    PolicyState read = EMPTY.after(entries);
+    return new PolicyState(0, read.entries, read.policies, read.calendars, read.enforcement);
+  }
+
+  private static void readPolicy(
+      PolicyEntry entry, Map<PolicyKey, Policy> policies, List<String> problems) {
+    JsonNode content = entry.content();
+    if (content == null) {
+      policies.remove(entry.key());
+      return;
+    }
+    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
+    document.putArray("policies").add(content);
+    PolicyFile.Content read = PolicyFile.of(document);
+    if (read instanceof PolicyFile.Content.Invalid invalid) {
+      invalid
+          .problems()
+          .forEach(problem -> problems.add(problem.replace("policies[0]", at(entry.key()))));
+    } else if (read instanceof PolicyFile.Content.Valid valid) {
+      Policy policy = valid.policies().policies().get(0);
+      if (policy.name().equals(entry.key().name())) {
+        policies.put(entry.key(), policy);
+      } else {
+        problems.add(at(entry.key()) + ".name must be '" + entry.key().name() + "'");
+      }
+    }
+  }
+
+  private static String at(PolicyKey key) {
+    return "policies['" + key.name() + "']";
+  }
+
+  private static void readClient(
+      PolicyEntry entry, Map<String, ClientCalendar> calendars, List<String> problems) {
+    String client = entry.key().name();
+    JsonNode content = entry.content();
+    if (content == null) {
+      calendars.remove(client);
+      return;
+    }
+    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
+    document.putArray("policies");
+    document.putObject("clients").set(client, content);
+    PolicyFile.Content read = PolicyFile.of(document);
+    if (read instanceof PolicyFile.Content.Invalid invalid) {
+      problems.addAll(invalid.problems());
+    } else if (read instanceof PolicyFile.Content.Valid valid) {
+      calendars.putAll(valid.policies().calendars());
+    }
+  }
+
+  private static PolicyMode mode(PolicyEntry entry, PolicyMode present, List<String> problems) {
+    if (!entry.key().equals(PolicyKey.ENFORCEMENT)) {
+      problems.add(entry.key() + " is not known");
+      return present;
+    }
+    JsonNode content = entry.content();
+    String word = content == null ? "enforce" : content.path("mode").asText("");
+    for (PolicyMode mode : PolicyMode.values()) {
+      if (mode.name().toLowerCase(Locale.ROOT).equals(word)) {
+        return mode;
+      }
+    }
+    problems.add("mode must be one of enforce, shadow, off, is '" + word + "'");
+    return present;
+  }
+}

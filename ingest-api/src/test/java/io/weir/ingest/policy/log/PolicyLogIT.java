@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.policy.log.PolicyEditor.Outcome;
+import io.weir.ingest.policy.log.PolicyEditor.Reason;
+import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
+import io.weir.ingest.policy.log.PolicyFollower.Source;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.Topics;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The log of policies over a real broker: who writes it, and who follows it. */
+final class PolicyLogIT {
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
+
+  @TempDir private Path folder;
+  private TestKafka kafka;
+  private PolicyEditor editor;
+  private final List<PolicyFollower> followers = new ArrayList<>();
+
+  @BeforeEach
+  void start() throws Exception {
+    kafka = TestKafka.start();
+    createTopics();
+    editor = new PolicyEditor(kafka.bootstrapServers(), "test");
+  }
+
+  private void createTopics() throws Exception {
+    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      topics.createMissing(1, Optional.empty());
+    }
+  }
+
+  @AfterEach
+  void stop() {
+    followers.forEach(PolicyFollower::close);
+    kafka.close();
+  }
+
+  @Test
+  void change_isInForceOnEveryNode() throws Exception {
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
+    PolicyFollower one = follower("one", null);
+    PolicyFollower other = follower("other", null);
+    assertEquals(Set.of("a"), names(one));
+    assertEquals(1, other.set().version());
+
+    Outcome outcome =
+        change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 7), PolicyEdits.ANY_VERSION));
+
+    assertEquals(2, outcome.after().version());
+    for (PolicyFollower follower : List.of(one, other)) {
+      assertTrue(follower.awaitVersion(2, PATIENCE));
+      assertEquals(7, only(follower).limit().capacityTokens());
+      assertEquals(2, follower.matcher().policiesVersion());
+      assertEquals(Source.LOG, follower.inForce().source());
+      assertNull(follower.problem());
+    }
+  }
+
+  @Test
+  void sameContent_isNoChange() throws Exception {
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
+    Outcome again =
+        change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
+
+    assertFalse(again.isChange());
+    assertEquals(1, again.after().version());
+  }
+
+  /** Policies and the clients that belong to them are in two topics. */
+  @Test
+  void changeOfManyKeys_takesEffectAtOnce() throws Exception {
+    AppliedFile even = file("even", 30);
+    AppliedFile odd = file("odd", 20);
+    change(PolicyEdits.apply(even));
+    PolicyFollower follower = follower("one", null);
+    ExecutorService threads = Executors.newSingleThreadExecutor();
+    try {
+      Future<Integer> seen =
+          threads.submit(
+              () -> {
+                Set<Long> versions = new TreeSet<>();
+                while (follower.set().version() < 21) {
+                  PolicyState state = follower.inForce().state();
+                  versions.add(state.version());
+                  String kind = state.version() % 2 == 1 ? "even" : "odd";
+                  int size = kind.equals("even") ? 30 : 20;
+                  assertEquals(size, state.set().policies().size(), kind);
+                  assertEquals(size, state.set().calendars().size(), kind);
+                  assertTrue(
+                      state.set().policies().stream().allMatch(it -> it.name().startsWith(kind)));
+                  assertTrue(
+                      state.set().calendars().keySet().stream()
+                          .allMatch(it -> it.startsWith(kind)));
+                }
+                return versions.size();
+              });
+      for (int i = 0; i < 10; i++) {
+        change(PolicyEdits.apply(odd));
+        change(PolicyEdits.apply(even));
+      }
+      assertTrue(follower.awaitVersion(21, PATIENCE));
+      assertTrue(seen.get() > 1);
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void editorsAtOnce_everyChangeIsMade_oneAfterTheOther() throws Exception {
+    int editors = 4;
+    long changes = 5;
+    ExecutorService threads = Executors.newFixedThreadPool(editors);
+    try {
+      List<Future<List<Long>>> made = new ArrayList<>();
+      for (int each = 0; each < editors; each++) {
+        String prefix = "p" + each + "-";
+        Callable<List<Long>> work =
+            () -> {
+              PolicyEditor own = new PolicyEditor(kafka.bootstrapServers(), prefix);
+              List<Long> versions = new ArrayList<>();
+              for (int i = 0; i < changes; i++) {
+                String name = prefix + i;
+                versions.add(
+                    own.change(
+                            prefix,
+                            PATIENCE,
+                            PolicyEdits.put(PolicyKey.ofPolicy(name), bucket(name, 5), 0))
+                        .after()
+                        .version());
+              }
+              return versions;
+            };
+        made.add(threads.submit(work));
+      }
+      Set<Long> versions = new TreeSet<>();
+      for (Future<List<Long>> each : made) {
+        versions.addAll(each.get());
+      }
+      assertEquals(editors * changes, (long) versions.size());
+      PolicyState state = read();
+      assertEquals(editors * changes, state.version());
+      assertEquals(editors * changes, (long) state.set().policies().size());
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void editorThatDiesInTheMiddle_leavesNothing_andStopsNobody() throws Exception {
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
+    try (KafkaProducer<byte[], byte[]> dead = producer(PolicyEditor.TRANSACTIONAL_ID)) {
+      dead.initTransactions();
+      dead.beginTransaction();
+      send(dead, entry("a", 2, 1, 1, bucket("a", 999))).get();
+
+      change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), PolicyEdits.ANY_VERSION));
+    }
+    PolicyState state = read();
+    assertEquals(2, state.version());
+    assertEquals(
+        List.of(5L, 5L),
+        state.set().policies().stream().map(it -> it.limit().capacityTokens()).toList());
+  }
+
+  @Test
+  void invalidPolicies_areRefusedAsAWhole_withEveryProblem() throws Exception {
+    ObjectNode wrong = bucket("wrong", 5);
+    wrong.put("mode", "sometimes");
+    ObjectNode limit = (ObjectNode) wrong.path("limit");
+    limit.put("capacity", 0);
+    ObjectNode tree = PolicyEntryCodec.JSON.createObjectNode();
+    tree.putArray("policies").add(bucket("right", 5)).add(wrong);
+
+    RefusedException refused =
+        assertThrows(
+            RefusedException.class,
+            () -> change(PolicyEdits.apply(AppliedFile.of("wrong.yml", tree))));
+
+    assertEquals(Reason.INVALID, refused.reason());
+    assertEquals(2, refused.problems().size(), refused.getMessage());
+    assertTrue(String.valueOf(refused.getMessage()).contains("policies['wrong'].limit.capacity"));
+    assertTrue(String.valueOf(refused.getMessage()).contains("policies['wrong'].mode"));
+    assertEquals(0, read().version());
+  }
+
+  @Test
+  void changedSince_andMissing_areRefused() throws Exception {
+    PolicyKey key = PolicyKey.ofPolicy("a");
+    change(PolicyEdits.put(key, bucket("a", 5), 0));
+    change(PolicyEdits.put(key, bucket("a", 6), 1));
+
+    assertEquals(Reason.CHANGED_SINCE, reason(PolicyEdits.put(key, bucket("a", 7), 1)));
+    assertEquals(Reason.CHANGED_SINCE, reason(PolicyEdits.put(key, bucket("a", 7), 0)));
+    assertEquals(Reason.CHANGED_SINCE, reason(PolicyEdits.delete(key, 1)));
+    assertEquals(
+        Reason.NOT_FOUND,
+        reason(PolicyEdits.delete(PolicyKey.ofPolicy("b"), PolicyEdits.ANY_VERSION)));
+    change(PolicyEdits.delete(key, 2));
+    assertEquals(0, read().set().policies().size());
+    assertEquals(4, change(PolicyEdits.put(key, bucket("a", 8), 0)).after().version());
+  }
+
+  @Test
+  void switchOfAll_weakensEveryPolicy_andNoneIsForgotten() throws Exception {
+    ObjectNode shadow = bucket("shadow", 5);
+    shadow.put("mode", "shadow");
+    change(PolicyEdits.put(PolicyKey.ofPolicy("enforced"), bucket("enforced", 5), 0));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("shadow"), shadow, 0));
+
+    change(PolicyEdits.enforcement(PolicyMode.SHADOW));
+    assertEquals(List.of(PolicyMode.SHADOW, PolicyMode.SHADOW), modes());
+    change(PolicyEdits.enforcement(PolicyMode.OFF));
+    assertEquals(List.of(PolicyMode.OFF, PolicyMode.OFF), modes());
+    change(PolicyEdits.enforcement(PolicyMode.ENFORCE));
+    assertEquals(List.of(PolicyMode.ENFORCE, PolicyMode.SHADOW), modes());
+  }
+
+  private List<PolicyMode> modes() {
+    return read().set().policies().stream().map(Policy::mode).toList();
+  }
+
+  @Test
+  void file_isAppliedWhenItIsNewToTheNode_andDoesNotUndoLaterChanges() throws Exception {
+    AppliedFile first = file("first", 2);
+    PolicyFollower one = follower("one", first);
+    assertEquals(Set.of("first-0", "first-1"), names(one));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("later"), bucket("later", 5), 0));
+    restart("one", first);
+    assertEquals(Set.of("first-0", "first-1", "later"), names(last()), "the same file again");
+    follower("new", first);
+    assertEquals(Set.of("first-0", "first-1", "later"), names(last()), "a node without a past");
+
+    AppliedFile second = file("second", 1);
+    restart("one", second);
+    assertEquals(Set.of("second-0"), names(last()), "another file");
+    restart("new", first);
+    assertEquals(Set.of("second-0"), names(last()), "a node that still has the first file");
+    restart("one", first);
+    assertEquals(Set.of("first-0", "first-1"), names(last()), "the first file put back");
+  }
+
+  @Test
+  void kafkaAway_startsByTheLastVersion_andFollowsWhenItIsBack() throws Exception {
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
+    PolicyFollower before = follower("one", null);
+    assertEquals(1, before.set().version());
+    before.close();
+    kafka.stop();
+
+    PolicyFollower away = follower("one", null);
+    assertEquals(Source.SNAPSHOT, away.inForce().source());
+    assertEquals(Set.of("a"), names(away));
+    assertNotNull(away.problem());
+
+    kafka.restart();
+    Await.until("the log is followed", () -> away.inForce().source() == Source.LOG);
+    change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0));
+    assertTrue(away.awaitVersion(2, PATIENCE));
+    Await.until("nothing is wrong", () -> away.problem() == null);
+  }
+
+  @Test
+  void kafkaAway_withoutAPast_startsByTheFile_andAppliesItLater() throws Exception {
+    kafka.stop();
+    AppliedFile file = file("first", 2);
+    PolicyFollower follower = follower("one", file);
+    assertEquals(Source.FILE, follower.inForce().source());
+    assertEquals(0, follower.set().version());
+    assertEquals(Set.of("first-0", "first-1"), names(follower));
+
+    kafka.restart();
+    assertTrue(follower.awaitVersion(1, PATIENCE));
+    assertEquals(Source.LOG, follower.inForce().source());
+    assertEquals(Set.of("first-0", "first-1"), names(follower));
+  }
+
+  @Test
+  void nothingPublished_andNoFile_doesNotStart() {
+    PolicyFollower.NoPoliciesException none =
+        assertThrows(PolicyFollower.NoPoliciesException.class, () -> follower("one", null));
+    assertTrue(String.valueOf(none.getMessage()).contains("weir policies apply"));
+  }
+
+  @Test
+  void topicsMissing_isSaid_andTheFileDecides() throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin.deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name())).all().get();
+    }
+    PolicyFollower follower = follower("one", file("first", 1));
+    assertEquals(Source.FILE, follower.inForce().source());
+    assertTrue(String.valueOf(follower.problem()).contains("weir topics create"));
+
+    createTopics();
+    assertTrue(follower.awaitVersion(1, PATIENCE));
+  }
+
+  /** What was published must not stop being in force because the topics were deleted. */
+  @Test
+  void topicsDeletedAndCreated_theNodeKeepsItsPolicies_untilSomethingIsPublished()
+      throws Exception {
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 6), 1));
+    follower("one", null);
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin.deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name())).all().get();
+    }
+    createTopics();
+    restart("one", null);
+    assertEquals(Set.of("a"), names(last()));
+    assertEquals(2, last().set().version());
+
+    change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0));
+    Await.until("the new log is in force", () -> names(last()).equals(Set.of("b")));
+  }
+
+  @Test
+  void contentOfANewerRelease_isNotDecidedBy_untilItIsReplaced() throws Exception {
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
+    PolicyFollower follower = follower("one", null);
+    ObjectNode unknown = bucket("a", 6);
+    unknown.put("from_the_future", true);
+    write(entry("a", 2, 1, 1, unknown));
+    Await.until("it is told", () -> follower.problem() != null);
+    assertTrue(String.valueOf(follower.problem()).contains("from_the_future"));
+    assertEquals(5, only(follower).limit().capacityTokens());
+    assertEquals(
+        Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0)));
+
+    write(entry("a", 3, 1, 1, bucket("a", 7)));
+    assertTrue(follower.awaitVersion(3, PATIENCE));
+    assertEquals(7, only(follower).limit().capacityTokens());
+    assertNull(read("later").refusal());
+  }
+
+  /** Compaction removes entries of older changes, and never one of the newest. */
+  @Test
+  void olderEntriesCompacted_theRestIsReadToTheEnd_andFollowed() throws Exception {
+    write(entry("a", 1, 2, 3, bucket("a", 5)));
+    write(entry("b", 4, 1, 1, bucket("b", 5)));
+    write(entry("c", 7, 1, 2, bucket("c", 5)));
+    write(clientEntry("acme", 7, 2, 2));
+
+    PolicyFollower follower = follower("one", null);
+    assertEquals(7, follower.set().version());
+    assertEquals(Set.of("a", "b", "c"), names(follower));
+    assertEquals(Set.of("acme"), follower.set().calendars().keySet());
+    assertEquals(8, change(PolicyEdits.delete(PolicyKey.ofPolicy("b"), 4)).after().version());
+    assertTrue(follower.awaitVersion(8, PATIENCE));
+    assertEquals(Set.of("a", "c"), names(follower));
+  }
+
+  @Test
+  void otherRecords_arePassedOver() throws Exception {
+    try (KafkaProducer<byte[], byte[]> producer = producer(null)) {
+      for (String value : List.of("", "{", "{}", "[1]", "{\"version\":1,\"policy\":{}}")) {
+        producer
+            .send(new ProducerRecord<>(Topics.POLICIES.name(), bytes("policy/x"), bytes(value)))
+            .get();
+        producer
+            .send(new ProducerRecord<>(Topics.POLICIES.name(), bytes("unknown/x"), bytes(value)))
+            .get();
+      }
+      producer.send(new ProducerRecord<>(Topics.CLIENTS.name(), bytes("x"), null)).get();
+    }
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
+    assertEquals(1, read().version());
+  }
+
+  private Outcome change(PolicyEditor.Change change) throws RefusedException {
+    return editor.change("the test", PATIENCE, change);
+  }
+
+  private Reason reason(PolicyEditor.Change change) {
+    return assertThrows(RefusedException.class, () -> change(change)).reason();
+  }
+
+  private PolicyState read() {
+    try (PolicyLogReader reader = read("read")) {
+      return reader.state();
+    }
+  }
+
+  private PolicyLogReader read(String name) {
+    PolicyLogReader reader = PolicyLogReader.open(kafka.bootstrapServers(), name);
+    reader.readToEnd(PATIENCE);
+    return reader;
+  }
+
+  private PolicyFollower follower(String node, @Nullable AppliedFile file) {
+    PolicyFollower follower =
+        PolicyFollower.start(
+            kafka.bootstrapServers(), node, folder.resolve(node), file, new SimpleMeterRegistry());
+    followers.add(follower);
+    return follower;
+  }
+
+  private void restart(String node, @Nullable AppliedFile file) {
+    followers.forEach(PolicyFollower::close);
+    followers.clear();
+    follower(node, file);
+  }
+
+  private PolicyFollower last() {
+    return followers.get(followers.size() - 1);
+  }
+
+  private static Set<String> names(PolicyFollower follower) {
+    return follower.set().policies().stream().map(Policy::name).collect(Collectors.toSet());
+  }
+
+  private static Policy only(PolicyFollower follower) {
+    assertEquals(1, follower.set().policies().size());
+    return follower.set().policies().get(0);
+  }
+
+  private static ObjectNode bucket(String name, long capacity) {
+    ObjectNode policy = PolicyEntryCodec.JSON.createObjectNode();
+    policy.put("name", name);
+    policy
+        .putObject("limit")
+        .put("algorithm", "token-bucket")
+        .put("capacity", capacity)
+        .put("refill_tokens", 1)
+        .put("refill_period", "PT1H");
+    return policy;
+  }
+
+  private static AppliedFile file(String prefix, int size) {
+    ObjectNode tree = PolicyEntryCodec.JSON.createObjectNode();
+    for (int i = 0; i < size; i++) {
+      String name = prefix + "-" + i;
+      tree.withArray("policies").add(bucket(name, 5));
+      tree.withObject("/clients").putObject(name).put("time_zone", "Europe/Paris");
+    }
+    JsonNode read = ((PolicyFile.Content.Valid) PolicyFile.parse(PolicyFile.yaml(tree))).tree();
+    return AppliedFile.of(prefix + ".yml", read);
+  }
+
+  private static PolicyEntry entry(
+      String name, long version, int part, int parts, JsonNode content) {
+    return new PolicyEntry(
+        PolicyKey.ofPolicy(name), version, part, parts, 1_000, "the test", version, content);
+  }
+
+  private static PolicyEntry clientEntry(String client, long version, int part, int parts) {
+    ObjectNode content = PolicyEntryCodec.JSON.createObjectNode().put("time_zone", "UTC");
+    return new PolicyEntry(
+        PolicyKey.ofClient(client), version, part, parts, 1_000, "the test", 0, content);
+  }
+
+  private void write(PolicyEntry entry) throws Exception {
+    try (KafkaProducer<byte[], byte[]> producer = producer(null)) {
+      send(producer, entry).get();
+    }
+  }
+
+  private static Future<RecordMetadata> send(
+      KafkaProducer<byte[], byte[]> producer, PolicyEntry entry) {
+    return producer.send(
+        new ProducerRecord<>(
+            entry.key().partition().topic(),
+            bytes(entry.key().recordKey()),
+            PolicyEntryCodec.encode(entry)));
+  }
+
+  private KafkaProducer<byte[], byte[]> producer(@Nullable String transactionalId) {
+    Map<String, Object> settings =
+        transactionalId == null
+            ? Map.of("bootstrap.servers", kafka.bootstrapServers())
+            : Map.of(
+                "bootstrap.servers", kafka.bootstrapServers(), "transactional.id", transactionalId);
+    return new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.ingest.policy.log.PolicyEditor;
+import io.weir.ingest.policy.log.PolicyEdits;
+import io.weir.ingest.policy.log.PolicyEntry;
+import io.weir.ingest.policy.log.PolicyKey;
+import io.weir.limits.Names;
+import java.io.PrintWriter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Commands for what is set for single clients. */
+@Command(
+    name = "clients",
+    mixinStandardHelpOptions = true,
+    description = "Publish what is set for single clients: the calendar of their quotas.")
+final class ClientsCommand {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  private PublishedPolicies published() {
+    return new PublishedPolicies(weir.kafka());
+  }
+
+  @Command(
+      name = "list",
+      mixinStandardHelpOptions = true,
+      description = "List the clients with settings of their own: which, since when, and by whom.")
+  int list() {
+    PrintWriter out = spec.commandLine().getOut();
+    List<PolicyEntry> clients = published().read().clientEntries();
+    for (PolicyEntry client : clients) {
+      out.printf("%-20s %s%n", client.key().name(), client.content());
+      out.printf("%-20s %s%n", "", PublishedPoliciesCommands.since(client));
+    }
+    out.println(PolicyText.count(clients.size(), "client", "clients"));
+    out.flush();
+    return 0;
+  }
+
+  @Command(
+      name = "set",
+      mixinStandardHelpOptions = true,
+      description = "Set a client's calendar; what is not given is as the policies have it.")
+  int set(
+      @Parameters(paramLabel = "CLIENT", description = "the client") String client,
+      @Option(
+              names = "--time-zone",
+              paramLabel = "ZONE",
+              description = "where the client's days and months begin, such as Europe/Paris")
+          @Nullable String zone,
+      @Option(
+              names = "--billing-anchor",
+              paramLabel = "DATE",
+              description = "a day on which a billing period begins, such as 2026-01-17")
+          @Nullable String anchor) {
+    if (zone == null && anchor == null) {
+      throw new CommandLine.ParameterException(
+          spec.commandLine(), "give --time-zone, --billing-anchor, or both");
+    }
+    ObjectNode content = JsonNodeFactory.instance.objectNode();
+    if (zone != null) {
+      content.put("time_zone", zone);
+    }
+    if (anchor != null) {
+      content.put("billing_anchor", anchor);
+    }
+    PolicyKey key = key(client);
+    return tell(
+        published()
+            .change(
+                "clients set " + client, PolicyEdits.put(key, content, PolicyEdits.ANY_VERSION)));
+  }
+
+  @Command(
+      name = "delete",
+      mixinStandardHelpOptions = true,
+      description = "Delete what is set for a client; policies then apply as they are.")
+  int delete(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
+    return tell(
+        published()
+            .change(
+                "clients delete " + client,
+                PolicyEdits.delete(key(client), PolicyEdits.ANY_VERSION)));
+  }
+
+  private PolicyKey key(String client) {
+    String violation = Names.violation(client);
+    if (violation != null) {
+      throw new CommandLine.ParameterException(spec.commandLine(), "CLIENT " + violation);
+    }
+    return PolicyKey.ofClient(client);
+  }
+
+  private int tell(PolicyEditor.Outcome outcome) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.printf(
+        "%s; version %d is published%n",
+        outcome.isChange() ? "changed" : "it is so already", outcome.after().version());
+    out.flush();
+    return 0;
+  }
+}
