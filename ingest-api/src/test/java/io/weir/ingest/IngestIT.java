@@ -63,7 +63,6 @@ final class IngestIT {
     Files.writeString(
         policies,
         """
-        version: 3
         policies:
           - name: hourly
             match: {endpoint: ["GET *"]}
@@ -128,7 +127,7 @@ final class IngestIT {
     assertEquals("a1", body.path("client").asText());
     assertEquals("cache", body.path("decided_by").asText());
     assertEquals("journaled", body.path("durability").asText());
-    assertEquals(3, body.path("policies_version").asLong());
+    assertEquals(1, body.path("policies_version").asLong());
     assertEquals(0, body.path("retry_after_ms").asLong(-1));
     JsonNode limit = body.path("limits").path(0);
     assertEquals("hourly", limit.path("policy").asText());

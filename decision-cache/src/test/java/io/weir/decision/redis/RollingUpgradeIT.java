@@ -4,6 +4,8 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
@@ -143,6 +145,31 @@ class RollingUpgradeIT {
       for (int bucket = 0; bucket < BUCKETS; bucket++) {
         assertEquals(CAPACITY, before[bucket] + after[bucket], "bucket " + bucket);
       }
+      assertEquals(0, next.statistics().undecided(Cause.CORRUPT).count());
+    }
+  }
+
+  /** What the next release writes: a bucket of this test takes 28 bytes and not 57. */
+  @Test
+  void nodesOfThisAndTheNextVersion_sideBySide_admitExactlyTheCapacity() throws Exception {
+    RedisScript nextRelease = ScriptRunner.ofTheNextRelease(RedisScript.takeTokens());
+    try (TestRedis redis = TestRedis.borrow();
+        RedisDecisionCache today = node(redis, RedisScript.takeTokens());
+        RedisDecisionCache next = node(redis, nextRelease);
+        RedisDecisionCache otherOfTheNext = node(redis, nextRelease)) {
+      assertInstanceOf(Decision.Allowed.class, next.take(check(0)));
+      try (RedisClient client = RedisClient.create(redis.uri());
+          StatefulRedisConnection<String, String> connection = client.connect()) {
+        assertEquals(28, connection.sync().strlen("w1:{0}:hourly"));
+        assertEquals(28, connection.sync().strlen("w1:{0}:period"));
+        assertInstanceOf(Decision.Allowed.class, today.take(check(0)));
+        assertEquals(57, connection.sync().strlen("w1:{0}:hourly"));
+      }
+      int[] passed = exhaust(List.of(today, next, otherOfTheNext));
+
+      passed[0] += 2;
+      assertEquals(List.of(), differences(all(CAPACITY), passed));
+      assertEquals(0, today.statistics().undecided(Cause.CORRUPT).count());
       assertEquals(0, next.statistics().undecided(Cause.CORRUPT).count());
     }
   }

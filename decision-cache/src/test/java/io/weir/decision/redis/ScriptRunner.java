@@ -41,6 +41,8 @@ final class ScriptRunner implements AutoCloseable {
   private static final byte[] LIFE = bytes("life");
   private static final byte FORM = 3;
   private static final int STATE_BYTES = 57;
+  private static final byte SHORT_FORM = 4;
+  private static final int SHORT_STATE_BYTES = 28;
 
   private final RedisClient client;
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -49,14 +51,42 @@ final class ScriptRunner implements AutoCloseable {
   private final RedisScript script;
   private final RedisScript correctScript;
 
+  /** How many states were found in the short form. */
+  private long shortStates;
+
   ScriptRunner(String uri) {
+    this(uri, RedisScript.takeTokens(), RedisScript.correctBuckets());
+  }
+
+  private ScriptRunner(String uri, RedisScript takeTokens, RedisScript correctBuckets) {
     this.client = RedisClient.create(uri);
     this.connection = client.connect(ByteArrayCodec.INSTANCE);
     this.redis = connection.sync();
-    this.script = underTestClock(RedisScript.takeTokens());
-    this.correctScript = underTestClock(RedisScript.correctBuckets());
+    this.script = underTestClock(takeTokens);
+    this.correctScript = underTestClock(correctBuckets);
     redis.scriptLoad(script.body());
     redis.scriptLoad(correctScript.body());
+  }
+
+  /** A runner of the scripts as the next release writes states: in the short form if they fit. */
+  static ScriptRunner ofTheNextRelease(String uri) {
+    return new ScriptRunner(
+        uri,
+        ofTheNextRelease(RedisScript.takeTokens()),
+        ofTheNextRelease(RedisScript.correctBuckets()));
+  }
+
+  static RedisScript ofTheNextRelease(RedisScript today) {
+    String body = today.body().replace("local WRITTEN = 3", "local WRITTEN = 4");
+    if (body.equals(today.body())) {
+      throw new IllegalStateException("the script does not say which form it writes");
+    }
+    return RedisScript.ofBody(body);
+  }
+
+  /** Returns how many states were found in the short form. */
+  long shortStates() {
+    return shortStates;
   }
 
   /** A script that reads the test's clock and keeps its keys for longer. */
@@ -166,11 +196,20 @@ final class ScriptRunner implements AutoCloseable {
   /** A state, null when there is none, and the time until it expires as {@link #ttlMillis}. */
   record Kept(@Nullable BucketState state, long ttlMillis) {}
 
-  private static @Nullable BucketState state(byte @Nullable [] value) {
+  private @Nullable BucketState state(byte @Nullable [] value) {
     if (value == null) {
       return null;
     }
     ByteBuffer buffer = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
+    if (value.length == SHORT_STATE_BYTES && value[0] == SHORT_FORM) {
+      shortStates++;
+      buffer.get();
+      long units = signed(buffer, 6);
+      long unitsPerToken = signed(buffer, 5);
+      long since = signed(buffer, 6);
+      long epoch = signed(buffer, 7);
+      return new BucketState(units, unitsPerToken, epoch + since, epoch, 0, 0, signed(buffer, 3));
+    }
     if (value.length != STATE_BYTES || buffer.get() != FORM) {
       throw new IllegalStateException("not a state: " + value.length + " bytes");
     }
@@ -184,6 +223,16 @@ final class ScriptRunner implements AutoCloseable {
         buffer.getLong(),
         buffer.getLong(),
         buffer.getLong());
+  }
+
+  /** Reads a little-endian number in two's complement. */
+  private static long signed(ByteBuffer buffer, int bytes) {
+    long value = 0;
+    for (int i = 0; i < bytes; i++) {
+      value |= Byte.toUnsignedLong(buffer.get()) << (8 * i);
+    }
+    int unused = Long.SIZE - 8 * bytes;
+    return value << unused >> unused;
   }
 
   /** Keeps a state under a key, as the script would. */
