@@ -141,7 +141,13 @@ public final class Ingest implements AutoCloseable {
       refuseServer(cache); // a connection that took long is open by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       policies =
-          PolicyFollower.start(config.kafka(), config.node(), config.dataFolder(), file, registry);
+          PolicyFollower.start(
+              config.kafka(),
+              config.node(),
+              config.dataFolder(),
+              file,
+              clock::nowEpochMillis,
+              registry);
       leases = new LeaseTimer(cache, log, registry);
       CheckGate gate =
           new CheckGate(

@@ -142,14 +142,24 @@ final class PublishedPoliciesCommands {
     public Integer call() {
       PolicyState state = published().read();
       Map<String, Policy> byName = new HashMap<>();
-      state.set().policies().forEach(policy -> byName.put(policy.name(), policy));
+      long now = System.currentTimeMillis();
+      state.set(now).policies().forEach(policy -> byName.put(policy.name(), policy));
       for (PolicyEntry entry : state.policyEntries()) {
         Policy policy = byName.get(entry.key().name());
         if (policy != null) {
           out().printf("%-20s %s%n", policy.name(), PolicyText.of(policy));
           out().printf("%-20s for %s%n", "", PolicyText.of(policy.match()));
-          out().printf("%-20s %s%n", "", since(entry));
+        } else {
+          out().printf("%-20s not in force yet%n", entry.key().name());
         }
+        JsonNode content = entry.content();
+        if (content != null && PolicyFile.effectiveFromMillis(content) > now) {
+          out()
+              .printf(
+                  "%-20s from %s on: %s%n",
+                  "", content.path(PolicyFile.EFFECTIVE_FROM).asText(), content);
+        }
+        out().printf("%-20s %s%n", "", since(entry));
       }
       out()
           .printf(

@@ -4,8 +4,11 @@ package io.weir.ingest.policy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.limits.Names;
 import java.time.DateTimeException;
+import java.time.Instant;
 import java.time.LocalDate;
+import java.time.OffsetDateTime;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -163,6 +166,28 @@ final class FieldReader {
             + " to "
             + MAX_YEAR
             + ", is "
+            + Shown.of(value));
+    return null;
+  }
+
+  /** Returns a time, or null if the field is absent or wrong. */
+  @Nullable Instant instant(JsonNode node, String path, String field) {
+    JsonNode value = node.path(field);
+    if (value.isMissingNode()) {
+      return null;
+    }
+    try {
+      Instant instant = OffsetDateTime.parse(value.asText()).toInstant();
+      int year = instant.atOffset(ZoneOffset.UTC).getYear();
+      if (year >= MIN_YEAR && year <= MAX_YEAR) {
+        return instant;
+      }
+    } catch (DateTimeException notATime) {
+      // reported below, in the same words
+    }
+    problem(
+        at(path, field)
+            + " must be an RFC 3339 time such as 2026-12-01T00:00:00Z, is "
             + Shown.of(value));
     return null;
   }

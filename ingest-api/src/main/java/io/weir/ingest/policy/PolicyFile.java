@@ -9,6 +9,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.OffsetDateTime;
 import java.util.List;
 import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.Yaml;
@@ -18,6 +19,9 @@ import org.yaml.snakeyaml.Yaml;
  * that an operator's intention is never enforced by half.
  */
 public final class PolicyFile {
+  /** The field of a policy that says from when it is in force. */
+  public static final String EFFECTIVE_FROM = "effective_from";
+
   private static final int YAML_WIDTH = 120;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -75,6 +79,16 @@ public final class PolicyFile {
       return new Content.Invalid(List.of(notYaml.getMessage()));
     }
     return of(root);
+  }
+
+  /**
+   * Returns from when a valid policy is in force, in milliseconds since 1970; 0 if it does not say.
+   */
+  public static long effectiveFromMillis(JsonNode policy) {
+    JsonNode from = policy.path(EFFECTIVE_FROM);
+    return from.isMissingNode()
+        ? 0
+        : OffsetDateTime.parse(from.asText()).toInstant().toEpochMilli();
   }
 
   /** Returns a tree as the text of a policy file. */

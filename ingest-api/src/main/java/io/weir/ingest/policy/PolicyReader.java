@@ -38,7 +38,8 @@ final class PolicyReader {
           "on_cache_failure",
           "on_cold_cache",
           "debt_cap",
-          "lease");
+          "lease",
+          PolicyFile.EFFECTIVE_FROM);
 
   private final FieldReader fields = new FieldReader();
   private final LimitReader limits = new LimitReader(fields);
@@ -127,6 +128,7 @@ final class PolicyReader {
     long debtCap =
         node.has("debt_cap") ? fields.integer(node, path, "debt_cap", 0, Numbers.MAX) : -1;
     LeaseTerms lease = leases.read(node.path("lease"), path + ".lease", limit);
+    fields.instant(node, path, PolicyFile.EFFECTIVE_FROM);
     if (fields.count() > problemsBefore
         || limit == null
         || mode == null

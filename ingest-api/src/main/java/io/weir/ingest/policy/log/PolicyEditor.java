@@ -225,6 +225,7 @@ public final class PolicyEditor {
 
   private List<PolicyEntry> entries(PolicyState before, String changedBy, List<Draft> drafts) {
     List<PolicyEntry> entries = new ArrayList<>(drafts.size());
+    long now = clock.millis();
     for (Draft draft : drafts) {
       JsonNode content = draft.content();
       entries.add(
@@ -233,12 +234,24 @@ public final class PolicyEditor {
               before.version() + 1,
               entries.size() + 1,
               drafts.size(),
-              clock.millis(),
+              now,
               changedBy,
               draft.order(),
-              content == null ? null : PolicyEntryCodec.normal(content)));
+              content == null ? null : PolicyEntryCodec.normal(content),
+              untilThen(before.entry(draft.key()), draft, now)));
     }
     return entries;
+  }
+
+  /** Returns what stays in force until a draft is; null if the draft is at once, or nothing is. */
+  private static @Nullable JsonNode untilThen(
+      @Nullable PolicyEntry present, Draft draft, long now) {
+    JsonNode content = draft.content();
+    boolean isLater =
+        draft.key().kind() == PolicyKey.Kind.POLICY
+            && content != null
+            && PolicyState.effectiveFromMillis(content) > now;
+    return isLater && present != null ? present.contentAt(now) : null;
   }
 
   private static void commit(KafkaProducer<byte[], byte[]> producer, List<PolicyEntry> entries) {

@@ -2,6 +2,7 @@
 package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.ingest.policy.PolicyFile;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param changedBy who, in their own words
  * @param order the policies' order in answers, ascending; 0 for other kinds
  * @param content the policy as a policy file has it, or what else is set; null if it was deleted
+ * @param untilThen of a policy that is not in force yet when it is changed: the policy that is,
+ *     until then; null if there is none
  */
 public record PolicyEntry(
     PolicyKey key,
@@ -25,12 +28,33 @@ public record PolicyEntry(
     long changedAtEpochMillis,
     String changedBy,
     long order,
-    @Nullable JsonNode content) {
+    @Nullable JsonNode content,
+    @Nullable JsonNode untilThen) {
   public PolicyEntry {
     if (version < 1 || part < 1 || parts < part) {
       throw new IllegalArgumentException(
           "version " + version + ", part " + part + " of " + parts + " of " + key);
     }
+  }
+
+  /** Creates an entry that takes effect at once. */
+  public PolicyEntry(
+      PolicyKey key,
+      long version,
+      int part,
+      int parts,
+      long changedAtEpochMillis,
+      String changedBy,
+      long order,
+      @Nullable JsonNode content) {
+    this(key, version, part, parts, changedAtEpochMillis, changedBy, order, content, null);
+  }
+
+  /** Returns the content that is in force at a time; null if none is. */
+  public @Nullable JsonNode contentAt(long epochMillis) {
+    return content != null && PolicyFile.effectiveFromMillis(content) > epochMillis
+        ? untilThen
+        : content;
   }
 
   /** Returns whether the change deleted the key. */

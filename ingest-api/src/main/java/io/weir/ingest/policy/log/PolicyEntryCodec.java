@@ -13,12 +13,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Entries as records: the value is a JSON object with {@code version, part, parts, changed_at_ms,
  * changed_by}, for a policy its {@code order}, and the content under the word of its kind, or
- * {@code deleted: true}. Members that are not known are ignored. Stateless and thread-safe.
+ * {@code deleted: true}; of a policy that is in force later only, the one before as {@code
+ * until_then}. Members that are not known are ignored. Stateless and thread-safe.
  */
 final class PolicyEntryCodec {
   static final ObjectMapper JSON = new ObjectMapper();
 
   private static final String DELETED = "deleted";
+  private static final String UNTIL_THEN = "until_then";
 
   private PolicyEntryCodec() {}
 
@@ -43,6 +45,10 @@ final class PolicyEntryCodec {
       value.put(DELETED, true);
     } else {
       value.set(entry.key().kind().word(), content);
+    }
+    JsonNode untilThen = entry.untilThen();
+    if (untilThen != null) {
+      value.set(UNTIL_THEN, untilThen);
     }
     return value;
   }
@@ -79,7 +85,8 @@ final class PolicyEntryCodec {
           integer(tree, "changed_at_ms"),
           tree.path("changed_by").asText(""),
           tree.path("order").asLong(0),
-          isDeleted ? null : content);
+          isDeleted ? null : content,
+          tree.has(UNTIL_THEN) ? tree.path(UNTIL_THEN) : null);
     } catch (IllegalArgumentException | ArithmeticException outOfRange) {
       throw new MalformedRecordException(key + ": " + outOfRange.getMessage(), outOfRange);
     }

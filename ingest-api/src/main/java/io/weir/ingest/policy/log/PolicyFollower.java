@@ -14,6 +14,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -61,12 +62,16 @@ public final class PolicyFollower implements AutoCloseable {
    * The policies in force.
    *
    * @param state the version
+   * @param set the policies of that version that are in force by now
    * @param matcher the same, compiled
+   * @param untilMillis when others of that version come into force
    * @param source where it comes from
    */
-  public record InForce(PolicyState state, PolicyMatcher matcher, Source source) {
-    static InForce of(PolicyState state, Source source) {
-      return new InForce(state, PolicyMatcher.of(state.set()), source);
+  public record InForce(
+      PolicyState state, PolicySet set, PolicyMatcher matcher, long untilMillis, Source source) {
+    static InForce of(PolicyState state, long nowMillis, Source source) {
+      PolicySet set = state.set(nowMillis);
+      return new InForce(state, set, PolicyMatcher.of(set), state.nextMillis(nowMillis), source);
     }
   }
 
@@ -92,6 +97,7 @@ public final class PolicyFollower implements AutoCloseable {
   private final String clientId;
   private final Path folder;
   private final @Nullable AppliedFile file;
+  private final LongSupplier clock;
   private final PolicyEditor editor;
   private final SupervisedThread thread;
   private final ReentrantLock lock = new ReentrantLock();
@@ -104,12 +110,17 @@ public final class PolicyFollower implements AutoCloseable {
   private volatile @Nullable PolicyLogReader reader;
 
   private PolicyFollower(
-      String bootstrapServers, String node, Path folder, @Nullable AppliedFile file) {
+      String bootstrapServers,
+      String node,
+      Path folder,
+      @Nullable AppliedFile file,
+      LongSupplier clock) {
     this.bootstrapServers = bootstrapServers;
     this.node = node;
     this.clientId = "weir-policies-" + node;
     this.folder = folder;
     this.file = file;
+    this.clock = clock;
     this.isFileSettled = file == null;
     this.editor = new PolicyEditor(bootstrapServers, clientId);
     this.thread = new SupervisedThread("weir-policies", new Following());
@@ -125,6 +136,7 @@ public final class PolicyFollower implements AutoCloseable {
    *
    * @param folder where the node keeps its snapshot
    * @param file the node's policy file; null if it has none
+   * @param clock the time by which policies come into force, in milliseconds since 1970
    * @throws NoPoliciesException if the log cannot be read and there is nothing else, or it was
    *     never written and there is no file
    */
@@ -133,8 +145,9 @@ public final class PolicyFollower implements AutoCloseable {
       String node,
       Path folder,
       @Nullable AppliedFile file,
+      LongSupplier clock,
       MeterRegistry registry) {
-    PolicyFollower follower = new PolicyFollower(bootstrapServers, node, folder, file);
+    PolicyFollower follower = new PolicyFollower(bootstrapServers, node, folder, file, clock);
     PolicySnapshot snapshot = PolicySnapshot.read(folder);
     follower.rememberedDigest = snapshot == null ? null : snapshot.fileDigest();
     boolean hasSnapshot = snapshot != null && snapshot.state().version() > 0;
@@ -146,7 +159,7 @@ public final class PolicyFollower implements AutoCloseable {
     if (!isRead) {
       InForce stopgap = null;
       if (snapshot != null && hasSnapshot) {
-        stopgap = InForce.of(snapshot.state(), Source.SNAPSHOT);
+        stopgap = InForce.of(snapshot.state(), follower.clock.getAsLong(), Source.SNAPSHOT);
       } else if (file != null) {
         stopgap = follower.ofFile(file);
       }
@@ -170,7 +183,7 @@ public final class PolicyFollower implements AutoCloseable {
 
   private @Nullable InForce ofFile(AppliedFile given) {
     try {
-      return InForce.of(PolicyState.ofFile(given), Source.FILE);
+      return InForce.of(PolicyState.ofFile(given), clock.getAsLong(), Source.FILE);
     } catch (PolicyState.InvalidPoliciesException invalid) {
       problem = invalid.getMessage();
       return null;
@@ -226,7 +239,7 @@ public final class PolicyFollower implements AutoCloseable {
 
   /** Returns the set in force. */
   public PolicySet set() {
-    return inForce().state().set();
+    return inForce().set();
   }
 
   /** Returns why the newest version may not be in force; null if it is. */
@@ -276,6 +289,7 @@ public final class PolicyFollower implements AutoCloseable {
 
     @Override
     public long failed(Throwable failure) {
+      followTime();
       boolean isExpected =
           failure instanceof KafkaException
               || failure instanceof PolicyLogReader.NoSuchLogException
@@ -308,11 +322,27 @@ public final class PolicyFollower implements AutoCloseable {
       settleFile(opened);
       use(opened);
       while (!thread.isClosing()) {
-        opened.follow(POLL);
+        opened.follow(longestPoll());
         use(opened);
+        followTime();
       }
     } finally {
       reader = null;
+    }
+  }
+
+  private Duration longestPoll() {
+    InForce present = inForce;
+    long left = present == null ? POLL.toMillis() : present.untilMillis() - clock.getAsLong();
+    return Duration.ofMillis(Math.max(1, Math.min(POLL.toMillis(), left)));
+  }
+
+  /** Lets policies come into force whose time has come. */
+  private void followTime() {
+    InForce present = inForce;
+    long now = clock.getAsLong();
+    if (present != null && present.untilMillis() <= now) {
+      replace(InForce.of(present.state(), now, present.source()), present);
     }
   }
 
@@ -375,7 +405,7 @@ public final class PolicyFollower implements AutoCloseable {
       return;
     }
     if (present == null || present.state() != next || present.source() != Source.LOG) {
-      replace(InForce.of(next, Source.LOG), present);
+      replace(InForce.of(next, clock.getAsLong(), Source.LOG), present);
     }
     tell(opened.refusal());
   }
@@ -392,8 +422,8 @@ public final class PolicyFollower implements AutoCloseable {
         "policies_in_force version={} before={} policies={} clients={} enforcement={}",
         next.state().version(),
         before == null ? "-" : before.state().version(),
-        next.state().set().policies().size(),
-        next.state().set().calendars().size(),
+        next.set().policies().size(),
+        next.set().calendars().size(),
         next.state().enforcement().name().toLowerCase(Locale.ROOT));
     try {
       new PolicySnapshot(next.state(), rememberedDigest).write(folder);

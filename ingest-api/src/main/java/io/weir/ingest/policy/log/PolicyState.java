@@ -9,6 +9,7 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import java.time.DateTimeException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -38,15 +39,14 @@ public final class PolicyState {
 
   private final long version;
   private final SortedMap<PolicyKey, PolicyEntry> entries;
-  private final Map<PolicyKey, Policy> policies;
+  private final Map<PolicyKey, Timed> policies;
   private final Map<String, ClientCalendar> calendars;
   private final PolicyMode enforcement;
-  private final PolicySet set;
 
   private PolicyState(
       long version,
       SortedMap<PolicyKey, PolicyEntry> entries,
-      Map<PolicyKey, Policy> policies,
+      Map<PolicyKey, Timed> policies,
       Map<String, ClientCalendar> calendars,
       PolicyMode enforcement) {
     this.version = version;
@@ -54,7 +54,19 @@ public final class PolicyState {
     this.policies = policies;
     this.calendars = calendars;
     this.enforcement = enforcement;
-    this.set = new PolicySet(version, inForce(), calendars);
+  }
+
+  /**
+   * A policy, and the one before it.
+   *
+   * @param policy in force from that time on
+   * @param fromMillis 0 if it has been for ever
+   * @param before in force until then; null if none is
+   */
+  private record Timed(Policy policy, long fromMillis, @Nullable Policy before) {
+    @Nullable Policy at(long epochMillis) {
+      return fromMillis <= epochMillis ? policy : before;
+    }
   }
 
   /** Signals that a state cannot be decided by; the message names every problem. */
@@ -74,17 +86,6 @@ public final class PolicyState {
     }
   }
 
-  private List<Policy> inForce() {
-    List<Policy> inForce = new ArrayList<>();
-    for (PolicyEntry entry : policyEntries()) {
-      Policy policy = policies.get(entry.key());
-      if (policy != null) {
-        inForce.add(switched(policy));
-      }
-    }
-    return inForce;
-  }
-
   /** Returns a policy in the mode that the switch leaves it: the weaker one of both. */
   private Policy switched(Policy policy) {
     return enforcement.compareTo(policy.mode()) > 0 ? policy.inMode(enforcement) : policy;
@@ -95,9 +96,41 @@ public final class PolicyState {
     return version;
   }
 
-  /** Returns the set to decide by, in which the switch is applied. */
-  public PolicySet set() {
-    return set;
+  /** Returns the set to decide by at a time, in which the switch is applied. */
+  public PolicySet set(long epochMillis) {
+    List<Policy> inForce = new ArrayList<>();
+    for (PolicyEntry entry : policyEntries()) {
+      Timed timed = policies.get(entry.key());
+      Policy policy = timed == null ? null : timed.at(epochMillis);
+      if (policy != null) {
+        inForce.add(switched(policy));
+      }
+    }
+    return new PolicySet(version, inForce, calendars);
+  }
+
+  /**
+   * Returns the next time at which another set is in force without a change; the greatest number if
+   * there is none.
+   */
+  public long nextMillis(long epochMillis) {
+    return policies.values().stream()
+        .mapToLong(Timed::fromMillis)
+        .filter(from -> from > epochMillis)
+        .min()
+        .orElse(Long.MAX_VALUE);
+  }
+
+  /**
+   * Returns from when a policy is in force, in milliseconds since 1970; 0 if it does not say, or
+   * not as it must.
+   */
+  static long effectiveFromMillis(JsonNode policy) {
+    try {
+      return PolicyFile.effectiveFromMillis(policy);
+    } catch (DateTimeException invalid) {
+      return 0; // refused when the policy is read
+    }
   }
 
   /** Returns the mode that the switch allows all policies at most. */
@@ -158,7 +191,7 @@ public final class PolicyState {
       next = Math.max(next, entry.version());
     }
     nextEntries.putAll(changed);
-    Map<PolicyKey, Policy> nextPolicies = new HashMap<>(policies);
+    Map<PolicyKey, Timed> nextPolicies = new HashMap<>(policies);
     Map<String, ClientCalendar> nextCalendars = new HashMap<>(calendars);
     PolicyMode mode = enforcement;
     List<String> problems = new ArrayList<>();
@@ -200,27 +233,34 @@ public final class PolicyState {
   }
 
   private static void readPolicy(
-      PolicyEntry entry, Map<PolicyKey, Policy> policies, List<String> problems) {
+      PolicyEntry entry, Map<PolicyKey, Timed> policies, List<String> problems) {
     JsonNode content = entry.content();
     if (content == null) {
       policies.remove(entry.key());
       return;
     }
+    Policy policy = policy(entry.key(), content, problems);
+    JsonNode untilThen = entry.untilThen();
+    Policy before = untilThen == null ? null : policy(entry.key(), untilThen, problems);
+    if (policy != null) {
+      policies.put(entry.key(), new Timed(policy, effectiveFromMillis(content), before));
+    }
+  }
+
+  private static @Nullable Policy policy(PolicyKey key, JsonNode content, List<String> problems) {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     document.putArray("policies").add(content);
     PolicyFile.Content read = PolicyFile.of(document);
     if (read instanceof PolicyFile.Content.Invalid invalid) {
-      invalid
-          .problems()
-          .forEach(problem -> problems.add(problem.replace("policies[0]", at(entry.key()))));
-    } else if (read instanceof PolicyFile.Content.Valid valid) {
-      Policy policy = valid.policies().policies().get(0);
-      if (policy.name().equals(entry.key().name())) {
-        policies.put(entry.key(), policy);
-      } else {
-        problems.add(at(entry.key()) + ".name must be '" + entry.key().name() + "'");
-      }
+      invalid.problems().forEach(problem -> problems.add(problem.replace("policies[0]", at(key))));
+      return null;
     }
+    Policy policy = ((PolicyFile.Content.Valid) read).policies().policies().get(0);
+    if (!policy.name().equals(key.name())) {
+      problems.add(at(key) + ".name must be '" + key.name() + "'");
+      return null;
+    }
+    return policy;
   }
 
   private static String at(PolicyKey key) {

@@ -25,6 +25,7 @@ import io.weir.topics.catalog.Topics;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -52,6 +54,7 @@ final class PolicyLogIT {
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   @TempDir private Path folder;
+  private final AtomicLong clock = new AtomicLong(System.currentTimeMillis());
   private TestKafka kafka;
   private PolicyEditor editor;
   private final List<PolicyFollower> followers = new ArrayList<>();
@@ -124,12 +127,13 @@ final class PolicyLogIT {
                   versions.add(state.version());
                   String kind = state.version() % 2 == 1 ? "even" : "odd";
                   int size = kind.equals("even") ? 30 : 20;
-                  assertEquals(size, state.set().policies().size(), kind);
-                  assertEquals(size, state.set().calendars().size(), kind);
+                  assertEquals(size, state.set(clock.get()).policies().size(), kind);
+                  assertEquals(size, state.set(clock.get()).calendars().size(), kind);
                   assertTrue(
-                      state.set().policies().stream().allMatch(it -> it.name().startsWith(kind)));
+                      state.set(clock.get()).policies().stream()
+                          .allMatch(it -> it.name().startsWith(kind)));
                   assertTrue(
-                      state.set().calendars().keySet().stream()
+                      state.set(clock.get()).calendars().keySet().stream()
                           .allMatch(it -> it.startsWith(kind)));
                 }
                 return versions.size();
@@ -179,7 +183,7 @@ final class PolicyLogIT {
       assertEquals(editors * changes, (long) versions.size());
       PolicyState state = read();
       assertEquals(editors * changes, state.version());
-      assertEquals(editors * changes, (long) state.set().policies().size());
+      assertEquals(editors * changes, (long) state.set(clock.get()).policies().size());
     } finally {
       threads.shutdownNow();
     }
@@ -199,7 +203,7 @@ final class PolicyLogIT {
     assertEquals(2, state.version());
     assertEquals(
         List.of(5L, 5L),
-        state.set().policies().stream().map(it -> it.limit().capacityTokens()).toList());
+        state.set(clock.get()).policies().stream().map(it -> it.limit().capacityTokens()).toList());
   }
 
   @Test
@@ -236,7 +240,7 @@ final class PolicyLogIT {
         Reason.NOT_FOUND,
         reason(PolicyEdits.delete(PolicyKey.ofPolicy("b"), PolicyEdits.ANY_VERSION)));
     change(PolicyEdits.delete(key, 2));
-    assertEquals(0, read().set().policies().size());
+    assertEquals(0, read().set(clock.get()).policies().size());
     assertEquals(4, change(PolicyEdits.put(key, bucket("a", 8), 0)).after().version());
   }
 
@@ -256,7 +260,39 @@ final class PolicyLogIT {
   }
 
   private List<PolicyMode> modes() {
-    return read().set().policies().stream().map(Policy::mode).toList();
+    return read().set(clock.get()).policies().stream().map(Policy::mode).toList();
+  }
+
+  /** By the clock of decisions; a start and a restart in between know what is in force, too. */
+  @Test
+  void effectiveFrom_untilThenThePolicyBeforeIsInForce() throws Exception {
+    PolicyKey key = PolicyKey.ofPolicy("a");
+    Instant then = Instant.ofEpochMilli(clock.get()).plus(Duration.ofHours(1));
+    change(PolicyEdits.put(key, bucket("a", 5), 0));
+    change(PolicyEdits.put(key, from(then, bucket("a", 7)), 1));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("b"), from(then, bucket("b", 9)), 0));
+    PolicyFollower follower = follower("one", null);
+    assertEquals(3, follower.set().version());
+    assertEquals(5, only(follower).limit().capacityTokens());
+    // what replaces a policy that is not in force yet leaves the one that is
+    change(PolicyEdits.put(key, from(then, bucket("a", 8)), 2));
+    assertTrue(follower.awaitVersion(4, PATIENCE));
+    assertEquals(5, only(follower).limit().capacityTokens());
+    restart("one", null);
+    assertEquals(5, only(last()).limit().capacityTokens());
+
+    clock.set(then.toEpochMilli());
+    Await.until("its time has come", () -> names(last()).equals(Set.of("a", "b")));
+    assertEquals(
+        List.of(8L, 9L),
+        last().set().policies().stream().map(it -> it.limit().capacityTokens()).toList());
+    assertEquals(4, last().set().version());
+    ObjectNode wrong = bucket("c", 5).put("effective_from", "tomorrow");
+    assertEquals(Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("c"), wrong, 0)));
+  }
+
+  private static ObjectNode from(Instant time, ObjectNode policy) {
+    return policy.put("effective_from", time.toString());
   }
 
   @Test
@@ -429,7 +465,12 @@ final class PolicyLogIT {
   private PolicyFollower follower(String node, @Nullable AppliedFile file) {
     PolicyFollower follower =
         PolicyFollower.start(
-            kafka.bootstrapServers(), node, folder.resolve(node), file, new SimpleMeterRegistry());
+            kafka.bootstrapServers(),
+            node,
+            folder.resolve(node),
+            file,
+            clock::get,
+            new SimpleMeterRegistry());
     followers.add(follower);
     return follower;
   }
