@@ -145,6 +145,19 @@ final class PoliciesCommand {
     return 0;
   }
 
+  @Command(
+      name = "schema",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Print the JSON Schema of policy files, for editors.",
+        "A YAML file names it in its first line: # yaml-language-server: $schema=policies.schema.json"
+      })
+  int schema() {
+    spec.commandLine().getOut().print(PolicyFile.schema());
+    spec.commandLine().getOut().flush();
+    return 0;
+  }
+
   private void requireName(String option, String name) {
     String violation = Names.violation(name);
     if (violation != null) {

@@ -5,7 +5,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +25,7 @@ public final class PolicyFile {
   /** The field of a policy that says from when it is in force. */
   public static final String EFFECTIVE_FROM = "effective_from";
 
+  private static final String SCHEMA = "policies.schema.json";
   private static final int YAML_WIDTH = 120;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -89,6 +93,21 @@ public final class PolicyFile {
     return from.isMissingNode()
         ? 0
         : OffsetDateTime.parse(from.asText()).toInstant().toEpochMilli();
+  }
+
+  /**
+   * Returns the JSON Schema (2020-12) of policy files, for editors. It accepts every file that
+   * {@link #parse} accepts, and refuses most of those that are wrong in a single field.
+   */
+  public static String schema() {
+    try (InputStream in = PolicyFile.class.getResourceAsStream(SCHEMA)) {
+      if (in == null) {
+        throw new IllegalStateException("resource is missing: " + SCHEMA);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
   }
 
   /** Returns a tree as the text of a policy file. */

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.networknt.schema.JsonSchema;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import io.weir.ingest.policy.PolicyFile.Content;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The schema of policy files against the reader of policy files. */
+final class PolicySchemaTest {
+  private static final int SEEDS = 5_000;
+
+  private static final JsonSchema SCHEMA =
+      JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(PolicyFile.schema());
+
+  /** Values that a field may have, right and wrong ones; each is YAML in flow style. */
+  private static final Map<String, List<String>> FIELDS =
+      Map.of(
+          "match",
+          List.of(
+              "{}",
+              "{client: [a, \"b*\"]}",
+              "{endpoint: [\"GET /v1/*\"], meter: [calls]}",
+              "{client: []}",
+              "{path: [a]}",
+              "[a]"),
+          "key",
+          List.of("[client]", "[client, endpoint]", "[endpoint]", "[client, client]", "c"),
+          "limit",
+          List.of(
+              "{capacity: 5, refill_tokens: 1, refill_period: PT1M}",
+              "{algorithm: token-bucket, capacity: 5, refill_tokens: 1, refill_period: P1DT0.5S}",
+              "{algorithm: token-bucket, capacity: 0, refill_tokens: 1, refill_period: PT1M}",
+              "{algorithm: token-bucket, capacity: 5, refill_tokens: 1, refill_period: 1m}",
+              "{capacity: 5}",
+              "{algorithm: quota, limit: 10, period: day, time_zone: Europe/Paris}",
+              "{algorithm: quota, limit: 10, period: billing, billing_anchor: 2026-01-31}",
+              "{algorithm: quota, limit: 10, period: year}",
+              "{algorithm: quota, limit: 10, period: day, capacity: 1}",
+              "{algorithm: fixed-window, limit: 10, window: PT1M, align: calendar}",
+              "{algorithm: fixed-window, limit: 10}",
+              "{algorithm: deny}",
+              "{algorithm: deny, limit: 5}",
+              "{algorithm: sliding-log}"),
+          "mode",
+          List.of("enforce", "shadow", "off", "\"off\"", "false", "true", "on"),
+          "on_cache_failure",
+          List.of("local", "open", "closed", "shut"),
+          "on_cold_cache",
+          List.of("allow", "hold", "deny"),
+          "debt_cap",
+          List.of("0", "5", "-1", "many"),
+          "effective_from",
+          List.of("2026-12-01T00:00:00Z", "\"2026-12-01T00:00:00.5+01:00\"", "tomorrow", "5"),
+          "lease",
+          List.of("{tokens: 50%, for: PT0.2S}", "{tokens: 2}", "{tokens: 1}", "{for: PT1S}", "5%"),
+          "x-owner",
+          List.of("{team: a}"));
+
+  @Test
+  void whateverIsAccepted_fitsTheSchema() {
+    int accepted = 0;
+    for (long seed = 1; seed <= SEEDS; seed++) {
+      String yaml = yaml(new Random(seed));
+      Content content = PolicyFile.parse(yaml);
+      if (content instanceof Content.Valid valid) {
+        accepted++;
+        assertEquals(List.of(), problems(valid.tree()), "seed " + seed + "\n" + yaml);
+      }
+    }
+    assertTrue(accepted > SEEDS / 50, "too few to tell: " + accepted);
+  }
+
+  private static String yaml(Random random) {
+    StringBuilder yaml = new StringBuilder("policies:\n  - name: p\n");
+    List<String> names = new ArrayList<>(FIELDS.keySet());
+    names.sort(String::compareTo);
+    for (String field : names) {
+      if (field.equals("limit") || random.nextInt(4) == 0) {
+        List<String> values = FIELDS.getOrDefault(field, List.of());
+        yaml.append("    ")
+            .append(field)
+            .append(": ")
+            .append(values.get(random.nextInt(values.size())))
+            .append('\n');
+      }
+    }
+    return yaml.toString();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "policies: {}",
+        "policy: []",
+        "policies: [{name: a}]",
+        "policies: [{name: '', limit: {algorithm: deny}}]",
+        "policies: [{name: a, limits: {algorithm: deny}}]",
+        "policies: [{name: a, limit: {algorithm: deny}, mode: on}]",
+        "policies: [{name: a, limit: {algorithm: deny}, key: [endpoint]}]",
+        "policies: [{name: a, limit: {algorithm: deny}, effective_from: tomorrow}]",
+        "policies: [{name: a, limit: {capacity: 1.5, refill_tokens: 1, refill_period: PT1M}}]",
+        "policies: [{name: a, limit: {capacity: 5, refill_tokens: 1, refill_period: minute}}]",
+        "policies: [{name: a, limit: {algorithm: quota, limit: 5, period: year}}]",
+        "policies: [{name: a, match: {client: a}, limit: {algorithm: deny}}]",
+        "{policies: [], clients: {a: {}}}",
+        "{policies: [], clients: {a: {zone: UTC}}}"
+      })
+  void whatIsWrongInAField_doesNotFit(String yaml) {
+    assertInstanceOf(Content.Invalid.class, PolicyFile.parse(yaml));
+    assertTrue(!problems(tree(yaml)).isEmpty());
+  }
+
+  @Test
+  void fileOfTheRepository_fits() throws Exception {
+    Content content = PolicyFile.read(Path.of("..", "policies.yml"));
+    assertEquals(List.of(), problems(assertInstanceOf(Content.Valid.class, content).tree()));
+  }
+
+  /** What is exported can be applied: it reads as the same. */
+  @Test
+  void yaml_ofATree_readsAsTheSame() {
+    int compared = 0;
+    for (long seed = 1; seed <= SEEDS; seed++) {
+      if (PolicyFile.parse(yaml(new Random(seed))) instanceof Content.Valid valid) {
+        compared++;
+        Content.Valid again =
+            assertInstanceOf(Content.Valid.class, PolicyFile.parse(PolicyFile.yaml(valid.tree())));
+        assertEquals(valid.tree().toString(), again.tree().toString());
+        assertEquals(valid.policies(), again.policies());
+      }
+    }
+    assertTrue(compared > SEEDS / 50, "too few to tell: " + compared);
+  }
+
+  private static JsonNode tree(String yaml) {
+    try {
+      return YamlTree.of(yaml);
+    } catch (YamlTree.NotYamlException notYaml) {
+      throw new AssertionError(notYaml);
+    }
+  }
+
+  private static List<String> problems(JsonNode tree) {
+    return SCHEMA.validate(tree).stream().map(Object::toString).toList();
+  }
+}
