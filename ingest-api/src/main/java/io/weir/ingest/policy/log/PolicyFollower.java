@@ -173,10 +173,11 @@ public final class PolicyFollower implements AutoCloseable {
       follower.useUnlessRead(stopgap);
     }
     Gauge.builder("weir.policies.version", follower, it -> it.inForce().state().version())
-        .description("version of the policies that the node decides by")
+        .description("policies in force, by their version")
         .register(registry);
     Gauge.builder("weir.policies.behind", follower, it -> it.problem() == null ? 0 : 1)
-        .description("1 while the node cannot follow the log of policies, or decide by its newest")
+        .description(
+            "1 when the node cannot follow the log of policies, or decide by its newest version")
         .register(registry);
     return follower;
   }
