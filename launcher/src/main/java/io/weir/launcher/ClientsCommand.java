@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.ingest.policy.log.PolicyEditor;
@@ -23,7 +24,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "clients",
     mixinStandardHelpOptions = true,
-    description = "Publish what is set for single clients: the calendar of their quotas.")
+    description =
+        "Publish what is set for single clients: their plan, and the calendar of their quotas.")
 final class ClientsCommand {
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
@@ -56,9 +58,14 @@ final class ClientsCommand {
   @Command(
       name = "set",
       mixinStandardHelpOptions = true,
-      description = "Set a client's calendar; what is not given is as the policies have it.")
+      description = {
+        "Set a client's plan and calendar; what is not given stays as it is.",
+        "Limits of its own are set by a policy file, or over HTTP."
+      })
   int set(
       @Parameters(paramLabel = "CLIENT", description = "the client") String client,
+      @Option(names = "--plan", paramLabel = "PLAN", description = "the client's plan")
+          @Nullable String plan,
       @Option(
               names = "--time-zone",
               paramLabel = "ZONE",
@@ -69,22 +76,33 @@ final class ClientsCommand {
               paramLabel = "DATE",
               description = "a day on which a billing period begins, such as 2026-01-17")
           @Nullable String anchor) {
-    if (zone == null && anchor == null) {
+    if (plan == null && zone == null && anchor == null) {
       throw new CommandLine.ParameterException(
-          spec.commandLine(), "give --time-zone, --billing-anchor, or both");
-    }
-    ObjectNode content = JsonNodeFactory.instance.objectNode();
-    if (zone != null) {
-      content.put("time_zone", zone);
-    }
-    if (anchor != null) {
-      content.put("billing_anchor", anchor);
+          spec.commandLine(), "give --plan, --time-zone, --billing-anchor, or several");
     }
     PolicyKey key = key(client);
     return tell(
         published()
             .change(
-                "clients set " + client, PolicyEdits.put(key, content, PolicyEdits.ANY_VERSION)));
+                "clients set " + client,
+                state -> {
+                  PolicyEntry present = state.entry(key);
+                  JsonNode before = present == null ? null : present.content();
+                  ObjectNode content =
+                      before instanceof ObjectNode known
+                          ? known.deepCopy()
+                          : JsonNodeFactory.instance.objectNode();
+                  putIfGiven(content, "plan", plan);
+                  putIfGiven(content, "time_zone", zone);
+                  putIfGiven(content, "billing_anchor", anchor);
+                  return PolicyEdits.put(key, content, PolicyEdits.ANY_VERSION).on(state);
+                }));
+  }
+
+  private static void putIfGiven(ObjectNode content, String field, @Nullable String value) {
+    if (value != null) {
+      content.put(field, value);
+    }
   }
 
   @Command(

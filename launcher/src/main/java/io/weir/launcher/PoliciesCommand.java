@@ -86,9 +86,9 @@ final class PoliciesCommand {
         read,
         PolicyText.count(set.policies().size(), "policy", "policies"),
         advice.isEmpty() ? "" : ", " + advice.size() + " to look at again",
-        set.calendars().isEmpty()
+        set.clients().settings().isEmpty()
             ? ""
-            : ", clients with a calendar of their own: " + set.calendars().size());
+            : ", clients with settings of their own: " + set.clients().settings().size());
     out.flush();
     return 0;
   }

@@ -4,6 +4,7 @@ package io.weir.launcher;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.check.Check;
+import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
@@ -11,9 +12,11 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -35,9 +38,18 @@ final class PolicyExplanation {
     MatchedPolicies matched =
         PolicyMatcher.of(set).match(client, endpoint, meter, now.toEpochMilli());
     out.printf("client %s, endpoint %s, meter %s%n", client, endpoint, meter);
-    ClientCalendar calendar = set.calendars().get(client);
-    if (calendar != null) {
-      out.printf("the client has a calendar of its own: %s%n", describe(calendar));
+    ClientSettings settings = set.clients().settings().get(client);
+    if (settings != null && !settings.calendar().equals(ClientCalendar.OF_POLICY)) {
+      out.printf("the client has a calendar of its own: %s%n", describe(settings.calendar()));
+    }
+    if (settings == null && set.clients().unknown() == UnknownClients.REFUSE) {
+      out.println("nothing is set for the client, and unknown clients are refused");
+    }
+    String plan = set.clients().planOf(settings);
+    if (plan != null) {
+      out.printf(
+          "the client has the plan %s%s%n",
+          plan, settings == null || settings.plan() == null ? ", which is the default" : "");
     }
     matched.evaluated().stream()
         .map(MatchedPolicy::policy)
@@ -65,10 +77,12 @@ final class PolicyExplanation {
             Instant.ofEpochSecond(period.endEpochSecond()));
       }
     }
-    Set<Policy> evaluated =
-        matched.evaluated().stream().map(MatchedPolicy::policy).collect(Collectors.toSet());
+    Set<String> evaluated =
+        matched.evaluated().stream()
+            .map(match -> match.policy().name())
+            .collect(Collectors.toSet());
     for (Policy policy : set.policies()) {
-      if (!evaluated.contains(policy)) {
+      if (!evaluated.contains(policy.name())) {
         out.printf("  - %-20s %s%n", policy.name(), whyNot(policy, matched.leftOut()));
       }
     }
@@ -97,6 +111,11 @@ final class PolicyExplanation {
           + Check.MAX_BUCKETS
           + " policies do, and it is one of the last";
     }
+    List<String> plans = plansOf(policy);
+    String plan = set.clients().planOf(set.clients().settings().get(client));
+    if (!plans.isEmpty() && (plan == null || !plans.contains(plan))) {
+      return "not asked: is for plan " + PolicyText.anyOf(plans);
+    }
     PolicyMatch match = policy.match();
     if (!fits(new PolicyMatch(match.client(), List.of(), List.of()))) {
       return "not asked: is for client " + PolicyText.anyOf(match.client());
@@ -105,6 +124,14 @@ final class PolicyExplanation {
       return "not asked: is for endpoint " + PolicyText.anyOf(match.endpoint());
     }
     return "not asked: is for meter " + PolicyText.anyOf(match.meter());
+  }
+
+  private List<String> plansOf(Policy policy) {
+    return set.clients().plans().entrySet().stream()
+        .filter(plan -> plan.getValue().contains(policy.name()))
+        .map(Map.Entry::getKey)
+        .sorted()
+        .toList();
   }
 
   private boolean fits(PolicyMatch match) {

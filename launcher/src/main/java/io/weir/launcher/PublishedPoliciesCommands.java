@@ -57,7 +57,7 @@ final class PublishedPoliciesCommands {
       name = "apply",
       mixinStandardHelpOptions = true,
       description = {
-        "Publish a policy file: policies and clients are those of the file then, and no others.",
+        "Publish a policy file: policies, plans and clients are those of the file then, and no others.",
         "All of it takes effect at once; prints what is changed."
       })
   static final class Apply extends Published {

@@ -32,7 +32,7 @@ final class PoliciesCommandTest {
         billed               enforce, quota of 10000 tokens a billing month (anchor 2026-01-17) in Europe/Paris, \
         key [client], on cache failure local, on cold cache hold
                              for every call
-        FILE is valid: 3 policies, clients with a calendar of their own: 1
+        FILE is valid: 3 policies, clients with settings of their own: 1
         """,
         check(
             0,
@@ -233,7 +233,7 @@ final class PoliciesCommandTest {
     String whole = example.replaceAll("(?m)^#(  .*|clients:)$", "$1");
     assertTrue(
         check(0, whole)
-            .endsWith("FILE is valid: 3 policies, clients with a calendar of their own: 1\n"));
+            .endsWith("FILE is valid: 3 policies, clients with settings of their own: 1\n"));
   }
 
   private String check(int status, String yaml) throws IOException {

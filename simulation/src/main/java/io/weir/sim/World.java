@@ -182,7 +182,7 @@ final class World {
                   ? new LeaseTerms(tokens, edges.leaseMicros(terms.micros()))
                   : null));
     }
-    return new PolicySet(without.version(), policies, without.calendars());
+    return new PolicySet(without.version(), policies, without.clients());
   }
 
   Kafka kafka() {

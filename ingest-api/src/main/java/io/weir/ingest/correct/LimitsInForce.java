@@ -4,6 +4,7 @@ package io.weir.ingest.correct;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.Numbers;
+import io.weir.limits.PolicyLimit;
 import io.weir.limits.Refill;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
@@ -14,6 +15,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Adapts corrections to the policies in force. The debit is limited to the policy's debt cap, or to
@@ -29,6 +31,7 @@ final class LimitsInForce {
   private final Supplier<PolicySet> policies;
   private PolicySet known = PolicySet.EMPTY;
   private Map<BucketKey.Part, Policy> byPart = Map.of();
+  private Map<BucketKey.Part, Map<String, PolicyLimit>> ownLimits = Map.of();
 
   /**
    * Creates an adapter.
@@ -46,17 +49,18 @@ final class LimitsInForce {
    * @throws IllegalArgumentException if the bucket's key is not one of ours
    */
   BoundedCorrection bound(Correction correction, long nowEpochMillis) {
-    BucketKey.Part part = BucketKey.parse(correction.bucket()).policy();
+    BucketKey key = BucketKey.parse(correction.bucket());
     PolicySet current = policies.get();
     if (!current.equals(known)) {
       byPart = byPart(current);
+      ownLimits = ownLimits(current);
       known = current;
     }
     if (!correction.limit().refills()) {
       // all usage counts until the period ends, also against a limit that has been raised
       return new BoundedCorrection(correction, NO_CAP);
     }
-    Policy policy = byPart.get(part);
+    Policy policy = ofClient(byPart.get(key.policy()), key.client());
     if (policy == null || policy.limit().capacityTokens() == 0) {
       // a limit that denies every call writes nothing, so the bucket still has its earlier limit
       return new BoundedCorrection(correction, correction.limit().capacityTokens());
@@ -90,6 +94,27 @@ final class LimitsInForce {
         missing <= 0
             ? Math.min(fullAt, nowMicros)
             : Math.min(nowMicros + wait, Stamp.MAX_FULL_AT_MICROS));
+  }
+
+  /** Returns a policy with the limit that the client has of its own, if it has one. */
+  private @Nullable Policy ofClient(@Nullable Policy policy, BucketKey.Part client) {
+    Map<String, PolicyLimit> own = policy == null ? null : ownLimits.get(client);
+    PolicyLimit limit = own == null || policy == null ? null : own.get(policy.name());
+    return limit == null || policy == null ? policy : policy.withLimit(limit);
+  }
+
+  private static Map<BucketKey.Part, Map<String, PolicyLimit>> ownLimits(PolicySet policies) {
+    Map<BucketKey.Part, Map<String, PolicyLimit>> own = new HashMap<>();
+    policies
+        .clients()
+        .settings()
+        .forEach(
+            (client, settings) -> {
+              if (!settings.limits().isEmpty()) {
+                own.put(BucketKey.Part.of(client), settings.limits());
+              }
+            });
+    return own;
   }
 
   private static Map<BucketKey.Part, Policy> byPart(PolicySet policies) {

@@ -40,6 +40,8 @@ final class PolicyRoutes {
   static final String POLICIES = "/v1/policies";
   static final String POLICY = POLICIES + "/<name>";
   static final String CLIENT = "/v1/clients/<name>";
+  static final String PLAN = "/v1/plans/<name>";
+  static final String SETTING = "/v1/settings/<name>";
   static final String SWITCH = "/v1/switches/enforcement";
 
   /** Who changes something, in their own words. */
@@ -84,14 +86,36 @@ final class PolicyRoutes {
 
   void register(JavalinConfig config) {
     config.routes.get(POLICIES, context -> answer(context, this::list));
-    config.routes.get(POLICY, context -> answer(context, this::getPolicy));
     config.routes.put(POLICY, context -> answer(context, this::putPolicy));
-    config.routes.delete(POLICY, context -> answer(context, this::deletePolicy));
-    config.routes.get(CLIENT, context -> answer(context, this::getClient));
-    config.routes.put(CLIENT, context -> answer(context, this::putClient));
-    config.routes.delete(CLIENT, context -> answer(context, this::deleteClient));
+    register(config, POLICY, PolicyKey.Kind.POLICY);
+    register(config, PLAN, PolicyKey.Kind.PLAN);
+    register(config, CLIENT, PolicyKey.Kind.CLIENT);
+    register(config, SETTING, PolicyKey.Kind.SETTING);
     config.routes.get(SWITCH, context -> answer(context, this::getSwitch));
     config.routes.put(SWITCH, context -> answer(context, this::putSwitch));
+  }
+
+  /** Registers the routes that are alike for every kind. */
+  private void register(JavalinConfig config, String path, PolicyKey.Kind kind) {
+    config.routes.get(
+        path, context -> answer(context, each -> get(each, new PolicyKey(kind, name(each)))));
+    if (kind != PolicyKey.Kind.POLICY) {
+      config.routes.put(
+          path,
+          context ->
+              answer(context, each -> put(each, new PolicyKey(kind, name(each)), body(each))));
+    }
+    config.routes.delete(
+        path, context -> answer(context, each -> delete(each, new PolicyKey(kind, name(each)))));
+  }
+
+  private void put(Context context, PolicyKey key, ObjectNode content)
+      throws Refused, RefusedException {
+    change(context, key, PolicyEdits.put(key, content, seen(context)));
+  }
+
+  private void delete(Context context, PolicyKey key) throws Refused, RefusedException {
+    change(context, key, PolicyEdits.delete(key, seen(context)));
   }
 
   private void answer(Context context, Handling handling) {
@@ -148,13 +172,17 @@ final class PolicyRoutes {
     body.put("problem", policies.problem());
     body.put("enforcement", word(state.enforcement()));
     ArrayNode list = body.putArray("policies");
-    state.policyEntries().forEach(entry -> list.add(shown(entry, "policy")));
+    state.policyEntries().forEach(entry -> list.add(shown(entry)));
+    ArrayNode plans = body.putArray("plans");
+    for (PolicyEntry entry : state.entries()) {
+      if (entry.key().kind() == PolicyKey.Kind.PLAN && !entry.isDeleted()) {
+        plans.add(shown(entry).put("name", entry.key().name()));
+      }
+    }
+    body.put("default_plan", inForce.set().clients().defaultPlan());
+    body.put("unknown_clients", inForce.set().clients().unknown().name().toLowerCase(Locale.ROOT));
     body.put("clients", state.clientEntries().size());
     write(context, body);
-  }
-
-  private void getPolicy(Context context) throws Refused {
-    get(context, PolicyKey.ofPolicy(name(context)), "policy");
   }
 
   private void putPolicy(Context context) throws Refused, RefusedException {
@@ -163,30 +191,7 @@ final class PolicyRoutes {
     if (!policy.has("name")) {
       policy.put("name", name);
     }
-    change(
-        context,
-        PolicyKey.ofPolicy(name),
-        "policy",
-        PolicyEdits.put(PolicyKey.ofPolicy(name), policy, seen(context)));
-  }
-
-  private void deletePolicy(Context context) throws Refused, RefusedException {
-    PolicyKey key = PolicyKey.ofPolicy(name(context));
-    change(context, key, "policy", PolicyEdits.delete(key, seen(context)));
-  }
-
-  private void getClient(Context context) throws Refused {
-    get(context, PolicyKey.ofClient(name(context)), "client");
-  }
-
-  private void putClient(Context context) throws Refused, RefusedException {
-    PolicyKey key = PolicyKey.ofClient(name(context));
-    change(context, key, "client", PolicyEdits.put(key, body(context), seen(context)));
-  }
-
-  private void deleteClient(Context context) throws Refused, RefusedException {
-    PolicyKey key = PolicyKey.ofClient(name(context));
-    change(context, key, "client", PolicyEdits.delete(key, seen(context)));
+    put(context, PolicyKey.ofPolicy(name), policy);
   }
 
   private void getSwitch(Context context) {
@@ -200,7 +205,7 @@ final class PolicyRoutes {
     JsonNode mode = body(context).path("mode");
     for (PolicyMode known : PolicyMode.values()) {
       if (mode.isTextual() && mode.textValue().equals(word(known))) {
-        change(context, PolicyKey.ENFORCEMENT, "switch", PolicyEdits.enforcement(known));
+        change(context, PolicyKey.ENFORCEMENT, PolicyEdits.enforcement(known));
         return;
       }
     }
@@ -209,16 +214,16 @@ final class PolicyRoutes {
             ProblemReason.INVALID_MEMBER, "mode", "must be one of enforce, shadow, off"));
   }
 
-  private void get(Context context, PolicyKey key, String member) throws Refused {
+  private void get(Context context, PolicyKey key) throws Refused {
     PolicyEntry entry = policies.inForce().state().entry(key);
     if (entry == null || entry.isDeleted()) {
       throw new Refused(Problem.of(ProblemReason.POLICY_NOT_FOUND, "there is no " + key));
     }
     context.header("ETag", tag(entry));
-    write(context, shown(entry, member));
+    write(context, shown(entry));
   }
 
-  private void change(Context context, PolicyKey key, String member, PolicyEditor.Change change)
+  private void change(Context context, PolicyKey key, PolicyEditor.Change change)
       throws RefusedException {
     PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), PATIENCE, change);
     boolean isInForce = policies.awaitVersion(outcome.after().version(), IN_FORCE_PATIENCE);
@@ -229,7 +234,7 @@ final class PolicyRoutes {
     PolicyEntry entry = outcome.after().entry(key);
     if (entry != null && !entry.isDeleted()) {
       context.header("ETag", tag(entry));
-      body.set(member, shown(entry, member).path(member));
+      body.set(key.kind().word(), entry.content());
     }
     write(context, body);
   }
@@ -240,12 +245,12 @@ final class PolicyRoutes {
     return told == null || told.isBlank() ? from : told.strip() + " (" + from + ")";
   }
 
-  private static ObjectNode shown(PolicyEntry entry, String member) {
+  private static ObjectNode shown(PolicyEntry entry) {
     ObjectNode shown = JSON.createObjectNode();
     shown.put("version", entry.version());
     shown.put("changed_at", Instant.ofEpochMilli(entry.changedAtEpochMillis()).toString());
     shown.put("changed_by", entry.changedBy());
-    shown.set(member, entry.content());
+    shown.set(entry.key().kind().word(), entry.content());
     return shown;
   }
 

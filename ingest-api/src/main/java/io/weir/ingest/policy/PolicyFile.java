@@ -122,7 +122,16 @@ public final class PolicyFile {
 
   /** Reads a file's content that is parsed already. */
   public static Content of(JsonNode root) {
-    PolicyReader reader = new PolicyReader();
+    return read(root, true);
+  }
+
+  /** Reads a part of a file's content, which may name what is in other parts. */
+  public static Content part(JsonNode root) {
+    return read(root, false);
+  }
+
+  private static Content read(JsonNode root, boolean isWhole) {
+    PolicyReader reader = new PolicyReader(isWhole);
     PolicySet policies = reader.read(root);
     return reader.problems().isEmpty()
         ? new Content.Valid(policies, root)

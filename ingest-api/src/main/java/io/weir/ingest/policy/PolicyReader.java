@@ -7,6 +7,8 @@ import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.Names;
 import io.weir.limits.Numbers;
 import io.weir.limits.PolicyLimit;
+import io.weir.limits.policy.ClientSettings;
+import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
@@ -15,9 +17,11 @@ import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -25,8 +29,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Converts a parsed file to policies, and collects every problem on the way. For one use. */
 final class PolicyReader {
-  /** Most clients with their own calendars; bounds the memory that a node uses for quotas. */
+  /** Most clients with settings of their own; bounds the memory of a node. */
   static final int MAX_CLIENTS = 100_000;
+
+  /** Most plans. */
+  static final int MAX_PLANS = 1_000;
 
   private static final Set<String> POLICY_FIELDS =
       Set.of(
@@ -41,9 +48,22 @@ final class PolicyReader {
           "lease",
           PolicyFile.EFFECTIVE_FROM);
 
+  private static final Set<String> FILE_FIELDS =
+      Set.of("version", "policies", "clients", "plans", "default_plan", "unknown_clients");
+
+  private final boolean isWhole;
   private final FieldReader fields = new FieldReader();
   private final LimitReader limits = new LimitReader(fields);
   private final LeaseReader leases = new LeaseReader(fields);
+
+  /**
+   * Creates a reader.
+   *
+   * @param isWhole whether what is read names nothing that it does not have itself
+   */
+  PolicyReader(boolean isWhole) {
+    this.isWhole = isWhole;
+  }
 
   List<String> problems() {
     return fields.problems();
@@ -58,11 +78,25 @@ final class PolicyReader {
       fields.problem("the file must hold a mapping with a list 'policies'");
       return PolicySet.EMPTY;
     }
-    fields.refuseUnknown(root, "", Set.of("version", "policies", "clients"));
+    fields.refuseUnknown(root, "", FILE_FIELDS);
     long version = root.has("version") ? fields.integer(root, "", "version", 0, Long.MAX_VALUE) : 1;
     List<Policy> policies = policies(root.path("policies"));
-    Map<String, ClientCalendar> calendars = calendars(root.path("clients"));
-    return fields.count() > 0 ? PolicySet.EMPTY : new PolicySet(version, policies, calendars);
+    Clients clients =
+        new Clients(
+            settings(root.path("clients")),
+            plans(root.path("plans")),
+            root.has("default_plan") ? fields.name(root, "", "default_plan") : null,
+            unknownClients(root));
+    if (fields.count() == 0 && isWhole) {
+      PolicyReferences.problems(policies, clients).forEach(fields::problem);
+    }
+    return fields.count() > 0 ? PolicySet.EMPTY : new PolicySet(version, policies, clients);
+  }
+
+  private UnknownClients unknownClients(JsonNode root) {
+    UnknownClients unknown =
+        fields.choice(root, "", "unknown_clients", UnknownClients.class, UnknownClients.ALLOW);
+    return unknown == null ? UnknownClients.ALLOW : unknown;
   }
 
   private List<Policy> policies(JsonNode list) {
@@ -208,35 +242,97 @@ final class PolicyReader {
     return parts;
   }
 
-  /** Returns the calendars of clients, by client. */
-  private Map<String, ClientCalendar> calendars(JsonNode node) {
-    Map<String, ClientCalendar> calendars = new HashMap<>();
+  /** Returns the names of each plan's policies, by the plan's name. */
+  private Map<String, Set<String>> plans(JsonNode node) {
+    Map<String, Set<String>> plans = new HashMap<>();
     if (node.isMissingNode()) {
-      return calendars;
+      return plans;
+    }
+    if (!node.isObject() || node.size() > MAX_PLANS) {
+      fields.problem(
+          "plans must be a mapping from at most " + MAX_PLANS + " plans to their policies");
+      return plans;
+    }
+    for (Map.Entry<String, JsonNode> plan : node.properties()) {
+      String path = "plans['" + Shown.cut(plan.getKey()) + "']";
+      fields.refuseBadName(plan.getKey(), path + ": the plan");
+      if (!plan.getValue().isObject()) {
+        fields.problem(path + " must be a mapping with a list 'policies'");
+        continue;
+      }
+      fields.refuseUnknown(plan.getValue(), path, Set.of("policies"));
+      plans.put(plan.getKey(), names(plan.getValue().path("policies"), path + ".policies"));
+    }
+    return plans;
+  }
+
+  private Set<String> names(JsonNode list, String path) {
+    Set<String> names = new LinkedHashSet<>();
+    if (!list.isArray()) {
+      fields.problem(path + " must be a list of names of policies");
+      return names;
+    }
+    for (int i = 0; i < list.size(); i++) {
+      if (!list.get(i).isTextual()) {
+        fields.problem(path + "[" + i + "] must be a string");
+      } else if (!names.add(list.get(i).textValue())) {
+        fields.problem(path + "[" + i + "] is named twice");
+      }
+    }
+    return names;
+  }
+
+  /** Returns what is set for single clients, by client. */
+  private Map<String, ClientSettings> settings(JsonNode node) {
+    Map<String, ClientSettings> settings = new HashMap<>();
+    if (node.isMissingNode()) {
+      return settings;
     }
     if (!node.isObject()) {
-      fields.problem("clients must be a mapping from client to its calendar");
-      return calendars;
+      fields.problem("clients must be a mapping from client to what is set for it");
+      return settings;
     }
     if (node.size() > MAX_CLIENTS) {
       fields.problem("clients must hold at most " + MAX_CLIENTS + ", holds " + node.size());
-      return calendars;
+      return settings;
     }
     for (Map.Entry<String, JsonNode> client : node.properties()) {
       String path = "clients['" + Shown.cut(client.getKey()) + "']";
       fields.refuseBadName(client.getKey(), path + ": the client");
-      calendars.put(client.getKey(), calendar(client.getValue(), path));
+      settings.put(client.getKey(), client(client.getValue(), path));
     }
-    return calendars;
+    return settings;
   }
 
-  private ClientCalendar calendar(JsonNode node, String path) {
-    if (!node.isObject() || node.isEmpty()) {
-      fields.problem(path + " must be a mapping of time_zone, billing_anchor, or one of them");
-      return ClientCalendar.OF_POLICY;
+  private ClientSettings client(JsonNode node, String path) {
+    if (!node.isObject()) {
+      fields.problem(path + " must be a mapping of plan, limits, time_zone, billing_anchor");
+      return ClientSettings.NONE;
     }
-    fields.refuseUnknown(node, path, Set.of("time_zone", "billing_anchor"));
-    return new ClientCalendar(
-        fields.timeZone(node, path, "time_zone"), fields.date(node, path, "billing_anchor"));
+    fields.refuseUnknown(node, path, Set.of("plan", "limits", "time_zone", "billing_anchor"));
+    return new ClientSettings(
+        new ClientCalendar(
+            fields.timeZone(node, path, "time_zone"), fields.date(node, path, "billing_anchor")),
+        node.has("plan") ? fields.name(node, path, "plan") : null,
+        ownLimits(node.path("limits"), path + ".limits"));
+  }
+
+  private Map<String, PolicyLimit> ownLimits(JsonNode node, String path) {
+    Map<String, PolicyLimit> own = new HashMap<>();
+    if (node.isMissingNode()) {
+      return own;
+    }
+    if (!node.isObject()) {
+      fields.problem(path + " must be a mapping from a policy to the client's own limit");
+      return own;
+    }
+    for (Map.Entry<String, JsonNode> each : node.properties()) {
+      PolicyLimit limit =
+          limits.read(each.getValue(), path + "['" + Shown.cut(each.getKey()) + "']");
+      if (limit != null) {
+        own.put(each.getKey(), limit);
+      }
+    }
+    return own;
   }
 }

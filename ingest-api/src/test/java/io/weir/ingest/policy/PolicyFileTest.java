@@ -11,6 +11,7 @@ import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
@@ -150,7 +151,7 @@ final class PolicyFileTest {
               1e3: {time_zone: Europe/Paris}
             """);
 
-    assertEquals(Set.of("1.10", "007", "true", "1e3"), set.calendars().keySet());
+    assertEquals(Set.of("1.10", "007", "true", "1e3"), set.clients().settings().keySet());
   }
 
   @Test
@@ -297,12 +298,13 @@ final class PolicyFileTest {
     assertEquals(
         Map.of(
             "acme",
-            new ClientCalendar(ZoneId.of("America/New_York"), LocalDate.of(2026, 1, 31)),
+            ClientSettings.of(
+                new ClientCalendar(ZoneId.of("America/New_York"), LocalDate.of(2026, 1, 31))),
             "zoo",
-            new ClientCalendar(ZoneId.of("+02:00"), null),
+            ClientSettings.of(new ClientCalendar(ZoneId.of("+02:00"), null)),
             "42",
-            new ClientCalendar(null, LocalDate.of(2026, 3, 1))),
-        set.calendars());
+            ClientSettings.of(new ClientCalendar(null, LocalDate.of(2026, 3, 1)))),
+        set.clients().settings());
   }
 
   @Test

@@ -87,6 +87,17 @@ public record Policy(
         name, match, key, limit, other, onCacheFailure, onColdCache, debtCapTokens, lease);
   }
 
+  /**
+   * Returns the same policy with another limit. A debt cap of one capacity becomes one of the other
+   * capacity.
+   *
+   * @throws IllegalArgumentException if the policy cannot have such a limit
+   */
+  public Policy withLimit(PolicyLimit other) {
+    long cap = debtCapTokens == limit.capacityTokens() ? other.capacityTokens() : debtCapTokens;
+    return new Policy(name, match, key, other, mode, onCacheFailure, onColdCache, cap, lease);
+  }
+
   /** Returns whether every matching call is refused, whatever the cache contains. */
   public boolean denies() {
     return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;

@@ -2,9 +2,11 @@
 package io.weir.limits.policy;
 
 import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
@@ -67,7 +69,9 @@ public final class PolicyAdvice {
     List<NamePattern> patterns =
         matches.stream().flatMap(match -> match.client().stream()).map(NamePattern::of).toList();
     List<String> idle =
-        set.calendars().keySet().stream()
+        set.clients().settings().entrySet().stream()
+            .filter(entry -> !entry.getValue().calendar().equals(ClientCalendar.OF_POLICY))
+            .map(Map.Entry::getKey)
             .filter(client -> patterns.stream().noneMatch(pattern -> pattern.matches(client)))
             .sorted()
             .toList();

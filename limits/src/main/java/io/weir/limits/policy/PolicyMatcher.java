@@ -4,12 +4,15 @@ package io.weir.limits.policy;
 import io.weir.limits.BucketKey;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,15 +28,32 @@ import org.jspecify.annotations.Nullable;
 public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
 
+  /** The policy that denies the calls of clients that have no settings, if that is set. */
+  static final Policy UNKNOWN_CLIENTS =
+      new Policy(
+          "unknown-clients",
+          PolicyMatch.ANY,
+          List.of(KeyPart.CLIENT),
+          TokenBucketLimit.DENY,
+          PolicyMode.ENFORCE,
+          FailureMode.LOCAL);
+
   private final long version;
-  private final List<CompiledPolicy> forUnnamedClients;
-  private final Map<String, List<CompiledPolicy>> forNamedClients;
+  private final Clients clients;
+  private final Candidates withoutPlan;
+  private final Map<String, Candidates> byPlan = new HashMap<>();
+
+  /** The policies of clients that have limits of their own, by client and by the replaced one. */
+  private final Map<String, Map<Policy, CompiledPolicy>> ownLimits = new HashMap<>();
+
+  private final @Nullable CompiledPolicy refusal;
   private final Map<PeriodicLimit, Integer> periodic;
   private final RunningPeriods periodsOfPolicies;
   private final Map<String, RunningPeriods> periodsOfClients;
 
   private PolicyMatcher(PolicySet set) {
     this.version = set.version();
+    this.clients = set.clients();
     List<CompiledPolicy> all =
         set.policies().stream()
             .filter(policy -> policy.mode() != PolicyMode.OFF)
@@ -46,15 +66,63 @@ public final class PolicyMatcher {
       }
     }
     this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, periodic.size());
-    this.periodsOfClients = periodsOfClients(set.calendars(), periodic.size());
-    this.forUnnamedClients = all.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
-    this.forNamedClients = new HashMap<>();
-    for (CompiledPolicy policy : all) {
-      for (NamePattern pattern : policy.client) {
-        if (pattern instanceof NamePattern.Exact exact) {
-          forNamedClients.computeIfAbsent(
-              exact.text(),
-              name -> all.stream().filter(other -> fits(other.client, name)).toList());
+    this.periodsOfClients = periodsOfClients(clients.settings(), periodic.size());
+    Set<String> ofPlans = new HashSet<>();
+    clients.plans().values().forEach(ofPlans::addAll);
+    this.withoutPlan = new Candidates(all, Set.of(), ofPlans);
+    clients.plans().forEach((plan, names) -> byPlan.put(plan, new Candidates(all, names, ofPlans)));
+    clients
+        .settings()
+        .forEach(
+            (client, own) -> {
+              if (!own.limits().isEmpty()) {
+                ownLimits.put(client, withOwnLimits(all, own.limits()));
+              }
+            });
+    this.refusal =
+        clients.unknown() == UnknownClients.REFUSE ? CompiledPolicy.of(UNKNOWN_CLIENTS) : null;
+  }
+
+  private static Map<Policy, CompiledPolicy> withOwnLimits(
+      List<CompiledPolicy> all, Map<String, PolicyLimit> limits) {
+    Map<Policy, CompiledPolicy> own = new HashMap<>();
+    for (CompiledPolicy compiled : all) {
+      PolicyLimit limit = limits.get(compiled.policy.name());
+      if (limit != null) {
+        own.put(compiled.policy, CompiledPolicy.of(compiled.policy.withLimit(limit)));
+      }
+    }
+    return own;
+  }
+
+  /** The policies of one plan, in the set's order. */
+  private static final class Candidates {
+    private final List<CompiledPolicy> forUnnamedClients;
+    private final Map<String, List<CompiledPolicy>> forNamedClients = new HashMap<>();
+
+    /**
+     * Selects the policies that the plan names, and those that no plan names.
+     *
+     * @param ofPlan the names of the plan's policies
+     * @param ofPlans the names of all plans' policies
+     */
+    Candidates(List<CompiledPolicy> all, Set<String> ofPlan, Set<String> ofPlans) {
+      List<CompiledPolicy> selected =
+          all.stream()
+              .filter(
+                  compiled ->
+                      ofPlan.contains(compiled.policy.name())
+                          || !ofPlans.contains(compiled.policy.name()))
+              .toList();
+      this.forUnnamedClients =
+          selected.stream().filter(CompiledPolicy::mayMatchUnnamedClients).toList();
+      for (CompiledPolicy policy : selected) {
+        for (NamePattern pattern : policy.client) {
+          if (pattern instanceof NamePattern.Exact exact) {
+            forNamedClients.computeIfAbsent(
+                exact.text(),
+                name -> selected.stream().filter(other -> fits(other.client, name)).toList());
+          }
         }
       }
     }
@@ -76,13 +144,20 @@ public final class PolicyMatcher {
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
   public MatchedPolicies match(String client, String endpoint, String meter, long nowEpochMillis) {
-    List<CompiledPolicy> named = forNamedClients.get(client);
+    ClientSettings settings = clients.settings().get(client);
+    if (settings == null && refusal != null) {
+      return build(List.of(refusal), List.of(), client, endpoint, nowEpochMillis);
+    }
+    String plan = clients.planOf(settings);
+    Candidates candidates = plan == null ? withoutPlan : byPlan.getOrDefault(plan, withoutPlan);
+    Map<Policy, CompiledPolicy> own = settings == null ? null : ownLimits.get(client);
+    List<CompiledPolicy> named = candidates.forNamedClients.get(client);
     List<CompiledPolicy> matched = new ArrayList<>();
-    for (CompiledPolicy candidate : named == null ? forUnnamedClients : named) {
+    for (CompiledPolicy candidate : named == null ? candidates.forUnnamedClients : named) {
       if ((named != null || fits(candidate.client, client))
           && fits(candidate.endpoint, endpoint)
           && fits(candidate.meter, meter)) {
-        matched.add(candidate);
+        matched.add(own == null ? candidate : own.getOrDefault(candidate.policy, candidate));
       }
     }
     List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
@@ -152,14 +227,17 @@ public final class PolicyMatcher {
 
   /** Creates the cached periods of each client; clients with equal calendars share them. */
   private static Map<String, RunningPeriods> periodsOfClients(
-      Map<String, ClientCalendar> calendars, int limits) {
+      Map<String, ClientSettings> settings, int limits) {
     Map<ClientCalendar, RunningPeriods> distinct = new HashMap<>();
     Map<String, RunningPeriods> periods = new HashMap<>();
-    calendars.forEach(
-        (client, calendar) ->
+    settings.forEach(
+        (client, own) -> {
+          if (!own.calendar().equals(ClientCalendar.OF_POLICY)) {
             periods.put(
                 client,
-                distinct.computeIfAbsent(calendar, each -> new RunningPeriods(each, limits))));
+                distinct.computeIfAbsent(own.calendar(), each -> new RunningPeriods(each, limits)));
+          }
+        });
     return periods;
   }
 

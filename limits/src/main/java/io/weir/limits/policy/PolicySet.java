@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
-import io.weir.limits.ClientCalendar;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -12,24 +10,22 @@ import java.util.Set;
  *
  * @param version increases with every change; 0 means that policies were never set
  * @param policies the policies in the order in which they are reported; names are unique
- * @param calendars calendars of the clients that have their own, by client
+ * @param clients what is set for single clients, and their plans
  */
-public record PolicySet(
-    long version, List<Policy> policies, Map<String, ClientCalendar> calendars) {
+public record PolicySet(long version, List<Policy> policies, Clients clients) {
   /** Most policies in a set; each call is matched against all of them. */
   public static final int MAX_POLICIES = 1_000;
 
   /** The set without policies: every call is allowed and counted. */
   public static final PolicySet EMPTY = new PolicySet(0, List.of());
 
-  /** Creates a set for clients without calendars of their own. */
+  /** Creates a set for clients without settings. */
   public PolicySet(long version, List<Policy> policies) {
-    this(version, policies, Map.of());
+    this(version, policies, Clients.NONE);
   }
 
   public PolicySet {
     policies = List.copyOf(policies);
-    calendars = Map.copyOf(calendars);
     if (version < 0) {
       throw new IllegalArgumentException("version must not be negative, is " + version);
     }

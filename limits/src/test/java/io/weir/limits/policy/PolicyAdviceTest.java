@@ -54,7 +54,7 @@ final class PolicyAdviceTest {
   private static List<PolicyAdvice.Advice> onCalendars(List<String> clients, Policy... policies) {
     Map<String, ClientCalendar> calendars = new HashMap<>();
     clients.forEach(client -> calendars.put(client, new ClientCalendar(ZoneOffset.UTC, null)));
-    return PolicyAdvice.of(new PolicySet(1, List.of(policies), calendars));
+    return PolicyAdvice.of(new PolicySet(1, List.of(policies), Clients.ofCalendars(calendars)));
   }
 
   private static PolicyMatch clients(String... patterns) {

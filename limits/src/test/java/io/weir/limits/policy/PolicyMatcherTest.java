@@ -10,6 +10,7 @@ import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
@@ -18,9 +19,12 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -211,9 +215,10 @@ class PolicyMatcherTest {
             new PolicySet(
                 1,
                 List.of(quota("billed", CalendarPeriod.BILLING, PolicyMode.ENFORCE)),
-                Map.of(
-                    "paris", new ClientCalendar(ZoneId.of("Europe/Paris"), null),
-                    "anchored", new ClientCalendar(null, LocalDate.of(2025, 1, 17)))));
+                Clients.ofCalendars(
+                    Map.of(
+                        "paris", new ClientCalendar(ZoneId.of("Europe/Paris"), null),
+                        "anchored", new ClientCalendar(null, LocalDate.of(2025, 1, 17))))));
     String time = "2026-11-20T12:00:00Z";
 
     for (int i = 0; i < 2; i++) {
@@ -283,6 +288,92 @@ class PolicyMatcherTest {
         assertEquals(expected, names(matcher, client), "seed " + seed + " client " + client);
       }
     }
+  }
+
+  /** Plans, defaults, own limits and unknown clients, against reading the rules one by one. */
+  @Test
+  void match_randomPlans_agreesWithTheRules() {
+    for (long seed = 0; seed < 2_000; seed++) {
+      Random random = new Random(seed);
+      List<Policy> policies = new ArrayList<>();
+      for (int i = 0; i < 6; i++) {
+        List<String> patterns =
+            random.nextBoolean()
+                ? List.of()
+                : List.of(List.of("a", "b*", "*").get(random.nextInt(3)));
+        policies.add(enforced("p" + i, new PolicyMatch(patterns, List.of(), List.of())));
+      }
+      Clients clients = clients(random);
+      PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies, clients));
+      for (String client : List.of("a", "b", "bb", "c")) {
+        String where = "seed " + seed + " client " + client;
+        ClientSettings settings = clients.settings().get(client);
+        List<MatchedPolicy> matched =
+            matcher.match(client, "GET /v1/items", "calls", 0).evaluated();
+        if (settings == null && clients.unknown() == UnknownClients.REFUSE) {
+          assertEquals(List.of("unknown-clients"), names(matcher, client), where);
+          assertTrue(matched.get(0).policy().denies(), where);
+          continue;
+        }
+        assertEquals(
+            policies.stream()
+                .filter(policy -> fits(policy, client) && isOfPlan(policy, clients, settings))
+                .map(Policy::name)
+                .toList(),
+            names(matcher, client),
+            where);
+        for (MatchedPolicy each : matched) {
+          Map<String, PolicyLimit> own = settings == null ? Map.of() : settings.limits();
+          assertEquals(own.getOrDefault(each.policy().name(), LIMIT), each.policy().limit(), where);
+          assertEquals(each.policy().limit(), each.bucket().limit(), where);
+        }
+      }
+    }
+  }
+
+  private static Clients clients(Random random) {
+    Map<String, Set<String>> plans = new HashMap<>();
+    for (String plan : List.of("free", "pro")) {
+      Set<String> names = new HashSet<>();
+      for (int n = random.nextInt(4); n > 0; n--) {
+        names.add("p" + random.nextInt(6));
+      }
+      plans.put(plan, names);
+    }
+    Map<String, ClientSettings> settings = new HashMap<>();
+    for (String client : List.of("a", "b", "bb")) {
+      if (random.nextInt(3) > 0) {
+        Map<String, PolicyLimit> own =
+            random.nextBoolean()
+                ? Map.of()
+                : Map.of("p" + random.nextInt(6), new TokenBucketLimit(99, 1, 1_000_000));
+        String plan = List.of("free", "pro", "").get(random.nextInt(3));
+        settings.put(
+            client,
+            new ClientSettings(ClientCalendar.OF_POLICY, plan.isEmpty() ? null : plan, own));
+      }
+    }
+    return new Clients(
+        settings,
+        plans,
+        random.nextBoolean() ? "free" : null,
+        random.nextInt(4) == 0 ? UnknownClients.REFUSE : UnknownClients.ALLOW);
+  }
+
+  private static boolean isOfPlan(
+      Policy policy, Clients clients, @Nullable ClientSettings settings) {
+    List<String> plans = new ArrayList<>();
+    clients
+        .plans()
+        .forEach(
+            (plan, names) -> {
+              if (names.contains(policy.name())) {
+                plans.add(plan);
+              }
+            });
+    String plan =
+        settings == null || settings.plan() == null ? clients.defaultPlan() : settings.plan();
+    return plans.isEmpty() || plans.contains(String.valueOf(plan));
   }
 
   private static boolean fits(Policy policy, String client) {

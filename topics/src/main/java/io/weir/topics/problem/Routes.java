@@ -11,7 +11,7 @@ public enum Routes {
   /** The API that answers checks and settles calls. */
   CHECK_API(
       "the check API, on port WEIR_HTTP_PORT of an ingest node (8080)",
-      "check|calls|policies|switches|clients/.+"),
+      "check|calls|policies|plans|settings|switches|clients/.+"),
 
   /** The API that answers reports. */
   REPORTS_API(

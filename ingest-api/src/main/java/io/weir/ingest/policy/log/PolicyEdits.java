@@ -9,6 +9,7 @@ import io.weir.ingest.policy.log.PolicyEditor.Reason;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.limits.policy.PolicyMode;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -21,6 +22,16 @@ import org.jspecify.annotations.Nullable;
 public final class PolicyEdits {
   /** Stands for a key of which no version is expected. */
   public static final long ANY_VERSION = -1;
+
+  /** The settings of policy files. */
+  static final List<String> SETTINGS = List.of("default_plan", "unknown_clients");
+
+  private static final Set<PolicyKey.Kind> OF_FILES =
+      EnumSet.of(
+          PolicyKey.Kind.POLICY,
+          PolicyKey.Kind.CLIENT,
+          PolicyKey.Kind.PLAN,
+          PolicyKey.Kind.SETTING);
 
   private PolicyEdits() {}
 
@@ -69,7 +80,7 @@ public final class PolicyEdits {
   }
 
   /**
-   * Makes policies and clients those of a file, and no others.
+   * Makes policies, plans, clients and their settings those of a file, and no others.
    *
    * @param file the file
    */
@@ -102,10 +113,24 @@ public final class PolicyEdits {
       kept.add(key);
       addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(client.getValue())));
     }
+    for (Map.Entry<String, JsonNode> plan : tree.path("plans").properties()) {
+      PolicyKey key = PolicyKey.ofPlan(plan.getKey());
+      kept.add(key);
+      addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(plan.getValue())));
+    }
+    for (String setting : SETTINGS) {
+      if (tree.has(setting)) {
+        PolicyKey key = PolicyKey.ofSetting(setting);
+        kept.add(key);
+        ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
+        content.set("value", tree.path(setting));
+        addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(content)));
+      }
+    }
     for (PolicyEntry entry : state.entries()) {
-      PolicyKey.Kind kind = entry.key().kind();
-      boolean isOfFiles = kind == PolicyKey.Kind.POLICY || kind == PolicyKey.Kind.CLIENT;
-      if (isOfFiles && !entry.isDeleted() && !kept.contains(entry.key())) {
+      if (OF_FILES.contains(entry.key().kind())
+          && !entry.isDeleted()
+          && !kept.contains(entry.key())) {
         drafts.add(new Draft(entry.key(), null));
       }
     }

@@ -72,6 +72,9 @@ final class PolicyEntryCodec {
   static PolicyEntry decode(PolicyKey key, JsonNode tree) throws MalformedRecordException {
     JsonNode content = tree.path(key.kind().word());
     boolean isDeleted = tree.path(DELETED).asBoolean(false);
+    if (key.kind() == PolicyKey.Kind.UNKNOWN && !isDeleted) {
+      content = tree; // whatever it is, it cannot be decided by
+    }
     if (isDeleted != content.isMissingNode()) {
       throw new MalformedRecordException(
           key + " must have either deleted: true or the member " + key.kind().word());

@@ -424,7 +424,7 @@ public final class PolicyFollower implements AutoCloseable {
         next.state().version(),
         before == null ? "-" : before.state().version(),
         next.set().policies().size(),
-        next.set().calendars().size(),
+        next.set().clients().settings().size(),
         next.state().enforcement().name().toLowerCase(Locale.ROOT));
     try {
       new PolicySnapshot(next.state(), rememberedDigest).write(folder);

@@ -26,10 +26,16 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
     POLICY("policy"),
     /** What is set for one client. */
     CLIENT("client"),
+    /** A plan: which policies its clients have. */
+    PLAN("plan"),
+    /** A setting of policy files: {@code default_plan}, {@code unknown_clients}. */
+    SETTING("setting"),
     /** A setting of all policies together. */
     SWITCH("switch"),
     /** A policy file that was applied, by its digest. */
-    FILE("file");
+    FILE("file"),
+    /** What a newer release of Weir has written; the name is the key of its records. */
+    UNKNOWN("unknown");
 
     private final String word;
 
@@ -46,6 +52,16 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
   /** Returns the key of a policy. */
   public static PolicyKey ofPolicy(String name) {
     return new PolicyKey(Kind.POLICY, name);
+  }
+
+  /** Returns the key of a plan. */
+  public static PolicyKey ofPlan(String name) {
+    return new PolicyKey(Kind.PLAN, name);
+  }
+
+  /** Returns the key of a setting. */
+  public static PolicyKey ofSetting(String name) {
+    return new PolicyKey(Kind.SETTING, name);
   }
 
   /** Returns the key of a client. */
@@ -66,14 +82,10 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
 
   /** Returns the key of the records: a client's name, or the kind and the name. */
   String recordKey() {
-    return kind == Kind.CLIENT ? name : kind.word + SEPARATOR + name;
+    return kind == Kind.CLIENT || kind == Kind.UNKNOWN ? name : kind.word + SEPARATOR + name;
   }
 
-  /**
-   * Returns the key of a record.
-   *
-   * @throws IllegalArgumentException if its kind is not known
-   */
+  /** Returns the key of a record. */
   static PolicyKey ofRecord(String topic, String recordKey) {
     if (topic.equals(Topics.CLIENTS.name())) {
       return ofClient(recordKey);
@@ -82,11 +94,12 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
     for (Kind kind : Kind.values()) {
       if (separator > 0
           && kind != Kind.CLIENT
+          && kind != Kind.UNKNOWN
           && recordKey.substring(0, separator).equals(kind.word)) {
         return new PolicyKey(kind, recordKey.substring(separator + 1));
       }
     }
-    throw new IllegalArgumentException("the kind of key '" + recordKey + "' is not known");
+    return new PolicyKey(Kind.UNKNOWN, recordKey);
   }
 
   @Override

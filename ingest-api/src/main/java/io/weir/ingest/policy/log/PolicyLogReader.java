@@ -240,7 +240,7 @@ public final class PolicyLogReader implements AutoCloseable {
       PolicyKey key =
           PolicyKey.ofRecord(each.topic(), new String(each.key(), StandardCharsets.UTF_8));
       return PolicyEntryCodec.decode(key, each.value());
-    } catch (MalformedRecordException | IllegalArgumentException malformed) {
+    } catch (MalformedRecordException malformed) {
       LOG.error(
           "policy_record_malformed record={}-{}-{} detail=\"{}\"; it is passed over",
           each.topic(),

@@ -5,10 +5,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.ingest.policy.PolicyFile;
-import io.weir.limits.ClientCalendar;
+import io.weir.ingest.policy.PolicyReferences;
+import io.weir.limits.policy.ClientSettings;
+import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.time.DateTimeException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -17,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -32,7 +36,7 @@ public final class PolicyState {
 
   /** The state of a log in which nothing was written yet. */
   public static final PolicyState EMPTY =
-      new PolicyState(0, new TreeMap<>(), Map.of(), Map.of(), PolicyMode.ENFORCE);
+      new PolicyState(0, new TreeMap<>(), Map.of(), Clients.NONE, PolicyMode.ENFORCE);
 
   /** Most clients with settings of their own; bounds the memory of a node. */
   public static final int MAX_CLIENTS = 100_000;
@@ -40,19 +44,19 @@ public final class PolicyState {
   private final long version;
   private final SortedMap<PolicyKey, PolicyEntry> entries;
   private final Map<PolicyKey, Timed> policies;
-  private final Map<String, ClientCalendar> calendars;
+  private final Clients clients;
   private final PolicyMode enforcement;
 
   private PolicyState(
       long version,
       SortedMap<PolicyKey, PolicyEntry> entries,
       Map<PolicyKey, Timed> policies,
-      Map<String, ClientCalendar> calendars,
+      Clients clients,
       PolicyMode enforcement) {
     this.version = version;
     this.entries = entries;
     this.policies = policies;
-    this.calendars = calendars;
+    this.clients = clients;
     this.enforcement = enforcement;
   }
 
@@ -106,7 +110,9 @@ public final class PolicyState {
         inForce.add(switched(policy));
       }
     }
-    return new PolicySet(version, inForce, calendars);
+    // the switch also lets unknown clients pass
+    return new PolicySet(
+        version, inForce, enforcement == PolicyMode.ENFORCE ? clients : clients.allowingUnknown());
   }
 
   /**
@@ -168,12 +174,24 @@ public final class PolicyState {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     ArrayNode list = document.putArray("policies");
     policyEntries().forEach(entry -> list.add(entry.content()));
-    List<PolicyEntry> clients = clientEntries();
-    if (!clients.isEmpty()) {
-      ObjectNode byName = document.putObject("clients");
-      clients.forEach(entry -> byName.set(entry.key().name(), entry.content()));
-    }
+    put(document, "plans", existing(PolicyKey.Kind.PLAN).toList());
+    existing(PolicyKey.Kind.SETTING)
+        .forEach(
+            entry -> {
+              JsonNode content = entry.content();
+              if (content != null) {
+                document.set(entry.key().name(), content.path("value"));
+              }
+            });
+    put(document, "clients", clientEntries());
     return document;
+  }
+
+  private static void put(ObjectNode document, String field, List<PolicyEntry> entries) {
+    if (!entries.isEmpty()) {
+      ObjectNode byName = document.putObject(field);
+      entries.forEach(entry -> byName.set(entry.key().name(), entry.content()));
+    }
   }
 
   /**
@@ -192,29 +210,100 @@ public final class PolicyState {
     }
     nextEntries.putAll(changed);
     Map<PolicyKey, Timed> nextPolicies = new HashMap<>(policies);
-    Map<String, ClientCalendar> nextCalendars = new HashMap<>(calendars);
+    Map<String, ClientSettings> nextSettings = new HashMap<>(clients.settings());
+    Map<String, Set<String>> nextPlans = new HashMap<>(clients.plans());
     PolicyMode mode = enforcement;
     List<String> problems = new ArrayList<>();
     for (PolicyEntry entry : changed.values()) {
       switch (entry.key().kind()) {
         case POLICY -> readPolicy(entry, nextPolicies, problems);
-        case CLIENT -> readClient(entry, nextCalendars, problems);
+        case CLIENT -> readClient(entry, nextSettings, problems);
+        case PLAN -> readPlan(entry, nextPlans, problems);
+        case SETTING -> {
+          if (!PolicyEdits.SETTINGS.contains(entry.key().name())) {
+            problems.add(entry.key() + " is not known");
+          }
+        }
         case SWITCH -> mode = mode(entry, mode, problems);
         case FILE -> {
           // a note for who applies files
+        }
+        case UNKNOWN -> {
+          if (!entry.isDeleted()) {
+            problems.add("'" + entry.key().name() + "' is of a kind that is not known");
+          }
         }
       }
     }
     if (nextPolicies.size() > PolicySet.MAX_POLICIES) {
       problems.add("there may be " + PolicySet.MAX_POLICIES + " policies at most");
     }
-    if (nextCalendars.size() > MAX_CLIENTS) {
+    if (nextSettings.size() > MAX_CLIENTS) {
       problems.add("at most " + MAX_CLIENTS + " clients may have settings of their own");
+    }
+    Clients nextClients =
+        new Clients(
+            nextSettings,
+            nextPlans,
+            setting(nextEntries, "default_plan"),
+            unknown(setting(nextEntries, "unknown_clients"), problems));
+    if (problems.isEmpty()) {
+      problems.addAll(references(nextPolicies.values(), nextClients));
     }
     if (!problems.isEmpty()) {
       throw new InvalidPoliciesException(problems);
     }
-    return new PolicyState(next, nextEntries, nextPolicies, nextCalendars, mode);
+    return new PolicyState(next, nextEntries, nextPolicies, nextClients, mode);
+  }
+
+  /** Policies that are not in force yet, or not any more soon, must fit what names them, too. */
+  private static List<String> references(Collection<Timed> policies, Clients clients) {
+    List<String> problems =
+        new ArrayList<>(
+            PolicyReferences.problems(policies.stream().map(Timed::policy).toList(), clients));
+    List<Policy> before =
+        policies.stream().map(timed -> timed.before == null ? timed.policy : timed.before).toList();
+    for (String problem : PolicyReferences.problems(before, clients)) {
+      if (!problems.contains(problem)) {
+        problems.add(problem);
+      }
+    }
+    return problems;
+  }
+
+  private static @Nullable String setting(SortedMap<PolicyKey, PolicyEntry> entries, String name) {
+    PolicyEntry entry = entries.get(PolicyKey.ofSetting(name));
+    JsonNode content = entry == null ? null : entry.content();
+    return content == null ? null : content.path("value").asText("");
+  }
+
+  private static UnknownClients unknown(@Nullable String word, List<String> problems) {
+    for (UnknownClients known : UnknownClients.values()) {
+      if (word == null || known.name().toLowerCase(Locale.ROOT).equals(word)) {
+        return known;
+      }
+    }
+    problems.add("unknown_clients must be one of allow, refuse, is '" + word + "'");
+    return UnknownClients.ALLOW;
+  }
+
+  private static void readPlan(
+      PolicyEntry entry, Map<String, Set<String>> plans, List<String> problems) {
+    String plan = entry.key().name();
+    JsonNode content = entry.content();
+    if (content == null) {
+      plans.remove(plan);
+      return;
+    }
+    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
+    document.putArray("policies");
+    document.putObject("plans").set(plan, content);
+    PolicyFile.Content read = PolicyFile.part(document);
+    if (read instanceof PolicyFile.Content.Invalid invalid) {
+      problems.addAll(invalid.problems());
+    } else if (read instanceof PolicyFile.Content.Valid valid) {
+      plans.putAll(valid.policies().clients().plans());
+    }
   }
 
   /**
@@ -229,7 +318,7 @@ public final class PolicyState {
           new PolicyEntry(draft.key(), 1, 1, 1, 0, file.name(), draft.order(), draft.content()));
     }
     PolicyState read = EMPTY.after(entries);
-    return new PolicyState(0, read.entries, read.policies, read.calendars, read.enforcement);
+    return new PolicyState(0, read.entries, read.policies, read.clients, read.enforcement);
   }
 
   private static void readPolicy(
@@ -250,7 +339,7 @@ public final class PolicyState {
   private static @Nullable Policy policy(PolicyKey key, JsonNode content, List<String> problems) {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     document.putArray("policies").add(content);
-    PolicyFile.Content read = PolicyFile.of(document);
+    PolicyFile.Content read = PolicyFile.part(document);
     if (read instanceof PolicyFile.Content.Invalid invalid) {
       invalid.problems().forEach(problem -> problems.add(problem.replace("policies[0]", at(key))));
       return null;
@@ -268,21 +357,21 @@ public final class PolicyState {
   }
 
   private static void readClient(
-      PolicyEntry entry, Map<String, ClientCalendar> calendars, List<String> problems) {
+      PolicyEntry entry, Map<String, ClientSettings> settings, List<String> problems) {
     String client = entry.key().name();
     JsonNode content = entry.content();
     if (content == null) {
-      calendars.remove(client);
+      settings.remove(client);
       return;
     }
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     document.putArray("policies");
     document.putObject("clients").set(client, content);
-    PolicyFile.Content read = PolicyFile.of(document);
+    PolicyFile.Content read = PolicyFile.part(document);
     if (read instanceof PolicyFile.Content.Invalid invalid) {
       problems.addAll(invalid.problems());
     } else if (read instanceof PolicyFile.Content.Valid valid) {
-      calendars.putAll(valid.policies().calendars());
+      settings.putAll(valid.policies().clients().settings());
     }
   }
 

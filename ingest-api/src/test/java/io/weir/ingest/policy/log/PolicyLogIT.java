@@ -128,12 +128,12 @@ final class PolicyLogIT {
                   String kind = state.version() % 2 == 1 ? "even" : "odd";
                   int size = kind.equals("even") ? 30 : 20;
                   assertEquals(size, state.set(clock.get()).policies().size(), kind);
-                  assertEquals(size, state.set(clock.get()).calendars().size(), kind);
+                  assertEquals(size, state.set(clock.get()).clients().settings().size(), kind);
                   assertTrue(
                       state.set(clock.get()).policies().stream()
                           .allMatch(it -> it.name().startsWith(kind)));
                   assertTrue(
-                      state.set(clock.get()).calendars().keySet().stream()
+                      state.set(clock.get()).clients().settings().keySet().stream()
                           .allMatch(it -> it.startsWith(kind)));
                 }
                 return versions.size();
@@ -419,7 +419,7 @@ final class PolicyLogIT {
     PolicyFollower follower = follower("one", null);
     assertEquals(7, follower.set().version());
     assertEquals(Set.of("a", "b", "c"), names(follower));
-    assertEquals(Set.of("acme"), follower.set().calendars().keySet());
+    assertEquals(Set.of("acme"), follower.set().clients().settings().keySet());
     assertEquals(8, change(PolicyEdits.delete(PolicyKey.ofPolicy("b"), 4)).after().version());
     assertTrue(follower.awaitVersion(8, PATIENCE));
     assertEquals(Set.of("a", "c"), names(follower));

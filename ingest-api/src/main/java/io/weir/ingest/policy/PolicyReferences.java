@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy;
+
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.policy.ClientSettings;
+import io.weir.limits.policy.Clients;
+import io.weir.limits.policy.Policy;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** Whether what plans and clients name is there, and fits. Stateless and thread-safe. */
+public final class PolicyReferences {
+  /** Most problems that are returned; so many usually have one common cause. */
+  private static final int MAX_PROBLEMS = 100;
+
+  private PolicyReferences() {}
+
+  /** Returns what is not there or does not fit, one sentence each. */
+  public static List<String> problems(Collection<Policy> policies, Clients clients) {
+    Map<String, Policy> byName = new HashMap<>();
+    policies.forEach(policy -> byName.put(policy.name(), policy));
+    List<String> problems = new ArrayList<>();
+    for (Map.Entry<String, Set<String>> plan : new TreeMap<>(clients.plans()).entrySet()) {
+      for (String policy : plan.getValue()) {
+        if (!byName.containsKey(policy)) {
+          problems.add(
+              "plans['" + plan.getKey() + "'].policies names '" + policy + "', which is no policy");
+        }
+      }
+    }
+    String defaultPlan = clients.defaultPlan();
+    if (defaultPlan != null && !clients.plans().containsKey(defaultPlan)) {
+      problems.add("default_plan is '" + defaultPlan + "', which is no plan");
+    }
+    clients
+        .settings()
+        .forEach(
+            (client, settings) -> {
+              if (problems.size() < MAX_PROBLEMS) {
+                addOfClient(client, settings, clients, byName, problems);
+              }
+            });
+    return problems;
+  }
+
+  private static void addOfClient(
+      String client,
+      ClientSettings settings,
+      Clients clients,
+      Map<String, Policy> policies,
+      List<String> problems) {
+    String path = "clients['" + Shown.cut(client) + "']";
+    String plan = settings.plan();
+    if (plan != null && !clients.plans().containsKey(plan)) {
+      problems.add(path + ".plan is '" + plan + "', which is no plan");
+    }
+    for (Map.Entry<String, PolicyLimit> own : settings.limits().entrySet()) {
+      Policy policy = policies.get(own.getKey());
+      String at = path + ".limits['" + Shown.cut(own.getKey()) + "']";
+      if (policy == null) {
+        problems.add(at + " is for no policy");
+        continue;
+      }
+      try {
+        policy.withLimit(own.getValue());
+      } catch (IllegalArgumentException doesNotFit) {
+        problems.add(at + " does not fit the policy: " + doesNotFit.getMessage());
+      }
+    }
+  }
+}

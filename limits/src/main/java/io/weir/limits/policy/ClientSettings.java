@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PolicyLimit;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is set for one client. Immutable.
+ *
+ * @param calendar the calendar by which the client's quotas run
+ * @param plan the plan that the client has; null for the default one
+ * @param limits limits of the client's own, by the names of the policies whose limits they replace
+ */
+public record ClientSettings(
+    ClientCalendar calendar, @Nullable String plan, Map<String, PolicyLimit> limits) {
+  /** The settings of a client for which nothing is set. */
+  public static final ClientSettings NONE =
+      new ClientSettings(ClientCalendar.OF_POLICY, null, Map.of());
+
+  public ClientSettings {
+    limits = Map.copyOf(limits);
+  }
+
+  /** Creates the settings of a client that has a calendar of its own, and nothing else. */
+  public static ClientSettings of(ClientCalendar calendar) {
+    return new ClientSettings(calendar, null, Map.of());
+  }
+}
