@@ -65,6 +65,9 @@ public final class Ingest implements AutoCloseable {
    */
   private static final Duration STOP_NOTICE = Duration.ofMillis(500);
 
+  /** How long a start waits until the node's policy file is published. */
+  private static final Duration POLICY_FILE_PATIENCE = Duration.ofSeconds(10);
+
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
 
   private final IngestMetrics metrics;
@@ -194,6 +197,7 @@ public final class Ingest implements AutoCloseable {
         RouteWarmUp.run(config.httpHost(), api.port());
       }
       statistics.beginTiming();
+      policies.settleFile(POLICY_FILE_PATIENCE);
       // started last: a start that is refused must not take over the group membership of the node
       // that is running
       healing.start();

@@ -8,6 +8,7 @@ import io.weir.ingest.policy.log.PolicyLogReader;
 import io.weir.ingest.policy.log.PolicyState;
 import java.time.Duration;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** What is published in the log of policies of a cluster, for commands. */
 final class PublishedPolicies {
@@ -22,22 +23,29 @@ final class PublishedPolicies {
 
   /** Reads all that is published now. */
   PolicyState read() {
-    return read(entry -> {});
+    try (PolicyLogReader reader = PolicyLogReader.open(kafka, CLIENT_ID)) {
+      PolicyState state = reader.readToEnd(PATIENCE);
+      String refusal = reader.refusal();
+      if (refusal != null) {
+        throw new CommandFailedException(refusal);
+      }
+      return state;
+    } catch (PolicyLogReader.NoSuchLogException | PolicyLogReader.LogNotWholeException missing) {
+      throw new CommandFailedException(String.valueOf(missing.getMessage()), missing);
+    }
   }
 
   /**
-   * Reads all that is published now.
+   * Reads every change that the log still has, also if the newest cannot be decided by.
    *
-   * @param listener receives every change that the log still has, in the order of each topic
+   * @return why it cannot; null if it can
    */
-  PolicyState read(Consumer<PolicyEntry> listener) {
+  @Nullable String readChanges(Consumer<PolicyEntry> listener) {
     try (PolicyLogReader reader = PolicyLogReader.open(kafka, CLIENT_ID)) {
-      PolicyState state = reader.readToEnd(PATIENCE, listener);
-      String refusal = reader.refusal();
-      if (refusal != null) {
-        throw new CommandFailedException("the policies in Kafka: " + refusal);
-      }
-      return state;
+      reader.readToEnd(PATIENCE, listener);
+      return reader.refusal();
+    } catch (PolicyLogReader.LogNotWholeException notWhole) {
+      return notWhole.getMessage();
     } catch (PolicyLogReader.NoSuchLogException missing) {
       throw new CommandFailedException(String.valueOf(missing.getMessage()), missing);
     }

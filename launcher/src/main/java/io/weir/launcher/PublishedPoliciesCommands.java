@@ -83,6 +83,7 @@ final class PublishedPoliciesCommands {
           published().change("policies apply " + applied.name(), PolicyEdits.apply(applied));
       print(differences(outcome.before(), valid.tree()), "");
       out().printf("version %d is published%n", outcome.after().version());
+      tellSwitch(outcome.after(), out());
       out().flush();
       return 0;
     }
@@ -91,6 +92,15 @@ final class PublishedPoliciesCommands {
       differences.forEach(out()::println);
       out().println(PolicyDifferences.summary(differences) + when);
       out().flush();
+    }
+  }
+
+  /** Tells that limits are switched, if they are: nothing of a file shows that. */
+  private static void tellSwitch(PolicyState state, PrintWriter out) {
+    if (state.enforcement() != PolicyMode.ENFORCE) {
+      out.printf(
+          "enforcement is %s: weir policies switch enforce puts the limits back%n",
+          PolicyText.lower(state.enforcement()));
     }
   }
 
@@ -123,6 +133,7 @@ final class PublishedPoliciesCommands {
                   ? read + " does not differ"
                   : PolicyDifferences.summary(differences),
               state.version());
+      tellSwitch(state, out());
       out().flush();
       return differences.isEmpty() ? 0 : 1;
     }
@@ -214,9 +225,8 @@ final class PublishedPoliciesCommands {
     @Override
     public Integer call() {
       List<PolicyEntry> changes = new ArrayList<>();
-      published().read(changes::add);
-      changes.sort(
-          Comparator.comparingLong(PolicyEntry::version).thenComparingInt(PolicyEntry::part));
+      String refusal = published().readChanges(changes::add);
+      changes.sort(Comparator.comparingLong(PolicyEntry::version).thenComparing(PolicyEntry::key));
       for (PolicyEntry change : changes) {
         if (name == null || change.key().name().equals(name)) {
           out()
@@ -228,6 +238,9 @@ final class PublishedPoliciesCommands {
                   what(change),
                   change.changedBy());
         }
+      }
+      if (refusal != null) {
+        out().println("not in force: " + refusal);
       }
       out().flush();
       return 0;
@@ -259,7 +272,10 @@ final class PublishedPoliciesCommands {
       for (PolicyMode known : PolicyMode.values()) {
         if (known.name().toLowerCase(Locale.ROOT).equals(mode)) {
           PolicyEditor.Outcome outcome =
-              published().change("policies switch " + mode, PolicyEdits.enforcement(known));
+              published()
+                  .change(
+                      "policies switch " + mode,
+                      PolicyEdits.enforcement(known, PolicyEdits.ANY_VERSION));
           out()
               .printf(
                   "enforcement is %s%s; version %d is published%n",

@@ -21,15 +21,19 @@ import io.weir.limits.Names;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.problem.Routes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
+import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The routes by which operators read and change policies, what is set for clients, and the switch
@@ -58,7 +62,15 @@ final class PolicyRoutes {
       JsonMapper.builder()
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
           .build();
+
+  private static final List<String> OF_PROXIES =
+      List.of("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via");
+
+  private static final Pattern THIS_MACHINE =
+      Pattern.compile(
+          "(localhost|127(\\.\\d{1,3}){3}|\\[::1])(:\\d{1,5})?", Pattern.CASE_INSENSITIVE);
 
   private final PolicyFollower policies;
   private final AdminAccess access;
@@ -133,14 +145,45 @@ final class PolicyRoutes {
   }
 
   private void requireAccess(Context context) throws Refused {
-    if (access == AdminAccess.LOOPBACK && !isLoopback(context.req().getRemoteAddr())) {
+    if (context.req().getRequestURI().endsWith("/")) {
+      throw new Refused(Routes.CHECK_API.missing(context.req().getRequestURI()));
+    }
+    if (access != AdminAccess.LOOPBACK) {
+      return;
+    }
+    String from = context.req().getRemoteAddr();
+    String why = isLoopback(from) ? whyNotOfAnOperator(context) : "it came from " + from;
+    if (why != null) {
       throw new Refused(
           Problem.of(
               ProblemReason.ADMIN_NOT_ALLOWED,
-              "policies are read and changed from this machine only, unless WEIR_ADMIN=any; the"
-                  + " request came from "
-                  + context.req().getRemoteAddr()));
+              "policies are read and changed from this machine only, unless WEIR_ADMIN=any, and "
+                  + why));
     }
+  }
+
+  /**
+   * Returns why a request of this machine may be somebody else's: a proxy has passed it on, or a
+   * web page has sent it (DNS rebinding); null if it is an operator's.
+   */
+  private static @Nullable String whyNotOfAnOperator(Context context) {
+    for (String field : OF_PROXIES) {
+      if (context.header(field) != null) {
+        return "the request has the field " + field + ", which proxies add";
+      }
+    }
+    String host = context.header("Host");
+    if (host != null && !isOfThisMachine(host)) {
+      return "the request is for the host " + host;
+    }
+    String origin = context.header("Origin");
+    return origin != null && !isOfThisMachine(origin.replaceFirst("^[a-z]+://", ""))
+        ? "a web page of " + origin + " has sent it"
+        : null;
+  }
+
+  private static boolean isOfThisMachine(String hostAndPort) {
+    return THIS_MACHINE.matcher(hostAndPort).matches();
   }
 
   private static boolean isLoopback(String address) {
@@ -197,7 +240,12 @@ final class PolicyRoutes {
   private void getSwitch(Context context) {
     ObjectNode body = JSON.createObjectNode();
     body.put("mode", word(policies.inForce().state().enforcement()));
-    body.put("version", policies.inForce().state().version());
+    PolicyState state = policies.inForce().state();
+    body.put("version", state.version());
+    PolicyEntry entry = state.entry(PolicyKey.ENFORCEMENT);
+    if (entry != null) {
+      context.header("ETag", tag(entry));
+    }
     write(context, body);
   }
 
@@ -205,7 +253,7 @@ final class PolicyRoutes {
     JsonNode mode = body(context).path("mode");
     for (PolicyMode known : PolicyMode.values()) {
       if (mode.isTextual() && mode.textValue().equals(word(known))) {
-        change(context, PolicyKey.ENFORCEMENT, PolicyEdits.enforcement(known));
+        change(context, PolicyKey.ENFORCEMENT, PolicyEdits.enforcement(known, seen(context)));
         return;
       }
     }
@@ -260,20 +308,33 @@ final class PolicyRoutes {
 
   /** Returns which version of the entry the caller has seen (RFC 9110 §13.1). */
   private static long seen(Context context) throws Refused {
-    if ("*".equals(context.header("If-None-Match"))) {
+    List<String> match = Collections.list(context.req().getHeaders("If-Match"));
+    List<String> noneMatch = Collections.list(context.req().getHeaders("If-None-Match"));
+    if (match.size() + noneMatch.size() > 1) {
+      throw new Refused(
+          Problem.ofField(
+              ProblemReason.INVALID_HEADER, "If-Match", "and If-None-Match may be given once"));
+    }
+    if (!noneMatch.isEmpty()) {
+      if (!noneMatch.get(0).strip().equals("*")) {
+        throw new Refused(
+            Problem.ofField(ProblemReason.INVALID_HEADER, "If-None-Match", "must be *"));
+      }
       return 0;
     }
-    String match = context.header("If-Match");
-    if (match == null) {
+    if (match.isEmpty()) {
       return PolicyEdits.ANY_VERSION;
     }
-    Matcher tag = TAG.matcher(match.strip());
+    if (match.get(0).strip().equals("*")) {
+      return PolicyEdits.SOME_VERSION;
+    }
+    Matcher tag = TAG.matcher(match.get(0).strip());
     if (!tag.matches()) {
       throw new Refused(
           Problem.ofField(
               ProblemReason.INVALID_HEADER,
               "If-Match",
-              "must be the ETag of an answer, such as \"7\""));
+              "must be * or one ETag of an answer, such as \"7\""));
     }
     return Long.parseLong(tag.group(1));
   }

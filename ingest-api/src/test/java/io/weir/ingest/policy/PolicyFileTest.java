@@ -12,6 +12,7 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ClientSettings;
+import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
@@ -19,6 +20,7 @@ import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.List;
@@ -36,6 +38,61 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class PolicyFileTest {
   private static final String LIMIT =
       "limit: {algorithm: token-bucket, capacity: 100, refill_tokens: 100, refill_period: PT1M}";
+
+  @Test
+  void parse_plansClientsAndTheirLimits() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - {name: burst, limit: {capacity: 5, refill_tokens: 5, refill_period: PT1S}}
+              - {name: free, limit: {capacity: 1, refill_tokens: 1, refill_period: PT1S}}
+            plans:
+              free: {policies: [free]}
+              pro: {policies: []}
+            default_plan: free
+            unknown_clients: refuse
+            clients:
+              acme:
+                plan: pro
+                limits: {burst: {capacity: 50, refill_tokens: 5, refill_period: PT1S}}
+              zoo: {}
+            """);
+
+    Clients clients = set.clients();
+    assertEquals(Map.of("free", Set.of("free"), "pro", Set.of()), clients.plans());
+    assertEquals("free", clients.defaultPlan());
+    assertEquals(UnknownClients.REFUSE, clients.unknown());
+    assertEquals(ClientSettings.NONE, clients.settings().get("zoo"));
+    assertEquals(
+        new ClientSettings(
+            ClientCalendar.OF_POLICY,
+            "pro",
+            Map.of("burst", new TokenBucketLimit(50, 5, 1_000_000))),
+        clients.settings().get("acme"));
+  }
+
+  @Test
+  void parse_whatPlansAndClientsNameIsMissing_isNamed() {
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - {name: day, limit: {algorithm: quota, limit: 5, period: day}, on_cold_cache: hold}
+            plans: {free: {policies: [none]}}
+            default_plan: gold
+            clients:
+              acme: {plan: silver}
+              zoo: {limits: {week: {algorithm: deny}}}
+              ark: {limits: {day: {capacity: 5, refill_tokens: 5, refill_period: PT1S}}}
+            """);
+
+    assertHolds(problems, "plans['free'].policies names 'none', which is no policy");
+    assertHolds(problems, "default_plan is 'gold', which is no plan");
+    assertHolds(problems, "clients['acme'].plan is 'silver', which is no plan");
+    assertHolds(problems, "clients['zoo'].limits['week'] is for no policy");
+    assertHolds(problems, "clients['ark'].limits['day'] does not fit the policy");
+  }
 
   @Test
   void parse_everyField_isRead() {
@@ -411,7 +468,7 @@ final class PolicyFileTest {
                 limit: {algorithm: quota, limit: 5, period: day}
             clients:
               acme: {time_zone: Moon, billing_anchor: 17}
-              b: {}
+              b: []
               c: {zone: UTC}
               "d\\u0007": {time_zone: UTC}
             """);
@@ -431,7 +488,8 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[5].on_cold_cache: hold is for quotas");
     assertHolds(problems, "clients['acme'].time_zone must be a time zone");
     assertHolds(problems, "clients['acme'].billing_anchor must be a date");
-    assertHolds(problems, "clients['b'] must be a mapping of time_zone, billing_anchor");
+    assertHolds(
+        problems, "clients['b'] must be a mapping of plan, limits, time_zone, billing_anchor");
     assertHolds(problems, "clients['c'].zone is not known here");
     assertTrue(
         problems.stream().anyMatch(p -> p.contains("the client must not contain control")),
@@ -467,10 +525,10 @@ final class PolicyFileTest {
 
   @Test
   void parse_policiesNotAList_isReportedBesideAWrongCalendar() {
-    List<String> problems = invalid("policies: 3\nclients:\n  acme: {}\n");
+    List<String> problems = invalid("policies: 3\nclients:\n  acme: []\n");
 
     assertHolds(problems, "policies must be a list");
-    assertHolds(problems, "clients['acme'] must be a mapping");
+    assertHolds(problems, "clients['acme'] must be a mapping of");
   }
 
   @Test

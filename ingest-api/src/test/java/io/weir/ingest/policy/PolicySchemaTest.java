@@ -70,6 +70,14 @@ final class PolicySchemaTest {
           "x-owner",
           List.of("{team: a}"));
 
+  private static final List<String> TOP_FIELDS =
+      List.of(
+          "version: 3",
+          "plans: {free: {policies: [p]}, pro: {policies: []}}",
+          "unknown_clients: refuse",
+          "clients: {a: {}, b: {time_zone: UTC}, c: {limits: {p: {algorithm: deny}}}}",
+          "x-own: [1]");
+
   @Test
   void whateverIsAccepted_fitsTheSchema() {
     int accepted = 0;
@@ -85,7 +93,13 @@ final class PolicySchemaTest {
   }
 
   private static String yaml(Random random) {
-    StringBuilder yaml = new StringBuilder("policies:\n  - name: p\n");
+    StringBuilder yaml = new StringBuilder();
+    for (String top : TOP_FIELDS) {
+      if (random.nextInt(4) == 0) {
+        yaml.append(top).append('\n');
+      }
+    }
+    yaml.append("policies:\n  - name: p\n");
     List<String> names = new ArrayList<>(FIELDS.keySet());
     names.sort(String::compareTo);
     for (String field : names) {
@@ -116,7 +130,11 @@ final class PolicySchemaTest {
         "policies: [{name: a, limit: {capacity: 5, refill_tokens: 1, refill_period: minute}}]",
         "policies: [{name: a, limit: {algorithm: quota, limit: 5, period: year}}]",
         "policies: [{name: a, match: {client: a}, limit: {algorithm: deny}}]",
-        "{policies: [], clients: {a: {}}}",
+        "{policies: [], clients: {a: []}}",
+        "{policies: [], plans: {a: []}}",
+        "{policies: [], plans: {a: {policies: [1]}}}",
+        "{policies: [], unknown_clients: limit}",
+        "{policies: [], clients: {a: {limits: {b: {capacity: 0}}}}}",
         "{policies: [], clients: {a: {zone: UTC}}}"
       })
   void whatIsWrongInAField_doesNotFit(String yaml) {

@@ -2,34 +2,38 @@
 package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.topics.catalog.Topic;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
-import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Changes policies, one change after another over the whole fleet. All editors use one
- * transactional id: to begin a change fences off every other editor (KIP-98), so what is then read
- * to the end of the log is what the change applies to, or the change is not committed and begun
- * anew. Thread-safe.
+ * transactional id: to begin a transaction fences off every other editor (KIP-98), so what is then
+ * read to the end of the log is what the change applies to, or the change is not committed and
+ * begun anew. A change carries an id, by which it is recognized if Kafka's answer was lost.
+ * Thread-safe.
  */
 public final class PolicyEditor {
   /** The transactional id of all editors, for which each needs the right to write. */
@@ -41,15 +45,20 @@ public final class PolicyEditor {
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
   private static final int TRANSACTION_TIMEOUT_MILLIS = 30_000;
 
-  /** Two editors at once fence each other off in turn until one is left alone for a moment. */
-  private static final int MOST_TRIES = 30;
+  /** Editors at once fence each other off in turn until one is left alone for a moment. */
+  private static final long MIN_PAUSE_MILLIS = 20;
 
-  private static final int MIN_PAUSE_MILLIS = 10;
-  private static final int MAX_PAUSE_MILLIS = 400;
+  private static final long MAX_PAUSE_MILLIS = 2_000;
+
+  /** A producer whose transaction has ended has nothing left to do. */
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
   private final String bootstrapServers;
   private final String clientId;
   private final Clock clock;
+
+  /** Changes of one process do not fence each other off. */
+  private final ReentrantLock turn = new ReentrantLock();
 
   /**
    * Creates an editor. Does not contact Kafka.
@@ -83,6 +92,14 @@ public final class PolicyEditor {
      * @throws RefusedException if the change does not fit to this state
      */
     List<Draft> on(PolicyState state) throws RefusedException;
+
+    /**
+     * Returns whether the change says of everything how it shall stand. Only such a change may be
+     * the first one, or replace what cannot be read.
+     */
+    default boolean isWhole() {
+      return false;
+    }
   }
 
   /**
@@ -150,27 +167,29 @@ public final class PolicyEditor {
   public Outcome change(String changedBy, Duration patience, Change change)
       throws RefusedException {
     long deadlineNanos = System.nanoTime() + patience.toNanos();
-    String name =
-        changedBy.length() > MAX_NAME_CHARS ? changedBy.substring(0, MAX_NAME_CHARS) : changedBy;
-    KafkaException last = new TimeoutException("there was no time to ask Kafka");
-    for (int tries = 0; tries < MOST_TRIES && System.nanoTime() < deadlineNanos; tries++) {
-      try {
-        return tryOnce(name, Duration.ofNanos(deadlineNanos - System.nanoTime()), change);
-      } catch (ProducerFencedException | InvalidProducerEpochException | RetriableException again) {
-        last = again;
-        pause(tries);
-      } catch (PolicyLogReader.NoSuchLogException missing) {
-        throw new RefusedException(
-            Reason.UNAVAILABLE, List.of(String.valueOf(missing.getMessage())), missing);
-      } catch (KafkaException failed) {
-        if (!isFencing(failed)) {
-          throw unavailable(failed);
-        }
-        last = failed;
-        pause(tries);
+    Attempt attempt = new Attempt(printable(changedBy), change, deadlineNanos);
+    try {
+      if (!turn.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
+        throw unavailable(new TimeoutException("others have changed policies all the time"));
       }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw unavailable(new KafkaException("interrupted", interrupted));
     }
-    throw unavailable(last);
+    try {
+      return attempt.run();
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  /** Returns a name as one line can show it. */
+  private static String printable(String name) {
+    StringBuilder shown = new StringBuilder();
+    name.codePoints()
+        .limit(MAX_NAME_CHARS)
+        .forEach(point -> shown.appendCodePoint(Character.isISOControl(point) ? '?' : point));
+    return shown.toString();
   }
 
   private static boolean isFencing(Throwable failed) {
@@ -183,64 +202,230 @@ public final class PolicyEditor {
     return false;
   }
 
-  private RefusedException unavailable(KafkaException failed) {
+  private RefusedException unavailable(Exception failed) {
     Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+    String why =
+        isFencing(failed)
+            ? "others have changed policies all the time; try again"
+            : String.valueOf(cause.getMessage());
     return new RefusedException(
         Reason.UNAVAILABLE,
-        List.of("Kafka at " + bootstrapServers + " (WEIR_KAFKA): " + cause.getMessage()),
+        List.of("Kafka at " + bootstrapServers + " (WEIR_KAFKA): " + why),
         failed);
   }
 
-  private static void pause(int tries) {
-    int most = Math.min(MAX_PAUSE_MILLIS, MIN_PAUSE_MILLIS << Math.min(tries, 10));
+  /** One change, tried until it is made, refused, or the time is over. Not thread-safe. */
+  private final class Attempt {
+    private final String changedBy;
+    private final Change change;
+    private final long deadlineNanos;
+    private final String id = UUID.randomUUID().toString();
+    private @Nullable PolicyState triedOn;
+    private boolean wasMade;
+
+    Attempt(String changedBy, Change change, long deadlineNanos) {
+      this.changedBy = changedBy;
+      this.change = change;
+      this.deadlineNanos = deadlineNanos;
+    }
+
+    private Duration left() {
+      return Duration.ofNanos(Math.max(1_000_000, deadlineNanos - System.nanoTime()));
+    }
+
+    Outcome run() throws RefusedException {
+      Exception last = new TimeoutException("there was no time to ask Kafka");
+      while (System.nanoTime() < deadlineNanos) {
+        long beganNanos = System.nanoTime();
+        try (PolicyLogReader reader = PolicyLogReader.open(bootstrapServers, clientId)) {
+          PolicyState read = readAll(reader);
+          while (System.nanoTime() < deadlineNanos) {
+            try {
+              return tryOnce(reader, read);
+            } catch (KafkaException failed) {
+              if (!isFencing(failed)) {
+                throw failed;
+              }
+              last = failed;
+              pause(System.nanoTime() - beganNanos);
+              beganNanos = System.nanoTime();
+            }
+          }
+        } catch (PolicyLogReader.NoSuchLogException missing) {
+          throw new RefusedException(
+              Reason.UNAVAILABLE, List.of(String.valueOf(missing.getMessage())), missing);
+        } catch (RecordTooLargeException tooLarge) {
+          throw new RefusedException(
+              Reason.INVALID,
+              List.of("a policy or client has more than " + Topic.MAX_RECORD_BYTES + " bytes"),
+              tooLarge);
+        } catch (PolicyState.InvalidPoliciesException invalid) {
+          throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
+        } catch (KafkaException | PolicyLogReader.LogBeganAnewException failed) {
+          last = failed;
+          pause(System.nanoTime() - beganNanos);
+        }
+      }
+      throw unavailable(last);
+    }
+
+    /** Reads the log; returns the empty state for a whole change if the log is not whole. */
+    private PolicyState readAll(PolicyLogReader reader) throws RefusedException {
+      try {
+        return reader.readToEnd(left(), this::look);
+      } catch (PolicyLogReader.LogNotWholeException notWhole) {
+        if (!change.isWhole()) {
+          throw new RefusedException(
+              Reason.INVALID, List.of(String.valueOf(notWhole.getMessage())), notWhole);
+        }
+        return PolicyState.EMPTY;
+      }
+    }
+
+    /** Recognizes this change in the log: it was made, though Kafka's answer was lost. */
+    private void look(PolicyEntry entry) {
+      wasMade |= entry.change().id().equals(id);
+    }
+
+    private Outcome tryOnce(PolicyLogReader reader, PolicyState read)
+        throws RefusedException, PolicyState.InvalidPoliciesException {
+      KafkaProducer<byte[], byte[]> producer = producer(left());
+      try {
+        producer.initTransactions();
+        // nobody else can commit from here on: little is left to be read
+        PolicyState before =
+            read == PolicyState.EMPTY && reader.greatestVersion() > 0
+                ? PolicyState.EMPTY
+                : reader.catchUp(left(), this::look);
+        if (wasMade) {
+          return new Outcome(triedOn == null ? PolicyState.EMPTY : triedOn, before);
+        }
+        requireDecidable(reader, before);
+        List<Draft> drafts = new ArrayList<>(change.on(before));
+        if (change.isWhole()) {
+          addBeyondTheState(reader, drafts);
+        }
+        List<PolicyEntry> entries = entries(reader, before, drafts);
+        if (entries.isEmpty()) {
+          return new Outcome(before, before);
+        }
+        PolicyState after = before.after(entries);
+        triedOn = before;
+        commit(producer, entries);
+        return new Outcome(before, after);
+      } finally {
+        producer.close(CLOSE_TIMEOUT);
+      }
+    }
+
+    private void requireDecidable(PolicyLogReader reader, PolicyState before)
+        throws RefusedException {
+      String refusal = reader.refusal();
+      if (refusal != null && !change.isWhole()) {
+        throw new RefusedException(
+            Reason.INVALID,
+            List.of(
+                refusal,
+                "change it by the release that wrote it, or publish everything again:"
+                    + " weir policies apply FILE"),
+            null);
+      }
+      if (before.version() == 0 && reader.greatestVersion() == 0 && !change.isWhole()) {
+        throw new RefusedException(
+            Reason.INVALID,
+            "nothing is published; publish a policy file first: weir policies apply FILE");
+      }
+    }
+
+    /** Deletes what cannot be read or decided by, unless it is written anew. */
+    private void addBeyondTheState(PolicyLogReader reader, List<Draft> drafts) {
+      Set<PolicyKey> keys = new TreeSet<>(reader.keysBeyondTheState());
+      drafts.forEach(draft -> keys.remove(draft.key()));
+      keys.forEach(key -> drafts.add(new Draft(key, null)));
+    }
+
+    private List<PolicyEntry> entries(
+        PolicyLogReader reader, PolicyState before, List<Draft> drafts) {
+      long version = reader.greatestVersion() + 1;
+      int[] parts = new int[2];
+      for (Draft draft : drafts) {
+        parts[topicOf(draft)]++;
+      }
+      long ofPolicies = parts[0] > 0 ? version : reader.newestVersion(false);
+      long ofClients = parts[1] > 0 ? version : reader.newestVersion(true);
+      int[] part = new int[2];
+      long now = clock.millis();
+      List<PolicyEntry> entries = new ArrayList<>(drafts.size());
+      for (Draft draft : drafts) {
+        JsonNode content = draft.content();
+        int topic = topicOf(draft);
+        entries.add(
+            new PolicyEntry(
+                draft.key(),
+                new PolicyEntry.Change(
+                    version,
+                    ++part[topic],
+                    parts[topic],
+                    ofPolicies,
+                    ofClients,
+                    now,
+                    changedBy,
+                    id),
+                draft.order(),
+                content == null ? null : PolicyEntryCodec.normal(content),
+                untilThen(before.entry(draft.key()), draft, now)));
+      }
+      return entries;
+    }
+
+    private void commit(KafkaProducer<byte[], byte[]> producer, List<PolicyEntry> entries) {
+      AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
+      producer.beginTransaction();
+      for (PolicyEntry entry : entries) {
+        PolicyKey key = entry.key();
+        producer.send(
+            new ProducerRecord<>(
+                key.partition().topic(),
+                key.partition().partition(),
+                key.recordKey().getBytes(StandardCharsets.UTF_8),
+                PolicyEntryCodec.encode(entry)),
+            (sent, failure) -> {
+              if (failure != null) {
+                failed.compareAndSet(null, failure);
+              }
+            });
+        requireNothing(failed);
+      }
+      producer.flush();
+      requireNothing(failed);
+      producer.commitTransaction();
+    }
+
+    private void requireNothing(AtomicReference<@Nullable Exception> failed) {
+      Exception failure = failed.get();
+      if (failure != null) {
+        throw failure instanceof KafkaException ofKafka
+            ? ofKafka
+            : new KafkaException("a policy was not written", failure);
+      }
+      if (System.nanoTime() > deadlineNanos) {
+        throw new TimeoutException("the policies were not written in time");
+      }
+    }
+  }
+
+  private static int topicOf(Draft draft) {
+    return draft.key().kind() == PolicyKey.Kind.CLIENT ? 1 : 0;
+  }
+
+  /** Waits at random, up to as long as the try took: who is faster then finds nobody in its way. */
+  private static void pause(long tookNanos) {
+    long most = Math.max(MIN_PAUSE_MILLIS, Math.min(MAX_PAUSE_MILLIS, tookNanos / 1_000_000));
     try {
-      TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(most / 2, most + 1));
+      TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextLong(most / 2, most + 1));
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private Outcome tryOnce(String changedBy, Duration patience, Change change)
-      throws RefusedException {
-    try (KafkaProducer<byte[], byte[]> producer = producer(patience);
-        PolicyLogReader reader = PolicyLogReader.open(bootstrapServers, clientId)) {
-      producer.initTransactions();
-      PolicyState before = reader.readToEnd(patience);
-      String refusal = reader.refusal();
-      if (refusal != null) {
-        throw new RefusedException(
-            Reason.INVALID, refusal + "; change it by the release that wrote it");
-      }
-      List<PolicyEntry> entries = entries(before, changedBy, change.on(before));
-      if (entries.isEmpty()) {
-        return new Outcome(before, before);
-      }
-      PolicyState after = before.after(entries);
-      commit(producer, entries);
-      return new Outcome(before, after);
-    } catch (PolicyState.InvalidPoliciesException invalid) {
-      throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
-    }
-  }
-
-  private List<PolicyEntry> entries(PolicyState before, String changedBy, List<Draft> drafts) {
-    List<PolicyEntry> entries = new ArrayList<>(drafts.size());
-    long now = clock.millis();
-    for (Draft draft : drafts) {
-      JsonNode content = draft.content();
-      entries.add(
-          new PolicyEntry(
-              draft.key(),
-              before.version() + 1,
-              entries.size() + 1,
-              drafts.size(),
-              now,
-              changedBy,
-              draft.order(),
-              content == null ? null : PolicyEntryCodec.normal(content),
-              untilThen(before.entry(draft.key()), draft, now)));
-    }
-    return entries;
   }
 
   /** Returns what stays in force until a draft is; null if the draft is at once, or nothing is. */
@@ -252,37 +437,6 @@ public final class PolicyEditor {
             && content != null
             && PolicyState.effectiveFromMillis(content) > now;
     return isLater && present != null ? present.contentAt(now) : null;
-  }
-
-  private static void commit(KafkaProducer<byte[], byte[]> producer, List<PolicyEntry> entries) {
-    producer.beginTransaction();
-    List<Future<RecordMetadata>> sent = new ArrayList<>(entries.size());
-    for (PolicyEntry entry : entries) {
-      PolicyKey key = entry.key();
-      sent.add(
-          producer.send(
-              new ProducerRecord<>(
-                  key.partition().topic(),
-                  key.partition().partition(),
-                  key.recordKey().getBytes(StandardCharsets.UTF_8),
-                  PolicyEntryCodec.encode(entry))));
-    }
-    producer.flush();
-    sent.forEach(PolicyEditor::requireSent);
-    producer.commitTransaction();
-  }
-
-  private static void requireSent(Future<RecordMetadata> record) {
-    try {
-      record.get();
-    } catch (ExecutionException failed) {
-      throw failed.getCause() instanceof KafkaException refused
-          ? refused
-          : new KafkaException("a policy was not written", failed);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw new KafkaException("interrupted", interrupted);
-    }
   }
 
   private KafkaProducer<byte[], byte[]> producer(Duration patience) {
@@ -304,8 +458,8 @@ public final class PolicyEditor {
             requestMillis,
             ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG,
             Math.max(requestMillis, blockMillis),
-            ProducerConfig.LINGER_MS_CONFIG,
-            0),
+            ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
+            Topic.MAX_RECORD_BYTES),
         new ByteArraySerializer(),
         new ByteArraySerializer());
   }

@@ -26,6 +26,9 @@ public final class PolicyEdits {
   /** The settings of policy files. */
   static final List<String> SETTINGS = List.of("default_plan", "unknown_clients");
 
+  /** Stands for any version of a key that exists. */
+  public static final long SOME_VERSION = -2;
+
   private static final Set<PolicyKey.Kind> OF_FILES =
       EnumSet.of(
           PolicyKey.Kind.POLICY,
@@ -35,11 +38,38 @@ public final class PolicyEdits {
 
   private PolicyEdits() {}
 
+  /** A change that says of everything how it shall stand. */
+  private interface WholeChange extends Change {
+    @Override
+    default boolean isWhole() {
+      return true;
+    }
+  }
+
+  /**
+   * Publishes what was published before, by a node that still has it, where nothing is published
+   * any more.
+   */
+  static Change restore(PolicyState known) {
+    return (WholeChange)
+        state -> {
+          List<Draft> drafts = new ArrayList<>();
+          if (state.version() == 0) {
+            for (PolicyEntry entry : known.entries()) {
+              if (!entry.isDeleted()) {
+                drafts.add(new Draft(entry.key(), entry.content(), entry.order()));
+              }
+            }
+          }
+          return drafts;
+        };
+  }
+
   /**
    * Sets one key. A policy that is new comes after all others.
    *
    * @param seen the version of the key's entry that the caller has seen; 0 if it saw none, {@link
-   *     #ANY_VERSION} if it does not matter
+   *     #ANY_VERSION} if it does not matter, {@link #SOME_VERSION} if there must be one
    */
   public static Change put(PolicyKey key, JsonNode content, long seen) {
     JsonNode wanted = PolicyEntryCodec.normal(content);
@@ -69,14 +99,20 @@ public final class PolicyEdits {
     };
   }
 
-  /** Sets the mode that all policies have at most. */
-  public static Change enforcement(PolicyMode mode) {
+  /**
+   * Sets the mode that all policies have at most.
+   *
+   * @param seen as of {@link #put}
+   */
+  public static Change enforcement(PolicyMode mode, long seen) {
     ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
     content.put("mode", mode.name().toLowerCase(Locale.ROOT));
-    return state ->
-        state.enforcement() == mode
-            ? List.of()
-            : List.of(new Draft(PolicyKey.ENFORCEMENT, content));
+    return state -> {
+      requireSeen(PolicyKey.ENFORCEMENT, existing(state, PolicyKey.ENFORCEMENT), seen);
+      return state.enforcement() == mode
+          ? List.of()
+          : List.of(new Draft(PolicyKey.ENFORCEMENT, content));
+    };
   }
 
   /**
@@ -85,16 +121,17 @@ public final class PolicyEdits {
    * @param file the file
    */
   public static Change apply(AppliedFile file) {
-    return state -> {
-      List<Draft> drafts = drafts(state, file.tree());
-      PolicyKey note = PolicyKey.ofFile(file.digest());
-      if (!drafts.isEmpty() || state.entry(note) == null) {
-        ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
-        content.put("name", file.name());
-        drafts.add(new Draft(note, content));
-      }
-      return drafts;
-    };
+    return (WholeChange)
+        state -> {
+          List<Draft> drafts = drafts(state, file.tree());
+          PolicyKey note = PolicyKey.ofFile(file.digest());
+          if (!drafts.isEmpty() || state.entry(note) == null) {
+            ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
+            content.put("name", file.name());
+            drafts.add(new Draft(note, content));
+          }
+          return drafts;
+        };
   }
 
   /** Returns what the policies and clients of a file would change. */
@@ -161,7 +198,8 @@ public final class PolicyEdits {
   private static void requireSeen(PolicyKey key, @Nullable PolicyEntry present, long seen)
       throws RefusedException {
     long version = present == null ? 0 : present.version();
-    if (seen != ANY_VERSION && seen != version) {
+    boolean isSeen = seen == SOME_VERSION ? present != null : seen == version;
+    if (seen != ANY_VERSION && !isSeen) {
       throw new RefusedException(
           Reason.CHANGED_SINCE,
           present == null

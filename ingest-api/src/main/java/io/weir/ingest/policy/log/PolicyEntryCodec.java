@@ -2,6 +2,7 @@
 package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -11,13 +12,15 @@ import java.io.UncheckedIOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Entries as records: the value is a JSON object with {@code version, part, parts, changed_at_ms,
- * changed_by}, for a policy its {@code order}, and the content under the word of its kind, or
- * {@code deleted: true}; of a policy that is in force later only, the one before as {@code
- * until_then}. Members that are not known are ignored. Stateless and thread-safe.
+ * Entries as records: the value is a JSON object with {@code version, part, parts,
+ * policies_version, clients_version, changed_at_ms, changed_by, change}, for a policy its {@code
+ * order}, and the content under the word of its kind, or {@code deleted: true}; of a policy that is
+ * in force later only, the one before as {@code until_then}. Members that are not known are
+ * ignored. Stateless and thread-safe.
  */
 final class PolicyEntryCodec {
-  static final ObjectMapper JSON = new ObjectMapper();
+  static final ObjectMapper JSON =
+      new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
 
   private static final String DELETED = "deleted";
   private static final String UNTIL_THEN = "until_then";
@@ -32,11 +35,15 @@ final class PolicyEntryCodec {
   /** Returns an entry as an object. */
   static ObjectNode tree(PolicyEntry entry) {
     ObjectNode value = JSON.createObjectNode();
-    value.put("version", entry.version());
-    value.put("part", entry.part());
-    value.put("parts", entry.parts());
-    value.put("changed_at_ms", entry.changedAtEpochMillis());
-    value.put("changed_by", entry.changedBy());
+    PolicyEntry.Change change = entry.change();
+    value.put("version", change.version());
+    value.put("part", change.part());
+    value.put("parts", change.parts());
+    value.put("policies_version", change.policiesVersion());
+    value.put("clients_version", change.clientsVersion());
+    value.put("changed_at_ms", change.atEpochMillis());
+    value.put("changed_by", change.by());
+    value.put("change", change.id());
     if (entry.order() > 0) {
       value.put("order", entry.order());
     }
@@ -82,11 +89,15 @@ final class PolicyEntryCodec {
     try {
       return new PolicyEntry(
           key,
-          integer(tree, "version"),
-          Math.toIntExact(integer(tree, "part")),
-          Math.toIntExact(integer(tree, "parts")),
-          integer(tree, "changed_at_ms"),
-          tree.path("changed_by").asText(""),
+          new PolicyEntry.Change(
+              integer(tree, "version"),
+              Math.toIntExact(integer(tree, "part")),
+              Math.toIntExact(integer(tree, "parts")),
+              integer(tree, "policies_version"),
+              integer(tree, "clients_version"),
+              integer(tree, "changed_at_ms"),
+              tree.path("changed_by").asText(""),
+              tree.path("change").asText("")),
           tree.path("order").asLong(0),
           isDeleted ? null : content,
           tree.has(UNTIL_THEN) ? tree.path(UNTIL_THEN) : null);

@@ -38,6 +38,9 @@ public final class PolicyFollower implements AutoCloseable {
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
   private static final long PAUSE_MILLIS = 1_000;
 
+  /** Between two tries to publish the node's file. */
+  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   /** Shortest time between two log lines about a lasting failure. */
   private static final long COMPLAINT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -102,12 +105,19 @@ public final class PolicyFollower implements AutoCloseable {
   private final SupervisedThread thread;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private @Nullable String rememberedDigest;
-  private boolean isFileSettled;
+  private @Nullable PolicySnapshot snapshot;
+  private PolicySnapshot.@Nullable SettledFile settled;
+  private long nextSettleNanos = System.nanoTime();
+  private volatile boolean maySettle;
+  private volatile boolean isFileSettled;
   private long nextComplaintNanos = System.nanoTime();
   private volatile @Nullable InForce inForce;
   private volatile @Nullable String problem;
   private volatile @Nullable PolicyLogReader reader;
+  private @Nullable String settleProblem;
+
+  /** The version that the node's file has made, until it is in force here; else 0. */
+  private long settledVersion;
 
   private PolicyFollower(
       String bootstrapServers,
@@ -128,11 +138,7 @@ public final class PolicyFollower implements AutoCloseable {
 
   /**
    * Starts to follow the log, and returns when there are policies to decide by: the log was read to
-   * its end and the file applied if that is due, or Kafka does not answer and there is something
-   * else.
-   *
-   * <p>The file is applied if it is another than at this node's last start. A node that has no last
-   * start applies it unless the log notes that it was applied before.
+   * its end, or Kafka does not answer and there is something else.
    *
    * @param folder where the node keeps its snapshot
    * @param file the node's policy file; null if it has none
@@ -149,17 +155,16 @@ public final class PolicyFollower implements AutoCloseable {
       MeterRegistry registry) {
     PolicyFollower follower = new PolicyFollower(bootstrapServers, node, folder, file, clock);
     PolicySnapshot snapshot = PolicySnapshot.read(folder);
-    follower.rememberedDigest = snapshot == null ? null : snapshot.fileDigest();
+    follower.snapshot = snapshot;
+    follower.settled = snapshot == null ? null : snapshot.file();
     boolean hasSnapshot = snapshot != null && snapshot.state().version() > 0;
+    boolean hasOther = hasSnapshot || file != null;
     follower.thread.start();
-    boolean isRead =
-        follower.awaitFirst(
-            hasSnapshot || file != null ? START_PATIENCE : LONG_START_PATIENCE,
-            hasSnapshot || file != null);
+    boolean isRead = follower.awaitFirst(hasOther ? START_PATIENCE : LONG_START_PATIENCE, hasOther);
     if (!isRead) {
       InForce stopgap = null;
       if (snapshot != null && hasSnapshot) {
-        stopgap = InForce.of(snapshot.state(), follower.clock.getAsLong(), Source.SNAPSHOT);
+        stopgap = InForce.of(snapshot.state(), clock.getAsLong(), Source.SNAPSHOT);
       } else if (file != null) {
         stopgap = follower.ofFile(file);
       }
@@ -168,7 +173,7 @@ public final class PolicyFollower implements AutoCloseable {
         follower.close();
         throw new NoPoliciesException(
             "there is no policy file (WEIR_POLICIES), and "
-                + (why == null ? "no policies were published: weir policies apply FILE" : why));
+                + (why == null ? "Kafka has not told which policies were published" : why));
       }
       follower.useUnlessRead(stopgap);
     }
@@ -182,6 +187,33 @@ public final class PolicyFollower implements AutoCloseable {
     return follower;
   }
 
+  /**
+   * Applies the node's file if that is due, and waits for it: it is due if it is another file than
+   * at this node's last start, and has not been applied since by any node; for a node without a
+   * last start, if it has not been applied by any. To be called when the node's start cannot fail
+   * any more. If Kafka does not answer, the file is applied when it does.
+   *
+   * @param patience longest time to wait
+   */
+  public void settleFile(Duration patience) {
+    maySettle = true;
+    PolicyLogReader current = reader;
+    if (isFileSettled || current == null) {
+      return;
+    }
+    long left = patience.toNanos();
+    lock.lock();
+    try {
+      while (!isFileSettled && problem == null && left > 0) {
+        left = changed.awaitNanos(left);
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private @Nullable InForce ofFile(AppliedFile given) {
     try {
       return InForce.of(PolicyState.ofFile(given), clock.getAsLong(), Source.FILE);
@@ -191,13 +223,25 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /** Waits for the first version; ends early if the log cannot be read and that is enough. */
+  /**
+   * Waits for the first version, as long as it is being read.
+   *
+   * @param patience longest time in which nothing is read
+   * @param untilFailure whether a failure ends the wait, too
+   */
   private boolean awaitFirst(Duration patience, boolean untilFailure) {
     long left = patience.toNanos();
+    long progress = 0;
     lock.lock();
     try {
       while (inForce == null && left > 0 && !(untilFailure && problem != null)) {
-        left = changed.awaitNanos(left);
+        long step = Math.min(left, TimeUnit.MILLISECONDS.toNanos(100));
+        left -= step - Math.max(0, changed.awaitNanos(step));
+        PolicyLogReader current = reader;
+        if (current != null && current.progress() != progress) {
+          progress = current.progress();
+          left = patience.toNanos();
+        }
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
@@ -294,8 +338,11 @@ public final class PolicyFollower implements AutoCloseable {
       boolean isExpected =
           failure instanceof KafkaException
               || failure instanceof PolicyLogReader.NoSuchLogException
-              || failure instanceof PolicyLogReader.LogBeganAnewException;
-      tell(isExpected ? String.valueOf(failure.getMessage()) : failure.toString());
+              || failure instanceof PolicyLogReader.LogBeganAnewException
+              || failure instanceof PolicyLogReader.LogNotWholeException;
+      if (!(failure instanceof PolicyLogReader.LogBeganAnewException)) {
+        tell(isExpected ? String.valueOf(failure.getMessage()) : failure.toString());
+      }
       long now = System.nanoTime();
       if (!isExpected) {
         LOG.error("policies not followed, tried again", failure);
@@ -320,9 +367,11 @@ public final class PolicyFollower implements AutoCloseable {
     try (PolicyLogReader opened = PolicyLogReader.open(bootstrapServers, clientId)) {
       reader = opened;
       opened.readToEnd(READ_PATIENCE);
-      settleFile(opened);
       use(opened);
       while (!thread.isClosing()) {
+        if (maySettle && !isFileSettled && System.nanoTime() - nextSettleNanos >= 0) {
+          settle(opened.state(), opened.refusal());
+        }
         opened.follow(longestPoll());
         use(opened);
         followTime();
@@ -347,68 +396,135 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /** Applies the node's file if that is due; once for each process. */
-  private void settleFile(PolicyLogReader opened) {
+  /**
+   * Applies the node's file if that is due, once for each process; where nothing is published any
+   * more, what this node knows of it. Not while the log has what cannot be decided by.
+   */
+  private void settle(PolicyState state, @Nullable String refusal) {
     AppliedFile given = file;
-    if (isFileSettled || given == null) {
+    if (given == null || refusal != null) {
       return;
     }
-    if (isDue(given, opened.state())) {
-      try {
-        PolicyEditor.Outcome outcome =
-            editor.change(
-                "node " + node + " at its start: " + given.name(),
-                APPLY_PATIENCE,
-                PolicyEdits.apply(given));
-        LOG.info(
-            "policy_file_applied file={} version={} changed={}",
-            given.name(),
-            outcome.after().version(),
-            outcome.isChange());
-        while (opened.state().version() < outcome.after().version() && !thread.isClosing()) {
-          opened.follow(POLL);
-        }
-      } catch (RefusedException refused) {
-        if (refused.reason() == PolicyEditor.Reason.UNAVAILABLE) {
-          throw new KafkaException(refused.getMessage(), refused);
-        }
-        LOG.error(
-            "policy_file_not_applied file={} detail=\"{}\"", given.name(), refused.getMessage());
+    nextSettleNanos = System.nanoTime() + SETTLE_NANOS;
+    PolicySnapshot known = snapshot;
+    boolean isLost = state.version() == 0 && known != null && known.state().version() > 0;
+    if (!isLost && !isDue(given, state)) {
+      if (!isApplied(given, state)) {
+        LOG.warn(
+            "policy_file_not_applied file={} detail=\"it was applied before, and another one"
+                + " since; publish it with weir policies apply\"",
+            given.name());
       }
+      settled(given, state.version());
+      return;
     }
-    isFileSettled = true;
-    rememberedDigest = given.digest();
+    try {
+      PolicyEditor.Outcome outcome =
+          editor.change(
+              "node " + node + " at its start: " + (isLost ? "what was lost" : given.name()),
+              APPLY_PATIENCE,
+              isLost && known != null
+                  ? PolicyEdits.restore(known.state())
+                  : PolicyEdits.apply(given));
+      LOG.info(
+          "policies_published file={} version={} changed={}",
+          isLost ? "-" : given.name(),
+          outcome.after().version(),
+          outcome.isChange());
+      if (!isLost) {
+        settled(given, outcome.after().version());
+      }
+    } catch (RefusedException refused) {
+      LOG.error(
+          "policy_file_not_applied file={} detail=\"{}\"", given.name(), refused.getMessage());
+      settleProblem = "the policy file is not published: " + refused.getMessage();
+      tell(settleProblem);
+    }
+  }
+
+  private void settled(AppliedFile given, long version) {
+    settled = new PolicySnapshot.SettledFile(given.digest(), version);
+    settleProblem = null;
+    InForce present = inForce;
+    // when the version of this file is in force, the snapshot is written with it
+    if (present != null && present.state().version() >= version) {
+      writeSnapshot(present.state());
+      setSettled();
+    } else {
+      settledVersion = version;
+    }
+  }
+
+  private void setSettled() {
+    lock.lock();
+    try {
+      isFileSettled = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
   }
 
   private boolean isDue(AppliedFile given, PolicyState state) {
-    if (state.version() == 0) {
-      return true;
+    PolicyEntry note = state.entry(PolicyKey.ofFile(given.digest()));
+    PolicySnapshot.SettledFile last = settled;
+    if (last == null || note == null) {
+      return note == null && (last == null || !last.digest().equals(given.digest()));
     }
-    String remembered = rememberedDigest;
-    return remembered == null
-        ? state.entry(PolicyKey.ofFile(given.digest())) == null
-        : !remembered.equals(given.digest());
+    return !last.digest().equals(given.digest()) && note.version() <= last.version();
+  }
+
+  /** Returns whether the policies are those of the file that was applied last. */
+  private static boolean isApplied(AppliedFile given, PolicyState state) {
+    PolicyEntry newest = null;
+    for (PolicyEntry entry : state.entries()) {
+      boolean isNote = entry.key().kind() == PolicyKey.Kind.FILE;
+      if (isNote && (newest == null || entry.version() > newest.version())) {
+        newest = entry;
+      }
+    }
+    return newest == null || newest.key().equals(PolicyKey.ofFile(given.digest()));
   }
 
   private void use(PolicyLogReader opened) {
     PolicyState next = opened.state();
     InForce present = inForce;
-    if (present == null && next.version() == 0 && opened.refusal() == null && file == null) {
-      tell("no policies were published: weir policies apply FILE");
-      return;
-    }
-    if (next.version() == 0 && present != null && present.state().version() > 0) {
-      tell("the log of policies is empty; version " + present.state().version() + " stays");
-      return;
-    }
-    if (next.version() == 0 && opened.refusal() != null) {
-      tell(opened.refusal());
+    if (next.version() == 0) {
+      tell(reasonWithoutLog(opened, present));
+      AppliedFile given = file;
+      PolicySnapshot known = snapshot;
+      boolean hasSnapshot = known != null && known.state().version() > 0;
+      if (present == null && given != null && opened.refusal() == null && !hasSnapshot) {
+        // the file decides until it is published
+        InForce ofFile = ofFile(given);
+        if (ofFile != null) {
+          replace(ofFile, null);
+        }
+      }
       return;
     }
     if (present == null || present.state() != next || present.source() != Source.LOG) {
       replace(InForce.of(next, clock.getAsLong(), Source.LOG), present);
+      if (settledVersion > 0 && next.version() >= settledVersion) {
+        settledVersion = 0;
+        setSettled();
+      }
     }
-    tell(opened.refusal());
+    tell(opened.refusal() == null ? settleProblem : opened.refusal());
+  }
+
+  private @Nullable String reasonWithoutLog(PolicyLogReader opened, @Nullable InForce present) {
+    if (opened.refusal() != null) {
+      return opened.refusal();
+    }
+    if (present != null && present.state().version() > 0) {
+      return "nothing is published any more; version " + present.state().version() + " stays";
+    }
+    PolicySnapshot known = snapshot;
+    if (known != null && known.state().version() > 0) {
+      return "nothing is published any more";
+    }
+    return file == null ? "no policies were published: weir policies apply FILE" : settleProblem;
   }
 
   private void replace(InForce next, @Nullable InForce before) {
@@ -426,8 +542,16 @@ public final class PolicyFollower implements AutoCloseable {
         next.set().policies().size(),
         next.set().clients().settings().size(),
         next.state().enforcement().name().toLowerCase(Locale.ROOT));
+    if (next.state().version() > 0) {
+      writeSnapshot(next.state());
+    }
+  }
+
+  private void writeSnapshot(PolicyState state) {
+    PolicySnapshot next = new PolicySnapshot(state, settled);
+    snapshot = next;
     try {
-      new PolicySnapshot(next.state(), rememberedDigest).write(folder);
+      next.write(folder);
     } catch (IOException failed) {
       LOG.error("policies_snapshot_not_written folder={}", folder, failed);
     }

@@ -29,36 +29,68 @@ import org.slf4j.LoggerFactory;
 /**
  * Reads the log of policies from its beginning: first to its end, then on. A change takes effect
  * when all of its entries were read, and in the order of the versions, whichever topic they are in.
- * Not thread-safe, but for {@link #wakeUp}.
+ * Not thread-safe, but for {@link #wakeUp} and {@link #progress}.
+ *
+ * <p>Each entry tells the newest version that has entries in either topic. Compaction removes none
+ * of the newest entries of a topic, since they are the newest of their keys; so a reader that comes
+ * to the end of both topics knows whether it has everything, and whether a topic was lost.
  */
 public final class PolicyLogReader implements AutoCloseable {
-  private static final List<TopicPartition> PARTITIONS =
-      List.of(
-          new TopicPartition(Topics.POLICIES.name(), 0),
-          new TopicPartition(Topics.CLIENTS.name(), 0));
+  private static final TopicPartition POLICIES = new TopicPartition(Topics.POLICIES.name(), 0);
+  private static final TopicPartition CLIENTS = new TopicPartition(Topics.CLIENTS.name(), 0);
+  private static final List<TopicPartition> PARTITIONS = List.of(POLICIES, CLIENTS);
 
   private static final Duration POLL = Duration.ofMillis(50);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
   private static final int API_TIMEOUT_MILLIS = 5_000;
 
   /** How long the end of a change may be behind its beginning. */
-  private static final Duration MOST_PARTING = Duration.ofSeconds(5);
+  private static final long MOST_PARTING_NANOS = Duration.ofSeconds(5).toNanos();
+
+  /** How often a follower makes sure that Kafka is there, and the topics are those of before. */
+  private static final long LOOK_NANOS = Duration.ofSeconds(3).toNanos();
+
+  private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicyLogReader.class);
 
   private final KafkaConsumer<byte[], byte[]> consumer;
+
+  /** The newest entry of each key at the first end, until these have taken effect. */
+  private final Map<PolicyKey, PolicyEntry> newest = new HashMap<>();
+
+  /** The newest version with entries in each topic, and how many of them were read. */
+  private final Map<String, Newest> newestOf = new HashMap<>();
+
+  /** The offset behind the last record that was read of each topic. */
+  private final Map<String, Long> readTo = new HashMap<>();
+
+  /** After the first end: changes that have not taken effect. */
   private final TreeMap<Long, List<PolicyEntry>> waiting = new TreeMap<>();
+
+  /** Records that cannot be read, and that no later record of their key has replaced. */
+  private final TreeMap<PolicyKey, String> unreadable = new TreeMap<>();
+
   private PolicyState state = PolicyState.EMPTY;
   private @Nullable String refusal;
   private boolean wasReadToTheEnd;
 
-  /** The newest version at the first end; of older changes compaction may have removed entries. */
+  /** The newest version at the first end. */
   private long readThrough;
 
   private long waitingSinceNanos;
+  private long lookedNanos;
+  private volatile long progress;
 
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
+  }
+
+  /** The newest version of a topic. */
+  private record Newest(PolicyEntry entry, int read) {
+    boolean isWhole() {
+      return read == entry.change().parts();
+    }
   }
 
   /** Signals that the log cannot be read on from where it was, and has to be read anew. */
@@ -66,6 +98,15 @@ public final class PolicyLogReader implements AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     LogBeganAnewException(String message) {
+      super(message);
+    }
+  }
+
+  /** Signals that the log is not whole: a topic of it was lost. */
+  public static final class LogNotWholeException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    LogNotWholeException(String message) {
       super(message);
     }
   }
@@ -115,31 +156,91 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
+   * Returns the keys of which something was read that is not in the state: of records that cannot
+   * be read, and of entries that cannot be decided by.
+   */
+  Set<PolicyKey> keysBeyondTheState() {
+    Set<PolicyKey> keys = new HashSet<>(unreadable.keySet());
+    newest.values().stream()
+        .filter(entry -> !entry.isDeleted())
+        .forEach(entry -> keys.add(entry.key()));
+    return keys;
+  }
+
+  /**
+   * Returns the newest version with entries in one of the topics; 0 if it has none.
+   *
+   * @param ofClients whether the topic of clients is meant, or that of policies
+   */
+  long newestVersion(boolean ofClients) {
+    Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
+    return found == null ? 0 : found.entry.version();
+  }
+
+  /** Returns the greatest version of which something was read, whether it is in force or not. */
+  long greatestVersion() {
+    return Math.max(newestVersion(false), newestVersion(true));
+  }
+
+  /** Returns a number that grows while records are read. Thread-safe. */
+  public long progress() {
+    return progress;
+  }
+
+  /**
    * Reads from the beginning to what is the end of the log now.
    *
-   * @param patience longest time to wait for Kafka
+   * @param patience longest time in which nothing is read
    * @param listener receives every entry in the order of each topic
    * @return the state then
    * @throws NoSuchLogException if the topics do not exist
+   * @throws LogNotWholeException if a topic of the log was lost
    * @throws org.apache.kafka.common.KafkaException if Kafka does not answer
    */
   public PolicyState readToEnd(Duration patience, Consumer<PolicyEntry> listener) {
-    long deadlineNanos = System.nanoTime() + patience.toNanos();
     requireTopics(patience);
     consumer.assign(PARTITIONS);
     consumer.seekToBeginning(PARTITIONS);
-    do {
-      readTo(ends(deadlineNanos), deadlineNanos, listener);
-    } while (isNewestParted());
+    readOn(patience, listener);
+    long giveUpNanos = System.nanoTime() + MOST_PARTING_NANOS;
+    for (String lacks = lacks(); lacks != null; lacks = lacks()) {
+      if (System.nanoTime() > giveUpNanos) {
+        throw new LogNotWholeException(lacks);
+      }
+      take(consumer.poll(POLL), listener);
+      readOn(patience, listener);
+    }
     wasReadToTheEnd = true;
-    readThrough = waiting.isEmpty() ? 0 : waiting.lastKey();
-    takeEffect();
+    lookedNanos = System.nanoTime();
+    readThrough = newest.values().stream().mapToLong(PolicyEntry::version).max().orElse(0);
+    takeEffectWhatIsWhole();
     return state;
   }
 
   /** Reads as {@link #readToEnd(Duration, Consumer)} does, without a listener. */
   public PolicyState readToEnd(Duration patience) {
     return readToEnd(patience, entry -> {});
+  }
+
+  /**
+   * Reads on to what is the end of the log now, after {@link #readToEnd}.
+   *
+   * @param patience longest time in which nothing is read
+   * @param listener receives every entry that is read
+   */
+  PolicyState catchUp(Duration patience, Consumer<PolicyEntry> listener) {
+    readOn(patience, listener);
+    long giveUpNanos = System.nanoTime() + MOST_PARTING_NANOS;
+    while (true) {
+      takeEffectWhatIsWhole();
+      if (waiting.isEmpty() || refusal != null) {
+        return state;
+      }
+      if (System.nanoTime() > giveUpNanos) {
+        throw new LogBeganAnewException("version " + waiting.firstKey() + " is not whole");
+      }
+      take(consumer.poll(POLL), listener);
+    }
   }
 
   private void requireTopics(Duration patience) {
@@ -154,45 +255,56 @@ public final class PolicyLogReader implements AutoCloseable {
     }
   }
 
-  private Map<TopicPartition, Long> ends(long deadlineNanos) {
-    return new HashMap<>(consumer.endOffsets(PARTITIONS, left(deadlineNanos)));
-  }
-
-  private void readTo(
-      Map<TopicPartition, Long> ends, long deadlineNanos, Consumer<PolicyEntry> listener) {
-    while (!isAt(ends, deadlineNanos)) {
+  private void readOn(Duration patience, Consumer<PolicyEntry> listener) {
+    Map<TopicPartition, Long> ends = new HashMap<>(consumer.endOffsets(PARTITIONS, patience));
+    long known = progress;
+    long deadlineNanos = System.nanoTime() + patience.toNanos();
+    while (!isAt(ends, patience)) {
+      if (progress != known) {
+        known = progress;
+        deadlineNanos = System.nanoTime() + patience.toNanos();
+      } else if (System.nanoTime() > deadlineNanos) {
+        throw new TimeoutException("the policies were not read to their end in time");
+      }
       take(consumer.poll(POLL), listener);
     }
   }
 
-  private boolean isAt(Map<TopicPartition, Long> ends, long deadlineNanos) {
+  private boolean isAt(Map<TopicPartition, Long> ends, Duration patience) {
     for (Map.Entry<TopicPartition, Long> end : ends.entrySet()) {
-      if (consumer.position(end.getKey(), left(deadlineNanos)) < end.getValue()) {
+      if (consumer.position(end.getKey(), patience) < end.getValue()) {
         return false;
       }
     }
     return true;
   }
 
-  private static Duration left(long deadlineNanos) {
-    long left = deadlineNanos - System.nanoTime();
-    if (left <= 0) {
-      throw new TimeoutException("the policies were not read to their end in time");
+  /** Returns what of the newest versions was not read; null if nothing. */
+  private @Nullable String lacks() {
+    Newest top = null;
+    for (Newest each : newestOf.values()) {
+      if (top == null || each.entry.version() > top.entry.version()) {
+        top = each;
+      }
     }
-    return Duration.ofNanos(left);
+    if (top == null) {
+      return null;
+    }
+    PolicyEntry.Change change = top.entry.change();
+    String ofPolicies = lacks(Topics.POLICIES.name(), change.policiesVersion());
+    return ofPolicies == null ? lacks(Topics.CLIENTS.name(), change.clientsVersion()) : ofPolicies;
   }
 
-  /**
-   * Returns whether entries of the newest change are on their way in the other topic. Compaction
-   * has removed none of them: they are the newest of their keys.
-   */
-  private boolean isNewestParted() {
-    Map.Entry<Long, List<PolicyEntry>> newest = waiting.lastEntry();
-    return newest != null && !isWhole(newest.getValue());
-  }
-
-  private static boolean isWhole(List<PolicyEntry> change) {
-    return change.size() == change.get(0).parts();
+  private @Nullable String lacks(String topic, long version) {
+    Newest found = newestOf.get(topic);
+    if (version == 0 || found != null && found.entry.version() == version && found.isWhole()) {
+      return null;
+    }
+    return topic
+        + " lacks version "
+        + version
+        + (found == null ? "" : ", of which " + found.read + " records were read")
+        + ": was it deleted? Publish everything again: weir policies apply FILE";
   }
 
   /**
@@ -200,6 +312,8 @@ public final class PolicyLogReader implements AutoCloseable {
    *
    * @param longest how long to wait for something to read
    * @return the state then; the same as before if nothing took effect
+   * @throws LogBeganAnewException if the log is another than before
+   * @throws org.apache.kafka.common.KafkaException if Kafka does not answer
    */
   public PolicyState follow(Duration longest) {
     boolean wasWaiting = !waiting.isEmpty();
@@ -207,81 +321,139 @@ public final class PolicyLogReader implements AutoCloseable {
     if (!wasWaiting) {
       waitingSinceNanos = System.nanoTime();
     }
-    takeEffect();
+    takeEffectWhatIsWhole();
     if (!waiting.isEmpty()
         && refusal == null
-        && System.nanoTime() - waitingSinceNanos > MOST_PARTING.toNanos()) {
+        && System.nanoTime() - waitingSinceNanos > MOST_PARTING_NANOS) {
       throw new LogBeganAnewException(
-          "version " + (state.version() + 1) + " is missing before " + waiting.firstKey());
+          "version "
+              + (state.version() + 1)
+              + " is missing, or version "
+              + waiting.firstKey()
+              + " is not whole");
     }
+    look();
     return state;
+  }
+
+  /** Makes sure now and then that Kafka answers, and that the topics are those of before. */
+  private void look() {
+    if (System.nanoTime() - lookedNanos < LOOK_NANOS) {
+      return;
+    }
+    Map<TopicPartition, Long> ends = consumer.endOffsets(PARTITIONS, LOOK_PATIENCE);
+    for (TopicPartition partition : PARTITIONS) {
+      if (ends.getOrDefault(partition, 0L) < readTo.getOrDefault(partition.topic(), 0L)) {
+        throw new LogBeganAnewException(partition.topic() + " is another one than before");
+      }
+    }
+    lookedNanos = System.nanoTime();
   }
 
   private void take(ConsumerRecords<byte[], byte[]> records, Consumer<PolicyEntry> listener) {
     for (ConsumerRecord<byte[], byte[]> each : records) {
+      progress++;
+      readTo.put(each.topic(), each.offset() + 1);
       PolicyEntry entry = decode(each);
       if (entry == null) {
         continue;
       }
-      if (wasReadToTheEnd && entry.version() <= state.version()) {
+      if (wasReadToTheEnd && entry.version() <= Math.max(state.version(), readThrough)) {
         throw new LogBeganAnewException(
-            "version " + entry.version() + " was written after " + state.version());
+            "version "
+                + entry.version()
+                + " was written after version "
+                + Math.max(state.version(), readThrough));
       }
       listener.accept(entry);
-      waiting.computeIfAbsent(entry.version(), version -> new ArrayList<>()).add(entry);
+      newestOf.merge(
+          each.topic(),
+          new Newest(entry, 1),
+          (known, added) ->
+              known.entry.version() == added.entry.version()
+                  ? new Newest(added.entry, known.read + 1)
+                  : added);
+      if (wasReadToTheEnd) {
+        waiting.computeIfAbsent(entry.version(), version -> new ArrayList<>()).add(entry);
+      } else {
+        newest.put(entry.key(), entry);
+      }
     }
   }
 
-  private static @Nullable PolicyEntry decode(ConsumerRecord<byte[], byte[]> each) {
+  private @Nullable PolicyEntry decode(ConsumerRecord<byte[], byte[]> each) {
+    String name = each.key() == null ? "" : new String(each.key(), StandardCharsets.UTF_8);
+    PolicyKey key = PolicyKey.ofRecord(each.topic(), name);
     try {
-      if (each.key() == null) {
-        throw new MalformedRecordException("it has no key");
-      }
-      PolicyKey key =
-          PolicyKey.ofRecord(each.topic(), new String(each.key(), StandardCharsets.UTF_8));
-      return PolicyEntryCodec.decode(key, each.value());
+      PolicyEntry entry = PolicyEntryCodec.decode(key, each.value());
+      unreadable.remove(key);
+      return entry;
     } catch (MalformedRecordException malformed) {
-      LOG.error(
-          "policy_record_malformed record={}-{}-{} detail=\"{}\"; it is passed over",
-          each.topic(),
-          each.partition(),
-          each.offset(),
-          malformed.getMessage());
+      String place = each.topic() + "-" + each.partition() + "-" + each.offset();
+      unreadable.put(key, "record " + place + ": " + malformed.getMessage());
+      LOG.error("policy_record_malformed record={} detail=\"{}\"", place, malformed.getMessage());
       return null;
     }
   }
 
-  /**
-   * Lets the changes that are whole take effect. A state that cannot be decided by does not; the
-   * changes wait until a later one makes it right.
-   */
-  private void takeEffect() {
-    List<PolicyEntry> changes = new ArrayList<>();
-    long next = state.version() + 1;
-    long last = state.version();
+  /** Lets the changes that are whole take effect, in the order of their versions. */
+  private void takeEffectWhatIsWhole() {
+    List<PolicyEntry> changes = new ArrayList<>(newest.values());
+    long last = Math.max(state.version(), readThrough);
     for (Map.Entry<Long, List<PolicyEntry>> change : waiting.entrySet()) {
-      boolean isNext = change.getKey() == next && isWhole(change.getValue());
-      if (!isNext && change.getKey() > readThrough) {
+      if (change.getKey() != last + 1 || !isWhole(change.getValue())) {
         break;
       }
       changes.addAll(change.getValue());
       last = change.getKey();
-      next = last + 1;
     }
-    if (changes.isEmpty()) {
-      return;
-    }
-    try {
-      state = state.after(changes);
-      refusal = null;
+    if (takeEffect(changes)) {
+      newest.clear();
       waiting.headMap(last, true).clear();
-    } catch (PolicyState.InvalidPoliciesException invalid) {
-      String reason = "version " + last + " cannot be decided by: " + invalid.getMessage();
-      if (!reason.equals(refusal)) {
-        LOG.error("policies_refused version={} detail=\"{}\"", last, invalid.getMessage());
-      }
-      refusal = reason;
     }
+  }
+
+  private static boolean isWhole(List<PolicyEntry> change) {
+    PolicyEntry.Change of = change.get(0).change();
+    return isWhole(change, POLICIES, of.policiesVersion() == of.version())
+        && isWhole(change, CLIENTS, of.clientsVersion() == of.version());
+  }
+
+  private static boolean isWhole(
+      List<PolicyEntry> change, TopicPartition partition, boolean hasEntries) {
+    int read = 0;
+    int parts = 0;
+    for (PolicyEntry entry : change) {
+      if (entry.key().partition().equals(partition)) {
+        read++;
+        parts = entry.change().parts();
+      }
+    }
+    return read == parts && hasEntries == read > 0;
+  }
+
+  /**
+   * Lets changes take effect. What cannot be decided by does not; it waits until a later change
+   * makes it right.
+   *
+   * @return whether they have taken effect
+   */
+  private boolean takeEffect(Collection<PolicyEntry> changes) {
+    String reason = null;
+    if (!unreadable.isEmpty()) {
+      reason = "what is published cannot be read: " + unreadable.firstEntry().getValue();
+    } else {
+      try {
+        state = changes.isEmpty() ? state : state.after(changes);
+      } catch (PolicyState.InvalidPoliciesException invalid) {
+        reason = "what is published cannot be decided by: " + invalid.getMessage();
+      }
+    }
+    if (reason != null && !reason.equals(refusal)) {
+      LOG.error("policies_refused detail=\"{}\"", reason);
+    }
+    refusal = reason;
+    return reason == null;
   }
 
   /** Ends a wait for Kafka with an exception. Thread-safe. */

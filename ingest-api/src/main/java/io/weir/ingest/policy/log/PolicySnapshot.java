@@ -6,9 +6,12 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -21,9 +24,17 @@ import org.slf4j.LoggerFactory;
  * as a whole, so that a process that dies leaves the one before.
  *
  * @param state the version
- * @param fileDigest digest of the file at the node's last start; null if it had none
+ * @param file the file at the node's last start; null if it had none
  */
-record PolicySnapshot(PolicyState state, @Nullable String fileDigest) {
+record PolicySnapshot(PolicyState state, @Nullable SettledFile file) {
+  /**
+   * A policy file that a node has settled: it was applied, or not due.
+   *
+   * @param digest of the file
+   * @param version of the policies then
+   */
+  record SettledFile(String digest, long version) {}
+
   static final String FILE = "policies.json";
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
@@ -44,7 +55,10 @@ record PolicySnapshot(PolicyState state, @Nullable String fileDigest) {
       }
       JsonNode digest = tree.path("file_digest");
       return new PolicySnapshot(
-          PolicyState.EMPTY.after(entries), digest.isTextual() ? digest.textValue() : null);
+          PolicyState.EMPTY.after(entries),
+          digest.isTextual()
+              ? new SettledFile(digest.textValue(), tree.path("file_version").asLong())
+              : null);
     } catch (IOException
         | IllegalArgumentException
         | MalformedRecordException
@@ -58,8 +72,9 @@ record PolicySnapshot(PolicyState state, @Nullable String fileDigest) {
   void write(Path folder) throws IOException {
     ObjectNode tree = PolicyEntryCodec.JSON.createObjectNode();
     tree.put("version", state.version());
-    if (fileDigest != null) {
-      tree.put("file_digest", fileDigest);
+    if (file != null) {
+      tree.put("file_digest", file.digest());
+      tree.put("file_version", file.version());
     }
     ArrayNode entries = tree.putArray("entries");
     for (PolicyEntry entry : state.entries()) {
@@ -70,7 +85,18 @@ record PolicySnapshot(PolicyState state, @Nullable String fileDigest) {
     }
     Files.createDirectories(folder);
     Path next = folder.resolve(FILE + ".next");
-    Files.write(next, PolicyEntryCodec.bytes(tree));
+    try (FileChannel channel =
+        FileChannel.open(
+            next,
+            StandardOpenOption.CREATE,
+            StandardOpenOption.WRITE,
+            StandardOpenOption.TRUNCATE_EXISTING)) {
+      ByteBuffer bytes = ByteBuffer.wrap(PolicyEntryCodec.bytes(tree));
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
+      channel.force(true);
+    }
     Files.move(
         next,
         folder.resolve(FILE),

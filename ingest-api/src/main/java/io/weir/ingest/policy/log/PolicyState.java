@@ -315,7 +315,12 @@ public final class PolicyState {
     List<PolicyEntry> entries = new ArrayList<>();
     for (PolicyEditor.Draft draft : PolicyEdits.drafts(EMPTY, file.tree())) {
       entries.add(
-          new PolicyEntry(draft.key(), 1, 1, 1, 0, file.name(), draft.order(), draft.content()));
+          new PolicyEntry(
+              draft.key(),
+              new PolicyEntry.Change(1, 1, 1, 1, 0, 0, file.name(), ""),
+              draft.order(),
+              draft.content(),
+              null));
     }
     PolicyState read = EMPTY.after(entries);
     return new PolicyState(0, read.entries, read.policies, read.clients, read.enforcement);

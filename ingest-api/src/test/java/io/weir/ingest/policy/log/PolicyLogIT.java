@@ -36,6 +36,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
@@ -48,6 +49,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The log of policies over a real broker: who writes it, and who follows it. */
 final class PolicyLogIT {
@@ -80,7 +83,7 @@ final class PolicyLogIT {
 
   @Test
   void change_isInForceOnEveryNode() throws Exception {
-    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
+    first(bucket("a", 5));
     PolicyFollower one = follower("one", null);
     PolicyFollower other = follower("other", null);
     assertEquals(Set.of("a"), names(one));
@@ -101,7 +104,7 @@ final class PolicyLogIT {
 
   @Test
   void sameContent_isNoChange() throws Exception {
-    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
+    first(bucket("a", 5));
     Outcome again =
         change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
 
@@ -151,6 +154,7 @@ final class PolicyLogIT {
 
   @Test
   void editorsAtOnce_everyChangeIsMade_oneAfterTheOther() throws Exception {
+    first();
     int editors = 4;
     long changes = 5;
     ExecutorService threads = Executors.newFixedThreadPool(editors);
@@ -182,7 +186,7 @@ final class PolicyLogIT {
       }
       assertEquals(editors * changes, (long) versions.size());
       PolicyState state = read();
-      assertEquals(editors * changes, state.version());
+      assertEquals(1 + editors * changes, state.version());
       assertEquals(editors * changes, (long) state.set(clock.get()).policies().size());
     } finally {
       threads.shutdownNow();
@@ -191,7 +195,7 @@ final class PolicyLogIT {
 
   @Test
   void editorThatDiesInTheMiddle_leavesNothing_andStopsNobody() throws Exception {
-    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), PolicyEdits.ANY_VERSION));
+    first(bucket("a", 5));
     try (KafkaProducer<byte[], byte[]> dead = producer(PolicyEditor.TRANSACTIONAL_ID)) {
       dead.initTransactions();
       dead.beginTransaction();
@@ -230,7 +234,7 @@ final class PolicyLogIT {
   @Test
   void changedSince_andMissing_areRefused() throws Exception {
     PolicyKey key = PolicyKey.ofPolicy("a");
-    change(PolicyEdits.put(key, bucket("a", 5), 0));
+    first(bucket("a", 5));
     change(PolicyEdits.put(key, bucket("a", 6), 1));
 
     assertEquals(Reason.CHANGED_SINCE, reason(PolicyEdits.put(key, bucket("a", 7), 1)));
@@ -248,14 +252,13 @@ final class PolicyLogIT {
   void switchOfAll_weakensEveryPolicy_andNoneIsForgotten() throws Exception {
     ObjectNode shadow = bucket("shadow", 5);
     shadow.put("mode", "shadow");
-    change(PolicyEdits.put(PolicyKey.ofPolicy("enforced"), bucket("enforced", 5), 0));
-    change(PolicyEdits.put(PolicyKey.ofPolicy("shadow"), shadow, 0));
+    first(bucket("enforced", 5), shadow);
 
-    change(PolicyEdits.enforcement(PolicyMode.SHADOW));
+    change(PolicyEdits.enforcement(PolicyMode.SHADOW, PolicyEdits.ANY_VERSION));
     assertEquals(List.of(PolicyMode.SHADOW, PolicyMode.SHADOW), modes());
-    change(PolicyEdits.enforcement(PolicyMode.OFF));
+    change(PolicyEdits.enforcement(PolicyMode.OFF, PolicyEdits.ANY_VERSION));
     assertEquals(List.of(PolicyMode.OFF, PolicyMode.OFF), modes());
-    change(PolicyEdits.enforcement(PolicyMode.ENFORCE));
+    change(PolicyEdits.enforcement(PolicyMode.ENFORCE, PolicyEdits.ANY_VERSION));
     assertEquals(List.of(PolicyMode.ENFORCE, PolicyMode.SHADOW), modes());
   }
 
@@ -268,7 +271,7 @@ final class PolicyLogIT {
   void effectiveFrom_untilThenThePolicyBeforeIsInForce() throws Exception {
     PolicyKey key = PolicyKey.ofPolicy("a");
     Instant then = Instant.ofEpochMilli(clock.get()).plus(Duration.ofHours(1));
-    change(PolicyEdits.put(key, bucket("a", 5), 0));
+    first(bucket("a", 5));
     change(PolicyEdits.put(key, from(then, bucket("a", 7)), 1));
     change(PolicyEdits.put(PolicyKey.ofPolicy("b"), from(then, bucket("b", 9)), 0));
     PolicyFollower follower = follower("one", null);
@@ -317,7 +320,7 @@ final class PolicyLogIT {
 
   @Test
   void kafkaAway_startsByTheLastVersion_andFollowsWhenItIsBack() throws Exception {
-    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
+    first(bucket("a", 5));
     PolicyFollower before = follower("one", null);
     assertEquals(1, before.set().version());
     before.close();
@@ -359,9 +362,7 @@ final class PolicyLogIT {
 
   @Test
   void topicsMissing_isSaid_andTheFileDecides() throws Exception {
-    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
-      admin.deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name())).all().get();
-    }
+    deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
     PolicyFollower follower = follower("one", file("first", 1));
     assertEquals(Source.FILE, follower.inForce().source());
     assertTrue(String.valueOf(follower.problem()).contains("weir topics create"));
@@ -374,24 +375,22 @@ final class PolicyLogIT {
   @Test
   void topicsDeletedAndCreated_theNodeKeepsItsPolicies_untilSomethingIsPublished()
       throws Exception {
-    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
+    first(bucket("a", 5));
     change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 6), 1));
     follower("one", null);
-    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
-      admin.deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name())).all().get();
-    }
+    deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
     createTopics();
     restart("one", null);
     assertEquals(Set.of("a"), names(last()));
     assertEquals(2, last().set().version());
 
-    change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0));
+    first(bucket("b", 5));
     Await.until("the new log is in force", () -> names(last()).equals(Set.of("b")));
   }
 
   @Test
   void contentOfANewerRelease_isNotDecidedBy_untilItIsReplaced() throws Exception {
-    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
+    first(bucket("a", 5));
     PolicyFollower follower = follower("one", null);
     ObjectNode unknown = bucket("a", 6);
     unknown.put("from_the_future", true);
@@ -413,8 +412,9 @@ final class PolicyLogIT {
   void olderEntriesCompacted_theRestIsReadToTheEnd_andFollowed() throws Exception {
     write(entry("a", 1, 2, 3, bucket("a", 5)));
     write(entry("b", 4, 1, 1, bucket("b", 5)));
-    write(entry("c", 7, 1, 2, bucket("c", 5)));
-    write(clientEntry("acme", 7, 2, 2));
+    JsonNode client = PolicyEntryCodec.JSON.createObjectNode().put("time_zone", "UTC");
+    write(entry(PolicyKey.ofPolicy("c"), 7, 1, 1, 7, 7, bucket("c", 5)));
+    write(entry(PolicyKey.ofClient("acme"), 7, 1, 1, 7, 7, client));
 
     PolicyFollower follower = follower("one", null);
     assertEquals(7, follower.set().version());
@@ -425,21 +425,201 @@ final class PolicyLogIT {
     assertEquals(Set.of("a", "c"), names(follower));
   }
 
-  @Test
-  void otherRecords_arePassedOver() throws Exception {
+  /** Was a hole: half of a change, or one limit fewer, and nothing was said. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "policy/a {",
+        "policy/a {}",
+        "policy/a [1]",
+        "policy/a {\"version\":2,\"policy\":{}}",
+        "group/x {\"version\":2,\"part\":1,\"parts\":1,\"policies_version\":2,"
+            + "\"clients_version\":0,\"changed_at_ms\":1,\"group\":{}}"
+      })
+  void whatCannotBeRead_isNotInForce_untilAllIsPublishedAnew(String record) throws Exception {
+    first(bucket("a", 5), bucket("b", 5));
+    PolicyFollower follower = follower("one", null);
+    int blank = record.indexOf(' ');
     try (KafkaProducer<byte[], byte[]> producer = producer(null)) {
-      for (String value : List.of("", "{", "{}", "[1]", "{\"version\":1,\"policy\":{}}")) {
-        producer
-            .send(new ProducerRecord<>(Topics.POLICIES.name(), bytes("policy/x"), bytes(value)))
-            .get();
-        producer
-            .send(new ProducerRecord<>(Topics.POLICIES.name(), bytes("unknown/x"), bytes(value)))
-            .get();
-      }
-      producer.send(new ProducerRecord<>(Topics.CLIENTS.name(), bytes("x"), null)).get();
+      producer
+          .send(
+              new ProducerRecord<>(
+                  Topics.POLICIES.name(),
+                  bytes(record.substring(0, blank)),
+                  bytes(record.substring(blank + 1))))
+          .get();
     }
-    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0));
-    assertEquals(1, read().version());
+    Await.until("it is told", () -> follower.problem() != null);
+    assertEquals(Set.of("a", "b"), names(follower));
+    assertEquals(
+        Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("c"), bucket("c", 5), 0)));
+    try (PolicyLogReader reader = read("fresh")) {
+      assertNotNull(reader.refusal());
+      assertEquals(0, reader.state().version());
+    }
+    Outcome whole = first(bucket("a", 7));
+    assertTrue(follower.awaitVersion(whole.after().version(), PATIENCE));
+    Await.until("nothing is wrong", () -> follower.problem() == null);
+    assertEquals(Set.of("a"), names(follower));
+    assertNull(read("again").refusal());
+  }
+
+  /** Was a hole: a node ran without limits, and said that all was well. */
+  @ParameterizedTest
+  @ValueSource(strings = {"weir.policies.v1", "weir.clients.v1"})
+  void oneTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew(String topic)
+      throws Exception {
+    change(PolicyEdits.apply(file("all", 2)));
+    follower("one", null);
+    deleteTopics(List.of(topic));
+    createTopics();
+    Await.until("the running node tells it", () -> last().problem() != null);
+    restart("one", null);
+    assertEquals(Set.of("all-0", "all-1"), names(last()));
+    assertEquals(2, last().set().clients().settings().size());
+    Await.until(
+        "it is told", () -> String.valueOf(last().problem()).contains(topic + " lacks version 1"));
+    assertEquals(
+        Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("c"), bucket("c", 5), 0)));
+
+    Outcome whole = change(PolicyEdits.apply(file("new", 1)));
+    assertEquals(2, whole.after().version());
+    assertTrue(last().awaitVersion(2, PATIENCE));
+    assertEquals(Set.of("new-0"), names(last()));
+    assertEquals(Set.of("new-0"), last().set().clients().settings().keySet());
+    Await.until("nothing is wrong", () -> last().problem() == null);
+  }
+
+  /** Was a hole: whoever published something small where all was lost made it all there was. */
+  @Test
+  void nothingPublished_onlyAWholeFileIsTheFirst() throws Exception {
+    assertEquals(
+        Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 5), 0)));
+    assertEquals(
+        Reason.INVALID,
+        reason(PolicyEdits.enforcement(PolicyMode.SHADOW, PolicyEdits.ANY_VERSION)));
+    assertEquals(1, first(bucket("a", 5)).after().version());
+  }
+
+  /** Was a hole: its file, which may be older than what was published, replaced everything. */
+  @Test
+  void allTopicsLost_aNodeWithAFilePublishesWhatWasPublished() throws Exception {
+    AppliedFile file = file("first", 1);
+    follower("one", file);
+    change(PolicyEdits.put(PolicyKey.ofPolicy("emergency"), bucket("emergency", 1), 0));
+    assertTrue(last().awaitVersion(2, PATIENCE));
+    deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
+    createTopics();
+    restart("one", file);
+    Await.until("it is published", () -> last().inForce().source() == Source.LOG);
+    assertEquals(Set.of("first-0", "emergency"), names(last()));
+    assertEquals(Set.of("first-0", "emergency"), policies(read()));
+  }
+
+  private static Set<String> policies(PolicyState state) {
+    return state.policyEntries().stream().map(it -> it.key().name()).collect(Collectors.toSet());
+  }
+
+  private void deleteTopics(List<String> topics) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin.deleteTopics(topics).all().get();
+    }
+  }
+
+  /** Was a hole: a node said that all was well for as long as Kafka was away. */
+  @Test
+  void kafkaAwayWhileFollowing_isTold_andTheEndOfItToo() throws Exception {
+    first(bucket("a", 5));
+    PolicyFollower follower = follower("one", null);
+    assertTrue(follower.health().ok());
+    kafka.stop();
+    Await.until("it is told", () -> !follower.health().ok());
+    assertEquals(Set.of("a"), names(follower));
+    kafka.restart();
+    Await.until("nothing is wrong", () -> follower.health().ok());
+  }
+
+  /** Was a hole: a rollout of a file took back what was changed while it went on. */
+  @Test
+  void fileRolledOut_whatIsChangedMeanwhileStays() throws Exception {
+    AppliedFile old = file("old", 1);
+    AppliedFile next = file("next", 1);
+    follower("one", old);
+    follower("two", old);
+    restart("one", next);
+    assertEquals(Set.of("next-0"), names(last()));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("emergency"), bucket("emergency", 1), 0));
+    restart("two", next);
+    assertEquals(Set.of("next-0", "emergency"), names(last()));
+    restart("two", old);
+    assertEquals(Set.of("old-0"), names(last()), "put back on purpose");
+  }
+
+  /** Was a hole: one's own change, whose answer was lost, was told as somebody else's. */
+  @Test
+  void changeThatWasMadeThoughItsAnswerWasLost_isRecognizedByItsId() throws Exception {
+    first(bucket("a", 5));
+    AtomicInteger tries = new AtomicInteger();
+    PolicyEditor.Change lost =
+        state -> {
+          if (tries.incrementAndGet() == 1) {
+            // fences the first try off before it can commit
+            change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0));
+          }
+          return PolicyEdits.put(PolicyKey.ofPolicy("c"), bucket("c", 5), 0).on(state);
+        };
+    Outcome outcome =
+        new PolicyEditor(kafka.bootstrapServers(), "other").change("x", PATIENCE, lost);
+    assertEquals(2, tries.get());
+    assertEquals(3, outcome.after().version());
+    assertEquals(Set.of("a", "b", "c"), policies(read()));
+  }
+
+  /** Was a hole: editors at once fenced each other off until their time was over. */
+  @Test
+  void manyChangesAtOnceOfOneNode_areAllMade() throws Exception {
+    first();
+    int changes = 24;
+    ExecutorService threads = Executors.newFixedThreadPool(changes);
+    try {
+      List<Future<Outcome>> made = new ArrayList<>();
+      for (int i = 0; i < changes; i++) {
+        String name = "p" + i;
+        made.add(
+            threads.submit(
+                () -> change(PolicyEdits.put(PolicyKey.ofPolicy(name), bucket(name, 5), 0))));
+      }
+      Set<Long> versions = new TreeSet<>();
+      for (Future<Outcome> each : made) {
+        versions.add(each.get().after().version());
+      }
+      assertEquals(changes, versions.size());
+      assertEquals(changes + 1, read().version());
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  /** Was a hole: a change waited for Kafka without end, whatever its patience. */
+  @Test
+  void kafkaGoneInTheMiddleOfAChange_theChangeEnds() throws Exception {
+    first(bucket("a", 5));
+    PolicyEditor.Change stopping =
+        state -> {
+          kafka.stop();
+          return PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0).on(state);
+        };
+    RefusedException refused =
+        assertThrows(
+            RefusedException.class, () -> editor.change("x", Duration.ofSeconds(3), stopping));
+    assertEquals(Reason.UNAVAILABLE, refused.reason());
+  }
+
+  /** Publishes the first version. */
+  private Outcome first(ObjectNode... policies) throws RefusedException {
+    ObjectNode tree = PolicyEntryCodec.JSON.createObjectNode();
+    tree.putArray("policies").addAll(List.of(policies));
+    return change(PolicyEdits.apply(AppliedFile.of("first.yml", tree)));
   }
 
   private Outcome change(PolicyEditor.Change change) throws RefusedException {
@@ -471,6 +651,7 @@ final class PolicyLogIT {
             file,
             clock::get,
             new SimpleMeterRegistry());
+    follower.settleFile(PATIENCE);
     followers.add(follower);
     return follower;
   }
@@ -517,16 +698,34 @@ final class PolicyLogIT {
     return AppliedFile.of(prefix + ".yml", read);
   }
 
+  /** The entry of a change of policies alone. */
   private static PolicyEntry entry(
       String name, long version, int part, int parts, JsonNode content) {
-    return new PolicyEntry(
-        PolicyKey.ofPolicy(name), version, part, parts, 1_000, "the test", version, content);
+    return entry(PolicyKey.ofPolicy(name), version, part, parts, version, 0, content);
   }
 
-  private static PolicyEntry clientEntry(String client, long version, int part, int parts) {
-    ObjectNode content = PolicyEntryCodec.JSON.createObjectNode().put("time_zone", "UTC");
+  private static PolicyEntry entry(
+      PolicyKey key,
+      long version,
+      int part,
+      int parts,
+      long policiesVersion,
+      long clientsVersion,
+      JsonNode content) {
     return new PolicyEntry(
-        PolicyKey.ofClient(client), version, part, parts, 1_000, "the test", 0, content);
+        key,
+        new PolicyEntry.Change(
+            version,
+            part,
+            parts,
+            policiesVersion,
+            clientsVersion,
+            1_000,
+            "the test",
+            "id" + version),
+        version,
+        content,
+        null);
   }
 
   private void write(PolicyEntry entry) throws Exception {
