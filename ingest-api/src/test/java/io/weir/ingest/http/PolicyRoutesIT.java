@@ -22,6 +22,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Policies read and changed over HTTP, and the decisions that follow. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -177,6 +179,106 @@ final class PolicyRoutesIT {
     assertEquals(1, JSON.readTree(node.get("/v1/policies").body()).path("clients").asInt());
     assertEquals(200, delete("/v1/clients/a%2Fb").statusCode());
     assertProblem(404, "policy-not-found", node.get("/v1/clients/a%2Fb"));
+  }
+
+  /** A client's plan decides which policies it has; its own limit replaces the policy's. */
+  @Test
+  void plans_decideWhichPoliciesAClientHas() throws Exception {
+    put("/v1/policies/free", policy("PLAN *", 1, "enforce"));
+    put("/v1/policies/pro", policy("PLAN *", 2, "enforce"));
+    assertEquals(200, put("/v1/plans/free", "{\"policies\":[\"free\"]}").statusCode());
+    assertEquals(200, put("/v1/plans/pro", "{\"policies\":[\"pro\"]}").statusCode());
+    assertEquals(200, put("/v1/settings/default_plan", "{\"value\":\"free\"}").statusCode());
+    assertEquals(200, put("/v1/clients/gold", "{\"plan\":\"pro\"}").statusCode());
+    String own =
+        "{\"plan\":\"pro\",\"limits\":{\"pro\":{\"capacity\":3,\"refill_tokens\":1,"
+            + "\"refill_period\":\"P1D\"}}}";
+    assertEquals(200, put("/v1/clients/platinum", own).statusCode());
+    try {
+      assertEquals(1, admitted("anybody", "PLAN /x"));
+      assertEquals(2, admitted("gold", "PLAN /x"));
+      assertEquals(3, admitted("platinum", "PLAN /x"));
+
+      assertProblem(400, "invalid-policy", delete("/v1/policies/pro"));
+      assertProblem(400, "invalid-policy", delete("/v1/plans/pro"));
+      assertProblem(400, "invalid-policy", put("/v1/clients/x", "{\"plan\":\"none\"}"));
+      assertProblem(400, "invalid-policy", put("/v1/settings/colour", "{\"value\":\"red\"}"));
+    } finally {
+      delete("/v1/clients/gold");
+      delete("/v1/clients/platinum");
+      delete("/v1/settings/default_plan");
+      delete("/v1/plans/free");
+      delete("/v1/plans/pro");
+      delete("/v1/policies/free");
+      delete("/v1/policies/pro");
+    }
+  }
+
+  private int admitted(String client, String endpoint) throws Exception {
+    int admitted = 0;
+    while (check(client, endpoint).statusCode() == 200) {
+      admitted++;
+    }
+    return admitted;
+  }
+
+  @Test
+  void unknownClients_areRefused_unlessTheSwitchIsOff() throws Exception {
+    assertEquals(200, put("/v1/clients/known", "{}").statusCode());
+    put("/v1/settings/unknown_clients", "{\"value\":\"refuse\"}");
+    try {
+      assertEquals(200, check("known", "ANY /x").statusCode());
+      HttpResponse<String> refused = check("invented", "ANY /x");
+      assertProblem(429, "blocked", refused);
+      assertTrue(refused.body().contains("unknown-clients"), refused.body());
+      assertEquals(Optional.empty(), refused.headers().firstValue("Retry-After"));
+      put("/v1/switches/enforcement", "{\"mode\":\"shadow\"}");
+      assertEquals(200, check("invented", "ANY /x").statusCode());
+    } finally {
+      put("/v1/switches/enforcement", "{\"mode\":\"enforce\"}");
+      delete("/v1/settings/unknown_clients");
+      delete("/v1/clients/known");
+    }
+    assertEquals(200, check("invented", "ANY /x").statusCode());
+  }
+
+  /** Were holes: what a proxy passes on, or a web page sends, is no operator's. */
+  @ParameterizedTest
+  @CsvSource({
+    "X-Forwarded-For,203.0.113.9",
+    "Forwarded,for=203.0.113.9",
+    "Via,1.1 proxy",
+    "Origin,http://evil.example"
+  })
+  void whatIsPassedOnOrOfAPage_isNotAnswered(String field, String value) throws Exception {
+    assertProblem(
+        403,
+        "admin-not-allowed",
+        put("/v1/switches/enforcement", "{\"mode\":\"off\"}", field, value));
+  }
+
+  /** DNS rebinding: the page's own name leads to this machine. */
+  @Test
+  void forAnotherHost_isNotAnswered() throws Exception {
+    try (RawHttp raw = node.connect()) {
+      raw.send("GET /v1/policies HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+      assertEquals(403, raw.answer().status());
+    }
+  }
+
+  @Test
+  void ifMatchOfTheSwitch_isLookedAt() throws Exception {
+    assertProblem(
+        412,
+        "changed-since",
+        put("/v1/switches/enforcement", "{\"mode\":\"off\"}", "If-Match", "\"999\""));
+    assertProblem(
+        400,
+        "invalid-header",
+        put("/v1/policies/x", policy("X *", 1, "enforce"), "If-None-Match", "\"3\""));
+    assertProblem(
+        412, "changed-since", put("/v1/policies/x", policy("X *", 1, "enforce"), "If-Match", "*"));
+    assertProblem(404, "no-such-route", put("/v1/policies/wide/", policy("X *", 1, "enforce")));
   }
 
   @Test

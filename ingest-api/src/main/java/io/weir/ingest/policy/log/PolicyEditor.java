@@ -378,6 +378,7 @@ public final class PolicyEditor {
       return entries;
     }
 
+    @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
     private void commit(KafkaProducer<byte[], byte[]> producer, List<PolicyEntry> entries) {
       AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
       producer.beginTransaction();

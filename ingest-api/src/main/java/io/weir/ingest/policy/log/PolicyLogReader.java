@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -80,7 +81,7 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private long waitingSinceNanos;
   private long lookedNanos;
-  private volatile long progress;
+  private final AtomicLong progress = new AtomicLong();
 
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
@@ -184,7 +185,7 @@ public final class PolicyLogReader implements AutoCloseable {
 
   /** Returns a number that grows while records are read. Thread-safe. */
   public long progress() {
-    return progress;
+    return progress.get();
   }
 
   /**
@@ -257,11 +258,11 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private void readOn(Duration patience, Consumer<PolicyEntry> listener) {
     Map<TopicPartition, Long> ends = new HashMap<>(consumer.endOffsets(PARTITIONS, patience));
-    long known = progress;
+    long known = progress.get();
     long deadlineNanos = System.nanoTime() + patience.toNanos();
     while (!isAt(ends, patience)) {
-      if (progress != known) {
-        known = progress;
+      if (progress.get() != known) {
+        known = progress.get();
         deadlineNanos = System.nanoTime() + patience.toNanos();
       } else if (System.nanoTime() > deadlineNanos) {
         throw new TimeoutException("the policies were not read to their end in time");
@@ -297,7 +298,8 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private @Nullable String lacks(String topic, long version) {
     Newest found = newestOf.get(topic);
-    if (version == 0 || found != null && found.entry.version() == version && found.isWhole()) {
+    boolean isRead = found != null && found.entry.version() == version && found.isWhole();
+    if (version == 0 || isRead) {
       return null;
     }
     return topic
@@ -352,7 +354,7 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private void take(ConsumerRecords<byte[], byte[]> records, Consumer<PolicyEntry> listener) {
     for (ConsumerRecord<byte[], byte[]> each : records) {
-      progress++;
+      progress.incrementAndGet();
       readTo.put(each.topic(), each.offset() + 1);
       PolicyEntry entry = decode(each);
       if (entry == null) {
