@@ -70,7 +70,8 @@ final class PolicyRoutes {
 
   private static final Pattern THIS_MACHINE =
       Pattern.compile(
-          "(localhost|127(\\.\\d{1,3}){3}|\\[::1])(:\\d{1,5})?", Pattern.CASE_INSENSITIVE);
+          "(localhost\\.?|127(\\.\\d{1,3}){3}|\\[(::1|(0:){7}1|::ffff:127(\\.\\d{1,3}){3})])(:\\d{1,5})?",
+          Pattern.CASE_INSENSITIVE);
 
   private final PolicyFollower policies;
   private final AdminAccess access;
@@ -267,7 +268,9 @@ final class PolicyRoutes {
     if (entry == null || entry.isDeleted()) {
       throw new Refused(Problem.of(ProblemReason.POLICY_NOT_FOUND, "there is no " + key));
     }
-    context.header("ETag", tag(entry));
+    if (policies.inForce().state().version() > 0) {
+      context.header("ETag", tag(entry));
+    }
     write(context, shown(entry));
   }
 

@@ -22,6 +22,9 @@ import org.yaml.snakeyaml.Yaml;
  * that an operator's intention is never enforced by half.
  */
 public final class PolicyFile {
+  /** Most plans. */
+  public static final int MAX_PLANS = 1_000;
+
   /** The field of a policy that says from when it is in force. */
   public static final String EFFECTIVE_FROM = "effective_from";
 

@@ -15,6 +15,7 @@ import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.limits.policy.UnknownClients;
@@ -31,9 +32,6 @@ import org.jspecify.annotations.Nullable;
 final class PolicyReader {
   /** Most clients with settings of their own; bounds the memory of a node. */
   static final int MAX_CLIENTS = 100_000;
-
-  /** Most plans. */
-  static final int MAX_PLANS = 1_000;
 
   private static final Set<String> POLICY_FIELDS =
       Set.of(
@@ -134,6 +132,9 @@ final class PolicyReader {
     }
     fields.refuseUnknown(node, path, POLICY_FIELDS);
     String name = fields.name(node, path, "name");
+    if (name.equals(PolicyMatcher.UNKNOWN_CLIENTS.name())) {
+      fields.problem(path + ".name '" + name + "' is kept for calls of unknown clients");
+    }
     PolicyMatch match = match(node.path("match"), path + ".match");
     List<KeyPart> key = key(node.path("key"), path + ".key");
     PolicyLimit limit = limits.read(node.path("limit"), path + ".limit");
@@ -248,9 +249,11 @@ final class PolicyReader {
     if (node.isMissingNode()) {
       return plans;
     }
-    if (!node.isObject() || node.size() > MAX_PLANS) {
+    if (!node.isObject() || node.size() > PolicyFile.MAX_PLANS) {
       fields.problem(
-          "plans must be a mapping from at most " + MAX_PLANS + " plans to their policies");
+          "plans must be a mapping from at most "
+              + PolicyFile.MAX_PLANS
+              + " plans to their policies");
       return plans;
     }
     for (Map.Entry<String, JsonNode> plan : node.properties()) {

@@ -89,13 +89,15 @@ public record Policy(
 
   /**
    * Returns the same policy with another limit. A debt cap of one capacity becomes one of the other
-   * capacity.
+   * capacity, and a lease that does not fit is left out.
    *
    * @throws IllegalArgumentException if the policy cannot have such a limit
    */
   public Policy withLimit(PolicyLimit other) {
     long cap = debtCapTokens == limit.capacityTokens() ? other.capacityTokens() : debtCapTokens;
-    return new Policy(name, match, key, other, mode, onCacheFailure, onColdCache, cap, lease);
+    boolean fits = lease != null && other.refills() && lease.tokens() <= other.capacityTokens();
+    return new Policy(
+        name, match, key, other, mode, onCacheFailure, onColdCache, cap, fits ? lease : null);
   }
 
   /** Returns whether every matching call is refused, whatever the cache contains. */

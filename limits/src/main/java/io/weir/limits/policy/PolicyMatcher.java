@@ -29,7 +29,7 @@ public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
 
   /** The policy that denies the calls of clients that have no settings, if that is set. */
-  static final Policy UNKNOWN_CLIENTS =
+  public static final Policy UNKNOWN_CLIENTS =
       new Policy(
           "unknown-clients",
           PolicyMatch.ANY,
@@ -60,10 +60,13 @@ public final class PolicyMatcher {
             .map(CompiledPolicy::of)
             .toList();
     this.periodic = new HashMap<>();
+    Map<String, CompiledPolicy> byName = new HashMap<>();
     for (CompiledPolicy policy : all) {
-      if (policy.policy.limit() instanceof PeriodicLimit limit) {
-        periodic.putIfAbsent(limit, periodic.size());
-      }
+      addPeriodic(policy.policy.limit());
+      byName.put(policy.policy.name(), policy);
+    }
+    for (ClientSettings own : clients.settings().values()) {
+      own.limits().values().forEach(this::addPeriodic);
     }
     this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, periodic.size());
     this.periodsOfClients = periodsOfClients(clients.settings(), periodic.size());
@@ -76,22 +79,29 @@ public final class PolicyMatcher {
         .forEach(
             (client, own) -> {
               if (!own.limits().isEmpty()) {
-                ownLimits.put(client, withOwnLimits(all, own.limits()));
+                ownLimits.put(client, withOwnLimits(byName, own.limits()));
               }
             });
     this.refusal =
         clients.unknown() == UnknownClients.REFUSE ? CompiledPolicy.of(UNKNOWN_CLIENTS) : null;
   }
 
-  private static Map<Policy, CompiledPolicy> withOwnLimits(
-      List<CompiledPolicy> all, Map<String, PolicyLimit> limits) {
-    Map<Policy, CompiledPolicy> own = new HashMap<>();
-    for (CompiledPolicy compiled : all) {
-      PolicyLimit limit = limits.get(compiled.policy.name());
-      if (limit != null) {
-        own.put(compiled.policy, CompiledPolicy.of(compiled.policy.withLimit(limit)));
-      }
+  private void addPeriodic(PolicyLimit each) {
+    if (each instanceof PeriodicLimit limit) {
+      periodic.putIfAbsent(limit, periodic.size());
     }
+  }
+
+  private static Map<Policy, CompiledPolicy> withOwnLimits(
+      Map<String, CompiledPolicy> byName, Map<String, PolicyLimit> limits) {
+    Map<Policy, CompiledPolicy> own = new HashMap<>();
+    limits.forEach(
+        (name, limit) -> {
+          CompiledPolicy compiled = byName.get(name);
+          if (compiled != null) {
+            own.put(compiled.policy, compiled.withLimit(limit));
+          }
+        });
     return own;
   }
 
@@ -313,6 +323,12 @@ public final class PolicyMatcher {
           enforced,
           // a shadow policy must not leave enforced ones undecided
           enforced && policy.onColdCache() == ColdCacheMode.HOLD);
+    }
+
+    /** Returns the same with another limit; the patterns are shared. */
+    CompiledPolicy withLimit(PolicyLimit limit) {
+      return new CompiledPolicy(
+          policy.withLimit(limit), client, endpoint, meter, keyPart, perEndpoint, enforced, held);
     }
 
     private static List<NamePattern> compile(List<String> patterns) {

@@ -76,11 +76,18 @@ public final class PolicyEditor {
    *
    * @param content null to delete it
    * @param order the order of a policy; 0 for other kinds
+   * @param before what is in force until a later content is, if the log does not tell; else null
    */
-  public record Draft(PolicyKey key, @Nullable JsonNode content, long order) {
+  public record Draft(
+      PolicyKey key, @Nullable JsonNode content, long order, @Nullable JsonNode before) {
+    /** Creates a draft of a policy. */
+    public Draft(PolicyKey key, @Nullable JsonNode content, long order) {
+      this(key, content, order, null);
+    }
+
     /** Creates a draft without an order. */
     public Draft(PolicyKey key, @Nullable JsonNode content) {
-      this(key, content, 0);
+      this(key, content, 0, null);
     }
   }
 
@@ -99,6 +106,11 @@ public final class PolicyEditor {
      */
     default boolean isWhole() {
       return false;
+    }
+
+    /** Returns the least version that the change may have: where the log was lost, a later one. */
+    default long leastVersion() {
+      return 1;
     }
   }
 
@@ -235,25 +247,16 @@ public final class PolicyEditor {
 
     Outcome run() throws RefusedException {
       Exception last = new TimeoutException("there was no time to ask Kafka");
-      while (System.nanoTime() < deadlineNanos) {
+      while (System.nanoTime() < deadlineNanos && !Thread.currentThread().isInterrupted()) {
         long beganNanos = System.nanoTime();
-        try (PolicyLogReader reader = PolicyLogReader.open(bootstrapServers, clientId)) {
-          PolicyState read = readAll(reader);
-          while (System.nanoTime() < deadlineNanos) {
-            try {
-              return tryOnce(reader, read);
-            } catch (KafkaException failed) {
-              if (!isFencing(failed)) {
-                throw failed;
-              }
-              last = failed;
-              pause(System.nanoTime() - beganNanos);
-              beganNanos = System.nanoTime();
-            }
-          }
+        try {
+          return change.isWhole() ? tryWhole() : tryWithOneReader();
         } catch (PolicyLogReader.NoSuchLogException missing) {
           throw new RefusedException(
               Reason.UNAVAILABLE, List.of(String.valueOf(missing.getMessage())), missing);
+        } catch (PolicyLogReader.LogNotWholeException notWhole) {
+          throw new RefusedException(
+              Reason.INVALID, List.of(String.valueOf(notWhole.getMessage())), notWhole);
         } catch (RecordTooLargeException tooLarge) {
           throw new RefusedException(
               Reason.INVALID,
@@ -269,17 +272,65 @@ public final class PolicyEditor {
       throw unavailable(last);
     }
 
-    /** Reads the log; returns the empty state for a whole change if the log is not whole. */
-    private PolicyState readAll(PolicyLogReader reader) throws RefusedException {
-      try {
-        return reader.readToEnd(left(), this::look);
-      } catch (PolicyLogReader.LogNotWholeException notWhole) {
-        if (!change.isWhole()) {
-          throw new RefusedException(
-              Reason.INVALID, List.of(String.valueOf(notWhole.getMessage())), notWhole);
+    /** Reads the log before it begins, so that little is left to read while others wait. */
+    private Outcome tryWithOneReader()
+        throws RefusedException, PolicyState.InvalidPoliciesException {
+      try (PolicyLogReader reader = PolicyLogReader.open(bootstrapServers, clientId)) {
+        PolicyState read = reader.readToEnd(left(), this::look);
+        while (!wasMade) {
+          long beganNanos = System.nanoTime();
+          try (Transaction transaction = new Transaction()) {
+            PolicyState before = reader.catchUp(left(), this::look);
+            if (wasMade) {
+              return made(before);
+            }
+            requireDecidable(reader, before);
+            return commit(transaction, reader, before, change.on(before));
+          } catch (KafkaException failed) {
+            if (!isFencing(failed) || System.nanoTime() > deadlineNanos) {
+              throw failed;
+            }
+            pause(System.nanoTime() - beganNanos);
+          }
         }
-        return PolicyState.EMPTY;
+        return made(read);
       }
+    }
+
+    /** Reads all of the log when nobody else can change it: it may not be whole, or not valid. */
+    private Outcome tryWhole() throws RefusedException, PolicyState.InvalidPoliciesException {
+      try (Transaction transaction = new Transaction();
+          PolicyLogReader reader = PolicyLogReader.open(bootstrapServers, clientId)) {
+        PolicyState before;
+        try {
+          before = reader.readToEnd(left(), this::look);
+        } catch (PolicyLogReader.LogNotWholeException notWhole) {
+          before = PolicyState.EMPTY;
+        }
+        if (wasMade) {
+          return made(before);
+        }
+        List<Draft> drafts = new ArrayList<>(change.on(before));
+        addBeyondTheState(reader, drafts);
+        return commit(transaction, reader, before, drafts);
+      }
+    }
+
+    private Outcome made(PolicyState after) {
+      return new Outcome(triedOn == null ? PolicyState.EMPTY : triedOn, after);
+    }
+
+    private Outcome commit(
+        Transaction transaction, PolicyLogReader reader, PolicyState before, List<Draft> drafts)
+        throws PolicyState.InvalidPoliciesException {
+      List<PolicyEntry> entries = entries(reader, before, drafts);
+      if (entries.isEmpty()) {
+        return new Outcome(before, before);
+      }
+      PolicyState after = before.after(entries);
+      triedOn = before;
+      transaction.commit(entries);
+      return new Outcome(before, after);
     }
 
     /** Recognizes this change in the log: it was made, though Kafka's answer was lost. */
@@ -287,41 +338,10 @@ public final class PolicyEditor {
       wasMade |= entry.change().id().equals(id);
     }
 
-    private Outcome tryOnce(PolicyLogReader reader, PolicyState read)
-        throws RefusedException, PolicyState.InvalidPoliciesException {
-      KafkaProducer<byte[], byte[]> producer = producer(left());
-      try {
-        producer.initTransactions();
-        // nobody else can commit from here on: little is left to be read
-        PolicyState before =
-            read == PolicyState.EMPTY && reader.greatestVersion() > 0
-                ? PolicyState.EMPTY
-                : reader.catchUp(left(), this::look);
-        if (wasMade) {
-          return new Outcome(triedOn == null ? PolicyState.EMPTY : triedOn, before);
-        }
-        requireDecidable(reader, before);
-        List<Draft> drafts = new ArrayList<>(change.on(before));
-        if (change.isWhole()) {
-          addBeyondTheState(reader, drafts);
-        }
-        List<PolicyEntry> entries = entries(reader, before, drafts);
-        if (entries.isEmpty()) {
-          return new Outcome(before, before);
-        }
-        PolicyState after = before.after(entries);
-        triedOn = before;
-        commit(producer, entries);
-        return new Outcome(before, after);
-      } finally {
-        producer.close(CLOSE_TIMEOUT);
-      }
-    }
-
     private void requireDecidable(PolicyLogReader reader, PolicyState before)
         throws RefusedException {
       String refusal = reader.refusal();
-      if (refusal != null && !change.isWhole()) {
+      if (refusal != null) {
         throw new RefusedException(
             Reason.INVALID,
             List.of(
@@ -330,29 +350,40 @@ public final class PolicyEditor {
                     + " weir policies apply FILE"),
             null);
       }
-      if (before.version() == 0 && reader.greatestVersion() == 0 && !change.isWhole()) {
+      if (before.version() == 0) {
         throw new RefusedException(
             Reason.INVALID,
             "nothing is published; publish a policy file first: weir policies apply FILE");
       }
     }
 
-    /** Deletes what cannot be read or decided by, unless it is written anew. */
+    /**
+     * Deletes what cannot be read or decided by, unless it is written anew. The switch and the
+     * notes of files stay: they are not of the file.
+     */
     private void addBeyondTheState(PolicyLogReader reader, List<Draft> drafts) {
       Set<PolicyKey> keys = new TreeSet<>(reader.keysBeyondTheState());
       drafts.forEach(draft -> keys.remove(draft.key()));
-      keys.forEach(key -> drafts.add(new Draft(key, null)));
+      for (PolicyKey key : keys) {
+        PolicyEntry known = reader.beyondTheState(key);
+        boolean stays =
+            known != null
+                && (key.kind() == PolicyKey.Kind.FILE || key.equals(PolicyKey.ENFORCEMENT));
+        if (!stays) {
+          drafts.add(new Draft(key, null));
+        }
+      }
     }
 
     private List<PolicyEntry> entries(
         PolicyLogReader reader, PolicyState before, List<Draft> drafts) {
-      long version = reader.greatestVersion() + 1;
+      long version = Math.max(reader.greatestVersion() + 1, change.leastVersion());
       int[] parts = new int[2];
       for (Draft draft : drafts) {
         parts[topicOf(draft)]++;
       }
-      long ofPolicies = parts[0] > 0 ? version : reader.newestVersion(false);
-      long ofClients = parts[1] > 0 ? version : reader.newestVersion(true);
+      long ofPolicies = parts[0] > 0 ? version : reader.newestWholeVersion(false);
+      long ofClients = parts[1] > 0 ? version : reader.newestWholeVersion(true);
       int[] part = new int[2];
       long now = clock.millis();
       List<PolicyEntry> entries = new ArrayList<>(drafts.size());
@@ -373,44 +404,69 @@ public final class PolicyEditor {
                     id),
                 draft.order(),
                 content == null ? null : PolicyEntryCodec.normal(content),
-                untilThen(before.entry(draft.key()), draft, now)));
+                untilThen(known(reader, before, draft.key()), draft, now)));
       }
       return entries;
     }
 
-    @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
-    private void commit(KafkaProducer<byte[], byte[]> producer, List<PolicyEntry> entries) {
-      AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
-      producer.beginTransaction();
-      for (PolicyEntry entry : entries) {
-        PolicyKey key = entry.key();
-        producer.send(
-            new ProducerRecord<>(
-                key.partition().topic(),
-                key.partition().partition(),
-                key.recordKey().getBytes(StandardCharsets.UTF_8),
-                PolicyEntryCodec.encode(entry)),
-            (sent, failure) -> {
-              if (failure != null) {
-                failed.compareAndSet(null, failure);
-              }
-            });
-        requireNothing(failed);
-      }
-      producer.flush();
-      requireNothing(failed);
-      producer.commitTransaction();
+    private static @Nullable PolicyEntry known(
+        PolicyLogReader reader, PolicyState before, PolicyKey key) {
+      PolicyEntry entry = before.entry(key);
+      return entry == null ? reader.beyondTheState(key) : entry;
     }
 
-    private void requireNothing(AtomicReference<@Nullable Exception> failed) {
-      Exception failure = failed.get();
-      if (failure != null) {
-        throw failure instanceof KafkaException ofKafka
-            ? ofKafka
-            : new KafkaException("a policy was not written", failure);
+    /** A transaction, whose beginning ends those of all other editors. */
+    private final class Transaction implements AutoCloseable {
+      private final KafkaProducer<byte[], byte[]> producer = producer(left());
+      private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
+
+      Transaction() {
+        try {
+          producer.initTransactions();
+        } catch (KafkaException notBegun) {
+          close();
+          throw notBegun;
+        }
       }
-      if (System.nanoTime() > deadlineNanos) {
-        throw new TimeoutException("the policies were not written in time");
+
+      @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
+      void commit(List<PolicyEntry> entries) {
+        producer.beginTransaction();
+        for (PolicyEntry entry : entries) {
+          PolicyKey key = entry.key();
+          producer.send(
+              new ProducerRecord<>(
+                  key.partition().topic(),
+                  key.partition().partition(),
+                  key.recordKey().getBytes(StandardCharsets.UTF_8),
+                  PolicyEntryCodec.encode(entry)),
+              (sent, failure) -> {
+                if (failure != null) {
+                  failed.compareAndSet(null, failure);
+                }
+              });
+          requireNothingFailed();
+        }
+        producer.flush();
+        requireNothingFailed();
+        producer.commitTransaction();
+      }
+
+      private void requireNothingFailed() {
+        Exception failure = failed.get();
+        if (failure != null) {
+          throw failure instanceof KafkaException ofKafka
+              ? ofKafka
+              : new KafkaException("a policy was not written", failure);
+        }
+        if (System.nanoTime() > deadlineNanos) {
+          throw new TimeoutException("the policies were not written in time");
+        }
+      }
+
+      @Override
+      public void close() {
+        producer.close(CLOSE_TIMEOUT);
       }
     }
   }
@@ -437,7 +493,10 @@ public final class PolicyEditor {
         draft.key().kind() == PolicyKey.Kind.POLICY
             && content != null
             && PolicyState.effectiveFromMillis(content) > now;
-    return isLater && present != null ? present.contentAt(now) : null;
+    if (!isLater) {
+      return null;
+    }
+    return present == null ? draft.before() : present.contentAt(now);
   }
 
   private KafkaProducer<byte[], byte[]> producer(Duration patience) {
@@ -458,7 +517,9 @@ public final class PolicyEditor {
             ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG,
             requestMillis,
             ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG,
-            Math.max(requestMillis, blockMillis),
+            requestMillis + blockMillis,
+            ProducerConfig.LINGER_MS_CONFIG,
+            0,
             ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
             Topic.MAX_RECORD_BYTES),
         new ByteArraySerializer(),

@@ -51,18 +51,25 @@ public final class PolicyEdits {
    * any more.
    */
   static Change restore(PolicyState known) {
-    return (WholeChange)
-        state -> {
-          List<Draft> drafts = new ArrayList<>();
-          if (state.version() == 0) {
-            for (PolicyEntry entry : known.entries()) {
-              if (!entry.isDeleted()) {
-                drafts.add(new Draft(entry.key(), entry.content(), entry.order()));
-              }
+    return new WholeChange() {
+      @Override
+      public List<Draft> on(PolicyState state) {
+        List<Draft> drafts = new ArrayList<>();
+        if (state.version() == 0) {
+          for (PolicyEntry entry : known.entries()) {
+            if (!entry.isDeleted()) {
+              drafts.add(new Draft(entry.key(), entry.content(), entry.order(), entry.untilThen()));
             }
           }
-          return drafts;
-        };
+        }
+        return drafts;
+      }
+
+      @Override
+      public long leastVersion() {
+        return known.version() + 1;
+      }
+    };
   }
 
   /**

@@ -2,7 +2,6 @@
 package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.weir.ingest.policy.PolicyFile;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,7 +82,7 @@ public record PolicyEntry(
 
   /** Returns the content that is in force at a time; null if none is. */
   public @Nullable JsonNode contentAt(long epochMillis) {
-    return content != null && PolicyFile.effectiveFromMillis(content) > epochMillis
+    return content != null && PolicyState.effectiveFromMillis(content) > epochMillis
         ? untilThen
         : content;
   }

@@ -106,6 +106,19 @@ final class PolicyEntryCodec {
     }
   }
 
+  /** Returns the version in a value that is not an entry; 0 if it has none. */
+  static long versionIfReadable(byte @Nullable [] value) {
+    if (value == null) {
+      return 0;
+    }
+    try {
+      JsonNode version = JSON.readTree(value).path("version");
+      return version.canConvertToLong() ? Math.max(0, version.asLong()) : 0;
+    } catch (IOException notJson) {
+      return 0;
+    }
+  }
+
   private static long integer(JsonNode tree, String member) throws MalformedRecordException {
     JsonNode value = tree.path(member);
     if (!value.isIntegralNumber() || !value.canConvertToLong()) {

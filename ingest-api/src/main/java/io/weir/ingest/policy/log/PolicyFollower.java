@@ -39,7 +39,7 @@ public final class PolicyFollower implements AutoCloseable {
   private static final long PAUSE_MILLIS = 1_000;
 
   /** Between two tries to publish the node's file. */
-  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   /** Shortest time between two log lines about a lasting failure. */
   private static final long COMPLAINT_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -405,7 +405,6 @@ public final class PolicyFollower implements AutoCloseable {
     if (given == null || refusal != null) {
       return;
     }
-    nextSettleNanos = System.nanoTime() + SETTLE_NANOS;
     PolicySnapshot known = snapshot;
     boolean isLost = state.version() == 0 && known != null && known.state().version() > 0;
     if (!isLost && !isDue(given, state)) {
@@ -431,12 +430,16 @@ public final class PolicyFollower implements AutoCloseable {
           isLost ? "-" : given.name(),
           outcome.after().version(),
           outcome.isChange());
-      if (!isLost) {
+      if (isLost) {
+        nextSettleNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
+      } else {
         settled(given, outcome.after().version());
       }
     } catch (RefusedException refused) {
       LOG.error(
           "policy_file_not_applied file={} detail=\"{}\"", given.name(), refused.getMessage());
+      // meanwhile the log is followed
+      nextSettleNanos = System.nanoTime() + SETTLE_NANOS;
       settleProblem = "the policy file is not published: " + refused.getMessage();
       tell(settleProblem);
     }
@@ -466,7 +469,8 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   private boolean isDue(AppliedFile given, PolicyState state) {
-    PolicyEntry note = state.entry(PolicyKey.ofFile(given.digest()));
+    PolicyEntry entry = state.entry(PolicyKey.ofFile(given.digest()));
+    PolicyEntry note = entry == null || entry.isDeleted() ? null : entry;
     PolicySnapshot.SettledFile last = settled;
     if (last == null || note == null) {
       return note == null && (last == null || !last.digest().equals(given.digest()));
@@ -478,7 +482,7 @@ public final class PolicyFollower implements AutoCloseable {
   private static boolean isApplied(AppliedFile given, PolicyState state) {
     PolicyEntry newest = null;
     for (PolicyEntry entry : state.entries()) {
-      boolean isNote = entry.key().kind() == PolicyKey.Kind.FILE;
+      boolean isNote = entry.key().kind() == PolicyKey.Kind.FILE && !entry.isDeleted();
       if (isNote && (newest == null || entry.version() > newest.version())) {
         newest = entry;
       }

@@ -69,8 +69,10 @@ public final class PolicyLogReader implements AutoCloseable {
   /** After the first end: changes that have not taken effect. */
   private final TreeMap<Long, List<PolicyEntry>> waiting = new TreeMap<>();
 
-  /** Records that cannot be read, and that no later record of their key has replaced. */
+  /** Records that cannot be read, and that no later change of their key has replaced. */
   private final TreeMap<PolicyKey, String> unreadable = new TreeMap<>();
+
+  private long unreadableVersion;
 
   private PolicyState state = PolicyState.EMPTY;
   private @Nullable String refusal;
@@ -168,6 +170,11 @@ public final class PolicyLogReader implements AutoCloseable {
     return keys;
   }
 
+  /** Returns the newest entry of a key that was read and is not in the state; null if none is. */
+  @Nullable PolicyEntry beyondTheState(PolicyKey key) {
+    return newest.get(key);
+  }
+
   /**
    * Returns the newest version with entries in one of the topics; 0 if it has none.
    *
@@ -178,9 +185,15 @@ public final class PolicyLogReader implements AutoCloseable {
     return found == null ? 0 : found.entry.version();
   }
 
+  /** Returns the same, or 0 if not all of its entries can be read. */
+  long newestWholeVersion(boolean ofClients) {
+    Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
+    return found == null || !found.isWhole() ? 0 : found.entry.version();
+  }
+
   /** Returns the greatest version of which something was read, whether it is in force or not. */
   long greatestVersion() {
-    return Math.max(newestVersion(false), newestVersion(true));
+    return Math.max(unreadableVersion, Math.max(newestVersion(false), newestVersion(true)));
   }
 
   /** Returns a number that grows while records are read. Thread-safe. */
@@ -204,7 +217,7 @@ public final class PolicyLogReader implements AutoCloseable {
     consumer.seekToBeginning(PARTITIONS);
     readOn(patience, listener);
     long giveUpNanos = System.nanoTime() + MOST_PARTING_NANOS;
-    for (String lacks = lacks(); lacks != null; lacks = lacks()) {
+    for (String lacks = lacks(); lacks != null && unreadable.isEmpty(); lacks = lacks()) {
       if (System.nanoTime() > giveUpNanos) {
         throw new LogNotWholeException(lacks);
       }
@@ -213,7 +226,7 @@ public final class PolicyLogReader implements AutoCloseable {
     }
     wasReadToTheEnd = true;
     lookedNanos = System.nanoTime();
-    readThrough = newest.values().stream().mapToLong(PolicyEntry::version).max().orElse(0);
+    readThrough = greatestVersion();
     takeEffectWhatIsWhole();
     return state;
   }
@@ -324,15 +337,12 @@ public final class PolicyLogReader implements AutoCloseable {
       waitingSinceNanos = System.nanoTime();
     }
     takeEffectWhatIsWhole();
+    long next = Math.max(state.version(), readThrough) + 1;
     if (!waiting.isEmpty()
-        && refusal == null
+        && (refusal == null || waiting.firstKey() != next)
         && System.nanoTime() - waitingSinceNanos > MOST_PARTING_NANOS) {
       throw new LogBeganAnewException(
-          "version "
-              + (state.version() + 1)
-              + " is missing, or version "
-              + waiting.firstKey()
-              + " is not whole");
+          "version " + next + " is missing, or version " + waiting.firstKey() + " is not whole");
     }
     look();
     return state;
@@ -387,13 +397,17 @@ public final class PolicyLogReader implements AutoCloseable {
     String name = each.key() == null ? "" : new String(each.key(), StandardCharsets.UTF_8);
     PolicyKey key = PolicyKey.ofRecord(each.topic(), name);
     try {
-      PolicyEntry entry = PolicyEntryCodec.decode(key, each.value());
-      unreadable.remove(key);
-      return entry;
+      return PolicyEntryCodec.decode(key, each.value());
     } catch (MalformedRecordException malformed) {
       String place = each.topic() + "-" + each.partition() + "-" + each.offset();
-      unreadable.put(key, "record " + place + ": " + malformed.getMessage());
       LOG.error("policy_record_malformed record={} detail=\"{}\"", place, malformed.getMessage());
+      if (wasReadToTheEnd) {
+        throw new LogBeganAnewException("record " + place + " cannot be read");
+      }
+      unreadable.put(key, "record " + place + ": " + malformed.getMessage());
+      unreadableVersion =
+          Math.max(unreadableVersion, PolicyEntryCodec.versionIfReadable(each.value()));
+      newest.remove(key);
       return null;
     }
   }
@@ -411,6 +425,7 @@ public final class PolicyLogReader implements AutoCloseable {
     }
     if (takeEffect(changes)) {
       newest.clear();
+      unreadable.clear();
       waiting.headMap(last, true).clear();
     }
   }
@@ -442,8 +457,10 @@ public final class PolicyLogReader implements AutoCloseable {
    */
   private boolean takeEffect(Collection<PolicyEntry> changes) {
     String reason = null;
-    if (!unreadable.isEmpty()) {
-      reason = "what is published cannot be read: " + unreadable.firstEntry().getValue();
+    TreeMap<PolicyKey, String> left = new TreeMap<>(unreadable);
+    changes.forEach(change -> left.remove(change.key()));
+    if (!left.isEmpty()) {
+      reason = "what is published cannot be read: " + left.firstEntry().getValue();
     } else {
       try {
         state = changes.isEmpty() ? state : state.after(changes);

@@ -219,11 +219,7 @@ public final class PolicyState {
         case POLICY -> readPolicy(entry, nextPolicies, problems);
         case CLIENT -> readClient(entry, nextSettings, problems);
         case PLAN -> readPlan(entry, nextPlans, problems);
-        case SETTING -> {
-          if (!PolicyEdits.SETTINGS.contains(entry.key().name())) {
-            problems.add(entry.key() + " is not known");
-          }
-        }
+        case SETTING -> readSetting(entry, problems);
         case SWITCH -> mode = mode(entry, mode, problems);
         case FILE -> {
           // a note for who applies files
@@ -237,6 +233,9 @@ public final class PolicyState {
     }
     if (nextPolicies.size() > PolicySet.MAX_POLICIES) {
       problems.add("there may be " + PolicySet.MAX_POLICIES + " policies at most");
+    }
+    if (nextPlans.size() > PolicyFile.MAX_PLANS) {
+      problems.add("there may be " + PolicyFile.MAX_PLANS + " plans at most");
     }
     if (nextSettings.size() > MAX_CLIENTS) {
       problems.add("at most " + MAX_CLIENTS + " clients may have settings of their own");
@@ -285,6 +284,27 @@ public final class PolicyState {
     }
     problems.add("unknown_clients must be one of allow, refuse, is '" + word + "'");
     return UnknownClients.ALLOW;
+  }
+
+  private static void readSetting(PolicyEntry entry, List<String> problems) {
+    JsonNode content = entry.content();
+    if (content == null) {
+      return;
+    }
+    if (!PolicyEdits.SETTINGS.contains(entry.key().name())) {
+      problems.add(entry.key() + " is not known");
+      return;
+    }
+    if (content.size() != 1 || !content.has("value")) {
+      problems.add(entry.key() + " must have the member value alone");
+      return;
+    }
+    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
+    document.putArray("policies");
+    document.set(entry.key().name(), content.path("value"));
+    if (PolicyFile.part(document) instanceof PolicyFile.Content.Invalid invalid) {
+      problems.addAll(invalid.problems());
+    }
   }
 
   private static void readPlan(
@@ -382,7 +402,9 @@ public final class PolicyState {
 
   private static PolicyMode mode(PolicyEntry entry, PolicyMode present, List<String> problems) {
     if (!entry.key().equals(PolicyKey.ENFORCEMENT)) {
-      problems.add(entry.key() + " is not known");
+      if (!entry.isDeleted()) {
+        problems.add(entry.key() + " is not known");
+      }
       return present;
     }
     JsonNode content = entry.content();
