@@ -47,7 +47,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -56,6 +58,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class PolicyLogIT {
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
+  /** Of tests that have a broker of their own. */
+  private static final String STOPS_KAFKA = "stops-kafka";
+
   @TempDir private Path folder;
   private final AtomicLong clock = new AtomicLong(System.currentTimeMillis());
   private TestKafka kafka;
@@ -63,8 +68,8 @@ final class PolicyLogIT {
   private final List<PolicyFollower> followers = new ArrayList<>();
 
   @BeforeEach
-  void start() throws Exception {
-    kafka = TestKafka.start();
+  void start(TestInfo test) throws Exception {
+    kafka = test.getTags().contains(STOPS_KAFKA) ? TestKafka.start() : TestKafka.borrow();
     createTopics();
     editor = new PolicyEditor(kafka.bootstrapServers(), "test");
   }
@@ -78,6 +83,7 @@ final class PolicyLogIT {
   @AfterEach
   void stop() {
     followers.forEach(PolicyFollower::close);
+    followers.clear();
     kafka.close();
   }
 
@@ -319,6 +325,7 @@ final class PolicyLogIT {
   }
 
   @Test
+  @Tag(STOPS_KAFKA)
   void kafkaAway_startsByTheLastVersion_andFollowsWhenItIsBack() throws Exception {
     first(bucket("a", 5));
     PolicyFollower before = follower("one", null);
@@ -339,6 +346,7 @@ final class PolicyLogIT {
   }
 
   @Test
+  @Tag(STOPS_KAFKA)
   void kafkaAway_withoutAPast_startsByTheFile_andAppliesItLater() throws Exception {
     kafka.stop();
     AppliedFile file = file("first", 2);
@@ -600,6 +608,7 @@ final class PolicyLogIT {
 
   /** Was a hole: a node said that all was well for as long as Kafka was away. */
   @Test
+  @Tag(STOPS_KAFKA)
   void kafkaAwayWhileFollowing_isTold_andTheEndOfItToo() throws Exception {
     first(bucket("a", 5));
     PolicyFollower follower = follower("one", null);
@@ -651,7 +660,7 @@ final class PolicyLogIT {
   @Test
   void manyChangesAtOnceOfOneNode_areAllMade() throws Exception {
     first();
-    int changes = 24;
+    int changes = 8;
     ExecutorService threads = Executors.newFixedThreadPool(changes);
     try {
       List<Future<Outcome>> made = new ArrayList<>();
@@ -674,6 +683,7 @@ final class PolicyLogIT {
 
   /** Was a hole: a change waited for Kafka without end, whatever its patience. */
   @Test
+  @Tag(STOPS_KAFKA)
   void kafkaGoneInTheMiddleOfAChange_theChangeEnds() throws Exception {
     first(bucket("a", 5));
     PolicyEditor.Change stopping =
