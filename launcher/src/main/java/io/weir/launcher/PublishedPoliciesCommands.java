@@ -52,6 +52,22 @@ final class PublishedPoliciesCommands {
     }
   }
 
+  /** What the commands on a file have in common. */
+  abstract static class OnFile extends Published {
+    @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
+    private @Nullable Path file;
+
+    @Override
+    public Integer call() {
+      Path read = policies.fileOf(file);
+      PolicyFile.Content.Valid valid = PoliciesCommand.readValid(read, out());
+      return valid == null ? 1 : call(read, valid.tree());
+    }
+
+    /** Runs the command on a valid file. */
+    abstract int call(Path read, JsonNode tree);
+  }
+
   /** Publishes a file. */
   @Command(
       name = "apply",
@@ -60,28 +76,20 @@ final class PublishedPoliciesCommands {
         "Publish a policy file: policies, plans and clients are those of the file then, and no others.",
         "All of it takes effect at once; prints what is changed."
       })
-  static final class Apply extends Published {
-    @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
-    private @Nullable Path file;
-
+  static final class Apply extends OnFile {
     @Option(names = "--dry-run", description = "only print what would be changed")
     private boolean dryRun;
 
     @Override
-    public Integer call() {
-      Path read = policies.fileOf(file);
-      PolicyFile.Content.Valid valid = PoliciesCommand.readValid(read, out());
-      if (valid == null) {
-        return 1;
-      }
-      AppliedFile applied = AppliedFile.of(String.valueOf(read.getFileName()), valid.tree());
+    int call(Path read, JsonNode tree) {
+      AppliedFile applied = AppliedFile.of(String.valueOf(read.getFileName()), tree);
       if (dryRun) {
-        print(differences(published().read(), valid.tree()), "; nothing is published yet");
+        print(differences(published().read(), tree), "; nothing is published yet");
         return 0;
       }
       PolicyEditor.Outcome outcome =
           published().change("policies apply " + applied.name(), PolicyEdits.apply(applied));
-      print(differences(outcome.before(), valid.tree()), "");
+      print(differences(outcome.before(), tree), "");
       out().printf("version %d is published%n", outcome.after().version());
       tellSwitch(outcome.after(), out());
       out().flush();
@@ -112,19 +120,11 @@ final class PublishedPoliciesCommands {
         "Compare a policy file with what is published: print what to apply it would change.",
         "Exit 0 if nothing, 1 if something."
       })
-  static final class Diff extends Published {
-    @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
-    private @Nullable Path file;
-
+  static final class Diff extends OnFile {
     @Override
-    public Integer call() {
-      Path read = policies.fileOf(file);
-      PolicyFile.Content.Valid valid = PoliciesCommand.readValid(read, out());
-      if (valid == null) {
-        return 1;
-      }
+    int call(Path read, JsonNode tree) {
       PolicyState state = published().read();
-      List<String> differences = differences(state, valid.tree());
+      List<String> differences = differences(state, tree);
       differences.forEach(out()::println);
       out()
           .printf(

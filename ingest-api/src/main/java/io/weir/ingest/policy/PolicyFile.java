@@ -22,6 +22,9 @@ import org.yaml.snakeyaml.Yaml;
  * that an operator's intention is never enforced by half.
  */
 public final class PolicyFile {
+  /** Most clients with settings of their own; bounds the memory of a node. */
+  public static final int MAX_CLIENTS = 100_000;
+
   /** Most plans. */
   public static final int MAX_PLANS = 1_000;
 

@@ -30,9 +30,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Converts a parsed file to policies, and collects every problem on the way. For one use. */
 final class PolicyReader {
-  /** Most clients with settings of their own; bounds the memory of a node. */
-  static final int MAX_CLIENTS = 100_000;
-
   private static final Set<String> POLICY_FIELDS =
       Set.of(
           "name",
@@ -295,8 +292,9 @@ final class PolicyReader {
       fields.problem("clients must be a mapping from client to what is set for it");
       return settings;
     }
-    if (node.size() > MAX_CLIENTS) {
-      fields.problem("clients must hold at most " + MAX_CLIENTS + ", holds " + node.size());
+    if (node.size() > PolicyFile.MAX_CLIENTS) {
+      fields.problem(
+          "clients must hold at most " + PolicyFile.MAX_CLIENTS + ", holds " + node.size());
       return settings;
     }
     for (Map.Entry<String, JsonNode> client : node.properties()) {

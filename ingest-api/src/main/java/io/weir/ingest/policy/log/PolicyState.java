@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -37,9 +38,6 @@ public final class PolicyState {
   /** The state of a log in which nothing was written yet. */
   public static final PolicyState EMPTY =
       new PolicyState(0, new TreeMap<>(), Map.of(), Clients.NONE, PolicyMode.ENFORCE);
-
-  /** Most clients with settings of their own; bounds the memory of a node. */
-  public static final int MAX_CLIENTS = 100_000;
 
   private final long version;
   private final SortedMap<PolicyKey, PolicyEntry> entries;
@@ -237,8 +235,8 @@ public final class PolicyState {
     if (nextPlans.size() > PolicyFile.MAX_PLANS) {
       problems.add("there may be " + PolicyFile.MAX_PLANS + " plans at most");
     }
-    if (nextSettings.size() > MAX_CLIENTS) {
-      problems.add("at most " + MAX_CLIENTS + " clients may have settings of their own");
+    if (nextSettings.size() > PolicyFile.MAX_CLIENTS) {
+      problems.add("at most " + PolicyFile.MAX_CLIENTS + " clients may have settings of their own");
     }
     Clients nextClients =
         new Clients(
@@ -260,6 +258,9 @@ public final class PolicyState {
     List<String> problems =
         new ArrayList<>(
             PolicyReferences.problems(policies.stream().map(Timed::policy).toList(), clients));
+    if (policies.stream().allMatch(timed -> timed.before == null)) {
+      return problems;
+    }
     List<Policy> before =
         policies.stream().map(timed -> timed.before == null ? timed.policy : timed.before).toList();
     for (String problem : PolicyReferences.problems(before, clients)) {
@@ -291,19 +292,13 @@ public final class PolicyState {
     if (content == null) {
       return;
     }
-    if (!PolicyEdits.SETTINGS.contains(entry.key().name())) {
+    String name = entry.key().name();
+    if (!PolicyEdits.SETTINGS.contains(name)) {
       problems.add(entry.key() + " is not known");
-      return;
-    }
-    if (content.size() != 1 || !content.has("value")) {
+    } else if (content.size() != 1 || !content.has("value")) {
       problems.add(entry.key() + " must have the member value alone");
-      return;
-    }
-    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
-    document.putArray("policies");
-    document.set(entry.key().name(), content.path("value"));
-    if (PolicyFile.part(document) instanceof PolicyFile.Content.Invalid invalid) {
-      problems.addAll(invalid.problems());
+    } else {
+      addProblems(part(document -> document.set(name, content.path("value"))), problems);
     }
   }
 
@@ -315,14 +310,24 @@ public final class PolicyState {
       plans.remove(plan);
       return;
     }
+    PolicyFile.Content read = part(document -> document.putObject("plans").set(plan, content));
+    addProblems(read, problems);
+    if (read instanceof PolicyFile.Content.Valid valid) {
+      plans.putAll(valid.policies().clients().plans());
+    }
+  }
+
+  /** Reads a part of a file, which is added to one without policies. */
+  private static PolicyFile.Content part(Consumer<ObjectNode> added) {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     document.putArray("policies");
-    document.putObject("plans").set(plan, content);
-    PolicyFile.Content read = PolicyFile.part(document);
+    added.accept(document);
+    return PolicyFile.part(document);
+  }
+
+  private static void addProblems(PolicyFile.Content read, List<String> problems) {
     if (read instanceof PolicyFile.Content.Invalid invalid) {
       problems.addAll(invalid.problems());
-    } else if (read instanceof PolicyFile.Content.Valid valid) {
-      plans.putAll(valid.policies().clients().plans());
     }
   }
 
@@ -362,9 +367,7 @@ public final class PolicyState {
   }
 
   private static @Nullable Policy policy(PolicyKey key, JsonNode content, List<String> problems) {
-    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
-    document.putArray("policies").add(content);
-    PolicyFile.Content read = PolicyFile.part(document);
+    PolicyFile.Content read = part(document -> document.withArray("policies").add(content));
     if (read instanceof PolicyFile.Content.Invalid invalid) {
       invalid.problems().forEach(problem -> problems.add(problem.replace("policies[0]", at(key))));
       return null;
@@ -389,13 +392,9 @@ public final class PolicyState {
       settings.remove(client);
       return;
     }
-    ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
-    document.putArray("policies");
-    document.putObject("clients").set(client, content);
-    PolicyFile.Content read = PolicyFile.part(document);
-    if (read instanceof PolicyFile.Content.Invalid invalid) {
-      problems.addAll(invalid.problems());
-    } else if (read instanceof PolicyFile.Content.Valid valid) {
+    PolicyFile.Content read = part(document -> document.putObject("clients").set(client, content));
+    addProblems(read, problems);
+    if (read instanceof PolicyFile.Content.Valid valid) {
       settings.putAll(valid.policies().clients().settings());
     }
   }
