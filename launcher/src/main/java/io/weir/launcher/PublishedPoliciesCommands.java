@@ -117,7 +117,7 @@ final class PublishedPoliciesCommands {
       name = "diff",
       mixinStandardHelpOptions = true,
       description = {
-        "Compare a policy file with what is published: print what to apply it would change.",
+        "Compare a policy file with what is published: print what applying it would change.",
         "Exit 0 if nothing, 1 if something."
       })
   static final class Diff extends OnFile {
