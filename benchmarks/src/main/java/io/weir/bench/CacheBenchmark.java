@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -33,8 +34,17 @@ import java.util.concurrent.atomic.LongAdder;
  */
 final class CacheBenchmark {
   private static final int CALLERS = 64;
+
+  /** As many calls as redis-benchmark has under way with 64 connections and a pipeline of 16. */
+  private static final int IN_FLIGHT = 1_024;
+
   private static final int KEYS = 10_000;
   private static final long CAPACITY = 1_000_000;
+  private static final String BUCKET4J = "bucket4j 8.19, Lettuce";
+  private static final BucketConfiguration BUCKET4J_LIMIT =
+      BucketConfiguration.builder()
+          .addLimit(limit -> limit.capacity(CAPACITY).refillGreedy(CAPACITY, Duration.ofSeconds(1)))
+          .build();
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(CAPACITY, CAPACITY, 1_000_000);
 
   private final Duration warmUp;
@@ -58,6 +68,12 @@ final class CacheBenchmark {
         out.println(bucket4j);
         out.printf("weir / bucket4j: %.1f%n", weir.callsPerSecond() / bucket4j.callsPerSecond());
       }
+      out.printf("%n%d calls under way, %d keys%n", IN_FLIGHT, KEYS);
+      Callers.Result pipelined = weirPipelined(redis);
+      out.println(pipelined);
+      Callers.Result rival = bucket4jPipelined(redis);
+      out.println(rival);
+      out.printf("weir / bucket4j: %.1f%n", pipelined.callsPerSecond() / rival.callsPerSecond());
       out.printf("%n2 callers, 10 keys%n");
       out.println(LeasedDecisions.run(redis, warmUp, length));
       bareScript(redis);
@@ -65,26 +81,65 @@ final class CacheBenchmark {
   }
 
   private Callers.Result weir(RedisServer redis, int keys) throws InterruptedException {
-    RedisCacheConfig config = RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(2));
+    List<Check> checks = checks(keys);
+    return overWeir(
+        redis,
+        (cache, undecided) ->
+            Callers.run(
+                "weir, cache port",
+                CALLERS,
+                keys,
+                warmUp,
+                length,
+                key -> {
+                  if (cache.take(checks.get(key)) instanceof Decision.Undecided) {
+                    undecided.increment();
+                  }
+                }));
+  }
+
+  private Callers.Result weirPipelined(RedisServer redis) throws InterruptedException {
+    List<Check> checks = checks(KEYS);
+    return overWeir(
+        redis,
+        (cache, undecided) ->
+            PipelinedCaller.run(
+                "weir, cache port",
+                IN_FLIGHT,
+                KEYS,
+                warmUp,
+                length,
+                key ->
+                    cache
+                        .submit(checks.get(key))
+                        .whenComplete(
+                            (decision, error) -> {
+                              if (decision instanceof Decision.Undecided) {
+                                undecided.increment();
+                              }
+                            })));
+  }
+
+  private static List<Check> checks(int keys) {
     List<Check> checks = new ArrayList<>();
     for (int i = 0; i < keys; i++) {
       String bucket = BucketKey.of("burst", "client-" + i).text();
       checks.add(new Check(List.of(new BucketRequest(bucket, LIMIT, true)), 1));
     }
+    return checks;
+  }
+
+  /** One measured run over the port, which counts the calls that the cache did not decide. */
+  private interface PortRun {
+    Callers.Result over(RedisDecisionCache cache, LongAdder undecided) throws InterruptedException;
+  }
+
+  private static Callers.Result overWeir(RedisServer redis, PortRun run)
+      throws InterruptedException {
+    RedisCacheConfig config = RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(2));
     LongAdder undecided = new LongAdder();
     try (RedisDecisionCache cache = RedisDecisionCache.start(config)) {
-      Callers.Result result =
-          Callers.run(
-              "weir, cache port",
-              CALLERS,
-              keys,
-              warmUp,
-              length,
-              key -> {
-                if (cache.take(checks.get(key)) instanceof Decision.Undecided) {
-                  undecided.increment();
-                }
-              });
+      Callers.Result result = run.over(cache, undecided);
       if (undecided.sum() > 0) {
         throw new IllegalStateException(undecided.sum() + " calls were not decided by the cache");
       }
@@ -93,26 +148,53 @@ final class CacheBenchmark {
   }
 
   private Callers.Result bucket4j(RedisServer redis, int keys) throws InterruptedException {
+    return overBucket4j(
+        redis,
+        manager ->
+            Callers.run(
+                BUCKET4J,
+                CALLERS,
+                keys,
+                warmUp,
+                length,
+                key ->
+                    manager
+                        .builder()
+                        .build("b4j-" + key, () -> BUCKET4J_LIMIT)
+                        .tryConsumeAndReturnRemaining(1)));
+  }
+
+  private Callers.Result bucket4jPipelined(RedisServer redis) throws InterruptedException {
+    CompletableFuture<BucketConfiguration> configuration =
+        CompletableFuture.completedFuture(BUCKET4J_LIMIT);
+    return overBucket4j(
+        redis,
+        manager ->
+            PipelinedCaller.run(
+                BUCKET4J,
+                IN_FLIGHT,
+                KEYS,
+                warmUp,
+                length,
+                key ->
+                    manager
+                        .asAsync()
+                        .builder()
+                        .build("b4j-" + key, () -> configuration)
+                        .tryConsumeAndReturnRemaining(1)));
+  }
+
+  /** One measured run over a manager of buckets. */
+  private interface RivalRun {
+    Callers.Result over(ProxyManager<String> manager) throws InterruptedException;
+  }
+
+  private static Callers.Result overBucket4j(RedisServer redis, RivalRun run)
+      throws InterruptedException {
     RedisClient client = RedisClient.create(redis.uri());
     try (StatefulRedisConnection<String, byte[]> connection =
         client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE))) {
-      ProxyManager<String> manager = Bucket4jLettuce.casBasedBuilder(connection).build();
-      BucketConfiguration configuration =
-          BucketConfiguration.builder()
-              .addLimit(
-                  limit -> limit.capacity(CAPACITY).refillGreedy(CAPACITY, Duration.ofSeconds(1)))
-              .build();
-      return Callers.run(
-          "bucket4j 8.19, Lettuce",
-          CALLERS,
-          keys,
-          warmUp,
-          length,
-          key ->
-              manager
-                  .builder()
-                  .build("b4j-" + key, () -> configuration)
-                  .tryConsumeAndReturnRemaining(1));
+      return run.over(Bucket4jLettuce.casBasedBuilder(connection).build());
     } finally {
       client.shutdown();
     }

@@ -24,6 +24,14 @@ final class Callers {
 
   /** What a run measured. */
   record Result(String name, double callsPerSecond, long p50Micros, long p99Micros) {
+    static Result of(String name, Histogram nanos, Duration length) {
+      return new Result(
+          name,
+          nanos.getTotalCount() * 1e9 / length.toNanos(),
+          nanos.getValueAtPercentile(50) / 1_000,
+          nanos.getValueAtPercentile(99) / 1_000);
+    }
+
     @Override
     public String toString() {
       return String.format(
@@ -48,11 +56,7 @@ final class Callers {
     done.await();
     Histogram all = new Histogram(HIGHEST_NANOS, 3);
     histograms.forEach(all::add);
-    return new Result(
-        name,
-        all.getTotalCount() * 1e9 / length.toNanos(),
-        all.getValueAtPercentile(50) / 1_000,
-        all.getValueAtPercentile(99) / 1_000);
+    return Result.of(name, all, length);
   }
 
   private static void callUntil(

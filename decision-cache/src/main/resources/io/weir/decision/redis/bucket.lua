@@ -3,50 +3,58 @@
 -- whole tokens, units, ticks and microseconds, all integers below 2^53.
 -- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota has unitsPerTick 0 (it
 --          never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
--- State    57 bytes, little-endian: form u8 = 3; units, unitsPerToken, lastEpochMicros, epoch,
---          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus
---          the tokens used, so that a changed capacity applies to the whole period. Units are
---          negative in debt. Form 2, 49 bytes, is read and not written: it has no correctedEpoch,
---          which is the epoch if the version is not 0. Form 4, 28 bytes, is for a bucket that no
---          correction has touched and whose numbers are small, which is nearly every one: form
---          u8 = 4; units i48; unitsPerToken i40; lastEpochMicros minus epoch i48; epoch i56;
---          chargedTokens i24. A form is first read by one release and written by the next: WRITTEN
---          is 4 from the next release on.
+-- State    form 4, 28 bytes, little-endian, of a bucket that no correction has touched and whose
+--          numbers are small, which is nearly every one: form u8 = 4; units i48; unitsPerToken i40;
+--          lastEpochMicros minus epoch i48; epoch i56; chargedTokens i24. Form 3, 57 bytes, of any
+--          other: form u8 = 3; units, unitsPerToken, lastEpochMicros, epoch, correctedEpoch,
+--          version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens used,
+--          so that a changed capacity applies to the whole period. Units are negative in debt.
+--          Form 2, 49 bytes, is read and not written: it has no correctedEpoch, which is the epoch
+--          if the version is not 0. A form is first read by one release and written by the next.
 -- Clock    this server's TIME, read once.
+-- Cost     the server decides on one thread, and half of a decision's time is in these lines: what
+--          is alike for many checks is made once, and no table has more than eight named fields.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8i8', 57, 3
 local STATE_2, STATE_2_BYTES = '<Bi8i8i8i8i8i8', 49
 local STATE_4, STATE_4_BYTES, I24, I40, I48 = '<Bi6i5i6i7i3', 28, 8388608, 549755813888, 140737488355328
-local WRITTEN = 3
 local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
+local unpack_table = unpack
 local pack, unpack = struct.pack, struct.unpack
+local call = redis.call
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local charged_views = {}
 
+-- Returns a limit. Base is what a quota's kept units lack of its units.
+local function limit_of(tick, per_tick, per_token, capacity)
+  local quota = per_tick == 0
+  return { tick = tick, per_tick = per_tick, per_token = per_token, capacity = capacity,
+    base = quota and capacity or 0, kind = quota and 0 or per_token }
+end
+
 -- Returns a bucket under a limit as it was last written; full and without an epoch if nothing of
--- its kind is stored; nil if the value is not a bucket's state. All fields are created at once: a
--- table that grows field by field costs a microsecond.
-local function load(key, mode, tick, per_tick, per_token, capacity)
-  local base, kind = 0, per_token
-  if per_tick == 0 then base, kind = capacity, 0 end
+-- its kind is stored; nil if the value is not a bucket's state. The value is what the key holds; if
+-- false, as of a key of another type, too, it is asked for.
+local function load(key, value, limit)
+  local base, kind, capacity = limit.base, limit.kind, limit.capacity
   local form, units, kept_kind, last, epoch, corrected, version, charged = FORM, capacity - base, kind, now, 0, 0, 0, 0
   local view = charged_views[key]
   if view then
-    units, kept_kind, last, epoch = view.units - view.base, view.kind, view.last, view.epoch
+    units, kept_kind, last, epoch = view.units - view.limit.base, view.limit.kind, view.last, view.epoch
     corrected, version, charged = view.corrected, view.version, view.charged
   else
-    local value = redis.pcall('GET', key)
+    value = value or redis.pcall('GET', key)
     if value then
       if type(value) ~= 'string' then return nil end
-      if #value == STATE_BYTES then
+      if #value == STATE_4_BYTES and value:byte() == 4 then
+        form, units, kept_kind, last, epoch, charged = unpack(STATE_4, value)
+        form, last = FORM, last + epoch
+      elseif #value == STATE_BYTES then
         form, units, kept_kind, last, epoch, corrected, version, charged = unpack(STATE, value)
       elseif #value == STATE_2_BYTES and value:byte() == 2 then
         form, units, kept_kind, last, epoch, version, charged = unpack(STATE_2, value)
         form, corrected = FORM, version > 0 and epoch or 0
-      elseif #value == STATE_4_BYTES and value:byte() == 4 then
-        form, units, kept_kind, last, epoch, charged = unpack(STATE_4, value)
-        form, last = FORM, last + epoch
       else
         return nil
       end
@@ -59,53 +67,54 @@ local function load(key, mode, tick, per_tick, per_token, capacity)
     if kept_kind == 0 or kind == 0 then
       units, last, epoch, corrected, version, charged = capacity - base, now, 0, 0, 0, 0
     else
-      units = floor(units / kept_kind) * per_token
+      units = floor(units / kept_kind) * limit.per_token
     end
   end
   units = units + base
   if units > capacity then units = capacity
   elseif units <= capacity - EXACT then units = capacity - EXACT + 1 end
-  return { key = key, mode = mode, tick = tick, per_tick = per_tick, per_token = per_token, capacity = capacity,
-    base = base, kind = kind, units = units, last = last, epoch = epoch, corrected = corrected, version = version,
-    charged = charged, retry = 0, reset = 0 }
+  return { limit = limit, units = units, last = last, epoch = epoch, corrected = corrected, version = version,
+    charged = charged, reset = 0 }
 end
 
 local function wait(view, missing)
   if missing <= 0 then return 0 end
-  local micros
-  if view.per_tick == 0 then micros = max(view.tick - now, 1)
-  else micros = ceil(missing / view.per_tick) * view.tick - (now - view.last) end
+  local limit, micros = view.limit, nil
+  if limit.per_tick == 0 then micros = max(limit.tick - now, 1)
+  else micros = ceil(missing / limit.per_tick) * limit.tick - (now - view.last) end
   return micros < MAX_WAIT and micros or MAX_WAIT
 end
 
 local function time_to_full(view)
-  return wait(view, view.per_tick == 0 and 1 or view.capacity - view.units)
+  local limit = view.limit
+  return wait(view, limit.per_tick == 0 and 1 or limit.capacity - view.units)
 end
 
 local function refill(view)
-  local ahead = view.last - now
-  if ahead == 0 or view.per_tick == 0 then return end
+  local limit, ahead = view.limit, view.last - now
+  if ahead == 0 or limit.per_tick == 0 then return end
   if ahead < 0 then
-    local ticks = floor(-ahead / view.tick)
-    local full = ticks >= ceil((view.capacity - view.units) / view.per_tick)
-    view.units = full and view.capacity or view.units + ticks * view.per_tick
-    view.last = view.last + ticks * view.tick
-  elseif ahead > MAX_WAIT or ahead > ceil(view.capacity / view.per_tick) * view.tick then
+    local ticks = floor(-ahead / limit.tick)
+    local full = ticks >= ceil((limit.capacity - view.units) / limit.per_tick)
+    view.units = full and limit.capacity or view.units + ticks * limit.per_tick
+    view.last = view.last + ticks * limit.tick
+  elseif ahead > MAX_WAIT or ahead > ceil(limit.capacity / limit.per_tick) * limit.tick then
     view.last = now
   end
 end
 
--- Returns the bytes of a bucket, in the shortest form that may be written and has room for it.
+-- Returns the bytes of a bucket, in the shortest form that has room for it.
 local function bytes(view)
-  local units, epoch, since = view.units - view.base, view.epoch, view.last - view.epoch
-  if WRITTEN >= 4 and view.version == 0 and view.corrected == 0 and units >= -I48 and units < I48
-    and view.kind < I40 and since >= 0 and since < I48 and view.charged < I24 then
-    return pack(STATE_4, 4, units, view.kind, since, epoch, view.charged)
+  local limit, last, epoch, charged = view.limit, view.last, view.epoch, view.charged
+  local units, kind, since = view.units - limit.base, limit.kind, last - epoch
+  if view.version == 0 and view.corrected == 0 and units >= -I48 and units < I48 and kind < I40
+    and since >= 0 and since < I48 and charged < I24 then
+    return pack(STATE_4, 4, units, kind, since, epoch, charged)
   end
-  return pack(STATE, FORM, units, view.kind, view.last, epoch, view.corrected, view.version, view.charged)
+  return pack(STATE, FORM, units, kind, last, epoch, view.corrected, view.version, charged)
 end
 
 -- Stores a bucket whose reset is known, until it is full and for a margin longer.
-local function store(view)
-  redis.call('SET', view.key, bytes(view), 'PX', string.format('%d', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS))
+local function store(key, view)
+  call('SET', key, bytes(view), 'PX', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS)
 end

@@ -16,21 +16,22 @@ local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
 
 local function product(one, other) return min(one * other, EXACT) end
 
-local function correct(view, debt_cap, epoch, version, charged, truth, takes_only)
+local function correct(key, view, debt_cap, epoch, version, charged, truth, takes_only)
   refill(view)
-  local quota, gone, younger = view.per_tick == 0, view.epoch == 0, view.epoch > epoch
+  local limit = view.limit
+  local quota, gone, younger = limit.per_tick == 0, view.epoch == 0, view.epoch > epoch
   if epoch < view.corrected or epoch == view.corrected and version <= view.version
     or younger and view.corrected == 0 and not quota then return STALE, 0, 0 end
-  if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
+  if gone and (quota and limit.tick or truth) <= now then return FULL, 0, 0 end
   local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
   local behind = since < 0 -- the cache has gone back behind the correction
   if behind then since, view.epoch, view.charged = 0, max(now, epoch + 1), 0 end
-  local lacking = quota and truth or product(ceil(max(truth - now, 0) / view.tick), view.per_tick)
-  local refilled = quota and 0 or product(floor(max(now - truth, 0) / view.tick), view.per_tick)
-  local high = max(lacking + product(since, view.per_token), 0)
+  local lacking = quota and truth or product(ceil(max(truth - now, 0) / limit.tick), limit.per_tick)
+  local refilled = quota and 0 or product(floor(max(now - truth, 0) / limit.tick), limit.per_tick)
+  local high = max(lacking + product(since, limit.per_token), 0)
   -- the missing units lie in between: the charges since were made at some time between the records
   -- and now
-  local low, own = max(high - refilled, 0), view.capacity - view.units
+  local low, own = max(high - refilled, 0), limit.capacity - view.units
   -- carried over to another limit, under which the charges since may have been refilled
   if takes_only == 1 then low = max(lacking, 0) end
   -- no charge of the cache is known: what looks like a cache that went back, or like a newer epoch,
@@ -38,15 +39,15 @@ local function correct(view, debt_cap, epoch, version, charged, truth, takes_onl
   if takes_only == 1 or (behind or younger) and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
   -- a bucket that is already deeper in debt, because its limit was lowered, gains nothing
-  local most = min(max(view.capacity + debt_cap * view.per_token, own), EXACT - 1)
-  local units = view.capacity - min(missing, most)
-  local change = (units - view.units) / view.per_token
+  local most = min(max(limit.capacity + debt_cap * limit.per_token, own), EXACT - 1)
+  local units = limit.capacity - min(missing, most)
+  local change = (units - view.units) / limit.per_token
   if change ~= 0 or low == high then view.units, view.last = units, now end
   view.corrected, view.version = epoch, version
   view.reset = time_to_full(view)
-  store(view)
+  store(key, view)
   -- whoever may not publish may not subscribe either
-  if change > 0 then redis.pcall('PUBLISH', RAISED, view.key) end
+  if change > 0 then redis.pcall('PUBLISH', RAISED, key) end
   return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)
 end
 
@@ -54,10 +55,10 @@ local replies = {}
 for n = 1, #KEYS do
   local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth, takes_only =
     unpack(CORRECTION, ARGV[n])
-  local view = load(KEYS[n], 1, tick, per_tick, per_token, capacity)
+  local view = load(KEYS[n], nil, limit_of(tick, per_tick, per_token, capacity))
   local kind, clamped, change = CORRUPT, 0, 0
   if view then
-    kind, clamped, change = correct(view, debt_cap, epoch, version, charged, truth, takes_only)
+    kind, clamped, change = correct(KEYS[n], view, debt_cap, epoch, version, charged, truth, takes_only)
   end
   replies[n] = pack(REPLY, kind, clamped, change)
 end

@@ -12,62 +12,88 @@
 --          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
 --          tokens i64 (all 0 if corrupt or cold).
 -- Complexity: O(buckets). A stored value that is not a bucket's state makes its check corrupt and
--- is left unchanged. A key charged twice is written once.
-local BUCKET, REPLY = '<Bi8i8i8i8', '<Bi8i8i8i8i8i8'
+-- is left unchanged. A key charged twice is written once. All keys are read by one command: the
+-- fewer than 2,000 that a call may have fit on Lua's stack.
+local CHECK, BUCKET = '<BBi8', '<Bi8i8i8i8'
+local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
-local warm = ARGV[1] ~= '' and redis.pcall('GET', KEYS[1]) == ARGV[1]
+local values = redis.pcall('MGET', unpack_table(KEYS))
+local warm = ARGV[1] ~= '' and values[1] == ARGV[1]
+local known_checks = {}
 
-local function charge(view, cost)
-  if view.units + view.per_tick > view.capacity and view.last < now then view.last = now end
-  view.units = view.units - cost * view.per_token
+-- Returns what an argument says. Many checks of a call have the same.
+local function read_check(arg)
+  local peek, count, cost, at = unpack(CHECK, arg)
+  local check = { peek = peek == 1, count = count, cost = cost, modes = {}, limits = {} }
+  for i = 1, count do
+    local tick, per_tick, per_token, capacity
+    check.modes[i], tick, per_tick, per_token, capacity, at = unpack(BUCKET, arg, at)
+    check.limits[i] = limit_of(tick, per_tick, per_token, capacity)
+  end
+  known_checks[arg] = check
+  return check
+end
+
+local function charge(key, view, cost)
+  local limit = view.limit
+  if view.units + limit.per_tick > limit.capacity and view.last < now then view.last = now end
+  view.units = view.units - cost * limit.per_token
   view.charged = view.charged + cost
   if view.epoch == 0 or view.charged >= EXACT then
     view.epoch, view.charged = view.epoch < now and now or view.epoch + 1, cost
     view.corrected, view.version = 0, 0
   end
-  charged_views[view.key] = view
+  charged_views[key] = view
 end
 
-local replies, views, key_index = { pack('<i8B', now, warm and 1 or 0) }, {}, 1
+local replies, views, retries, key_index = { pack('<i8B', now, warm and 1 or 0) }, {}, {}, 1
 for n = 2, #ARGV do
-  local arg, corrupt, cold, deciding, longest, never = ARGV[n], false, false, 255, 0, false
-  local peek, count, cost, at = unpack('<BBi8', arg)
+  local check, corrupt, cold, deciding, longest, never = known_checks[ARGV[n]], false, false, 255, 0, false
+  check = check or read_check(ARGV[n])
+  local count, cost = check.count, check.cost
   for i = 1, count do
-    local mode, tick, per_tick, per_token, capacity
-    mode, tick, per_tick, per_token, capacity, at = unpack(BUCKET, arg, at)
-    local view = load(KEYS[key_index + i], mode, tick, per_tick, per_token, capacity)
+    local at, mode, limit, retry = key_index + i, check.modes[i], check.limits[i], 0
+    local view = load(KEYS[at], values[at], limit)
     if mode == 2 and not warm then cold = true end
     if view then
       refill(view)
-      local can_hold = cost <= capacity / per_token
-      local retry = can_hold and wait(view, cost * per_token - view.units) or -1
-      if retry ~= 0 and mode ~= 0 and not never and (not can_hold or retry > longest) then
-        deciding, longest, never = i - 1, retry, not can_hold
+      local missing = cost * limit.per_token - view.units
+      if missing > 0 then
+        local can_hold = cost <= limit.capacity / limit.per_token
+        retry = can_hold and wait(view, missing) or -1
+        if mode ~= 0 and not never and (not can_hold or retry > longest) then
+          deciding, longest, never = i - 1, retry, not can_hold
+        end
       end
-      view.retry = retry
     else
       corrupt = true
     end
-    views[i] = view
+    views[i], retries[i] = view, retry
   end
-  key_index = key_index + count
   if cold or corrupt then
     replies[#replies + 1] = string.char(cold and 4 or 3, 255) .. string.rep(NO_REPLY, count)
   else
     local verdict = never and 2 or deciding == 255 and 1 or 0
-    replies[#replies + 1] = string.char(verdict, deciding)
+    local takes = verdict == 1 and not check.peek
     for i = 1, count do
-      local view = views[i]
-      local flags = view.retry == 0 and 1 or 0
-      if flags == 1 and verdict == 1 and peek == 0 then
-        charge(view, cost)
+      local view, retry = views[i], retries[i]
+      local flags = retry == 0 and 1 or 0
+      if flags == 1 and takes then
+        charge(KEYS[key_index + i], view, cost)
         flags = 3
       end
       view.reset = time_to_full(view)
-      replies[#replies + 1] = pack(REPLY, flags, max(floor(view.units / view.per_token), 0), view.reset,
-        view.retry, view.epoch, view.corrected == view.epoch and view.version or 0, view.charged)
+      local remaining = max(floor(view.units / view.limit.per_token), 0)
+      local version = view.corrected == view.epoch and view.version or 0
+      if i == 1 then
+        replies[#replies + 1] = pack(FIRST_REPLY, verdict, deciding, flags, remaining, view.reset, retry, view.epoch,
+          version, view.charged)
+      else
+        replies[#replies + 1] = pack(REPLY, flags, remaining, view.reset, retry, view.epoch, version, view.charged)
+      end
     end
   end
+  key_index = key_index + count
 end
-for _, view in pairs(charged_views) do store(view) end
+for key, view in pairs(charged_views) do store(key, view) end
 return table.concat(replies)

@@ -51,8 +51,10 @@ final class ScriptRunner implements AutoCloseable {
   private final RedisScript script;
   private final RedisScript correctScript;
 
-  /** How many states were found in the short form. */
+  /** How many states were found in either form. */
   private long shortStates;
+
+  private long longStates;
 
   ScriptRunner(String uri) {
     this(uri, RedisScript.takeTokens(), RedisScript.correctBuckets());
@@ -68,25 +70,14 @@ final class ScriptRunner implements AutoCloseable {
     redis.scriptLoad(correctScript.body());
   }
 
-  /** A runner of the scripts as the next release writes states: in the short form if they fit. */
-  static ScriptRunner ofTheNextRelease(String uri) {
-    return new ScriptRunner(
-        uri,
-        ofTheNextRelease(RedisScript.takeTokens()),
-        ofTheNextRelease(RedisScript.correctBuckets()));
-  }
-
-  static RedisScript ofTheNextRelease(RedisScript today) {
-    String body = today.body().replace("local WRITTEN = 3", "local WRITTEN = 4");
-    if (body.equals(today.body())) {
-      throw new IllegalStateException("the script does not say which form it writes");
-    }
-    return RedisScript.ofBody(body);
-  }
-
   /** Returns how many states were found in the short form. */
   long shortStates() {
     return shortStates;
+  }
+
+  /** Returns how many states were found in the long form. */
+  long longStates() {
+    return longStates;
   }
 
   /** A script that reads the test's clock and keeps its keys for longer. */
@@ -213,6 +204,7 @@ final class ScriptRunner implements AutoCloseable {
     if (value.length != STATE_BYTES || buffer.get() != FORM) {
       throw new IllegalStateException("not a state: " + value.length + " bytes");
     }
+    longStates++;
     long units = buffer.getLong();
     long unitsPerToken = buffer.getLong();
     return new BucketState(

@@ -1,23 +1,32 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the scripts on buckets share; stands before each of them. Mirrors BucketArithmetic: whole
--- tokens, units, ticks and microseconds, all integers below 2^53.
--- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota is one with unitsPerTick 0
---          (it never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
+-- The part that the scripts on buckets share; precedes each of them. Mirrors BucketArithmetic:
+-- whole tokens, units, ticks and microseconds, all integers below 2^53.
+-- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota has unitsPerTick 0 (it
+--          never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
 -- State    57 bytes, little-endian: form u8 = 3; units, unitsPerToken, lastEpochMicros, epoch,
---          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens
---          used: so a changed capacity comes right. Units are negative in debt.
+--          correctedEpoch, version, chargedTokens i64. A quota has unitsPerToken 0 and units minus
+--          the tokens used, so that a changed capacity applies to the whole period. Units are
+--          negative in debt. Form 2, 49 bytes, is read and not written: it has no correctedEpoch,
+--          which is the epoch if the version is not 0. Form 4, 28 bytes, is for a bucket that no
+--          correction has touched and whose numbers are small, which is nearly every one: form
+--          u8 = 4; units i48; unitsPerToken i40; lastEpochMicros minus epoch i48; epoch i56;
+--          chargedTokens i24. A form is first read by one release and written by the next: WRITTEN
+--          is 4 from the next release on.
 -- Clock    this server's TIME, read once.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8i8', 57, 3
+local STATE_2, STATE_2_BYTES = '<Bi8i8i8i8i8i8', 49
+local STATE_4, STATE_4_BYTES, I24, I40, I48 = '<Bi6i5i6i7i3', 28, 8388608, 549755813888, 140737488355328
+local WRITTEN = 3
 local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 local pack, unpack = struct.pack, struct.unpack
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local charged_views = {}
 
--- A bucket under a limit as it was last written; full and without an epoch when nothing of its kind
--- is kept; nil when the value is not ours. All fields are made at once: a table that grows field by
--- field costs a microsecond.
+-- Returns a bucket under a limit as it was last written; full and without an epoch if nothing of
+-- its kind is stored; nil if the value is not a bucket's state. All fields are created at once: a
+-- table that grows field by field costs a microsecond.
 local function load(key, mode, tick, per_tick, per_token, capacity)
   local base, kind = 0, per_token
   if per_tick == 0 then base, kind = capacity, 0 end
@@ -29,8 +38,18 @@ local function load(key, mode, tick, per_tick, per_token, capacity)
   else
     local value = redis.pcall('GET', key)
     if value then
-      if type(value) ~= 'string' or #value ~= STATE_BYTES then return nil end
-      form, units, kept_kind, last, epoch, corrected, version, charged = unpack(STATE, value)
+      if type(value) ~= 'string' then return nil end
+      if #value == STATE_BYTES then
+        form, units, kept_kind, last, epoch, corrected, version, charged = unpack(STATE, value)
+      elseif #value == STATE_2_BYTES and value:byte() == 2 then
+        form, units, kept_kind, last, epoch, version, charged = unpack(STATE_2, value)
+        form, corrected = FORM, version > 0 and epoch or 0
+      elseif #value == STATE_4_BYTES and value:byte() == 4 then
+        form, units, kept_kind, last, epoch, charged = unpack(STATE_4, value)
+        form, last = FORM, last + epoch
+      else
+        return nil
+      end
       if form ~= FORM or units <= -EXACT or units >= EXACT or kept_kind < 0 or kept_kind >= EXACT
         or last < 0 or last >= EXACT or epoch < 1 or epoch >= EXACT or corrected < 0 or corrected >= EXACT
         or version < 0 or version >= EXACT or charged < 0 or charged >= EXACT then return nil end
@@ -76,8 +95,17 @@ local function refill(view)
   end
 end
 
--- Keeps a bucket whose reset is known, until it is full and a margin longer.
+-- Returns the bytes of a bucket, in the shortest form that may be written and has room for it.
+local function bytes(view)
+  local units, epoch, since = view.units - view.base, view.epoch, view.last - view.epoch
+  if WRITTEN >= 4 and view.version == 0 and view.corrected == 0 and units >= -I48 and units < I48
+    and view.kind < I40 and since >= 0 and since < I48 and view.charged < I24 then
+    return pack(STATE_4, 4, units, view.kind, since, epoch, view.charged)
+  end
+  return pack(STATE, FORM, units, view.kind, view.last, epoch, view.corrected, view.version, view.charged)
+end
+
+-- Stores a bucket whose reset is known, until it is full and for a margin longer.
 local function store(view)
-  redis.call('SET', view.key, pack(STATE, FORM, view.units - view.base, view.kind, view.last, view.epoch,
-    view.corrected, view.version, view.charged), 'PX', string.format('%d', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS))
+  redis.call('SET', view.key, bytes(view), 'PX', string.format('%d', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS))
 end

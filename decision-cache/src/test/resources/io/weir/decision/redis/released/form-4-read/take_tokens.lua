@@ -1,17 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decides checks in order: each takes its cost from all of its buckets or from none. A deny and a
--- peek write nothing. Mirrors CheckDecider.decide. Stands behind bucket.lua.
--- KEYS     the marker of the cache's life, then the buckets' keys, check after check.
--- ARGV[1]  the life that the caller knows: the cache is warm when the marker holds just this.
--- ARGV[n]  check n - 1, little-endian: peek u8 (0, 1), buckets u8 (1 to 16), cost i64 (>= 1); then a
---          bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is cold),
---          its limit 4 i64.
--- Reply    one string, little-endian: now i64 (microseconds since 1970), warm u8 (0, 1); then a check:
---          verdict u8 (0 denied, 1 allowed, 2 cost above capacity, 3 corrupt, 4 cold), deciding bucket u8
---          (255 none); then a bucket: flags u8 (1 sufficient, 2 charged), remaining tokens, reset micros,
---          retry-after micros (-1 never), epoch, version, charged tokens i64 (all 0 if corrupt or cold).
--- Complexity: O(buckets). A stored value that is not ours makes its check corrupt and stays as it is. A
--- key charged twice is written once.
+-- Decides checks in order: each takes its cost from all of its buckets or from none. A denial and a
+-- peek write nothing. Mirrors CheckDecider.decide. Preceded by bucket.lua.
+-- KEYS     the marker of a warm cache, then the buckets' keys, check after check.
+-- ARGV[1]  the run ID known to the caller: the cache is warm if the marker holds exactly this.
+-- ARGV[n]  check n - 1, little-endian: peek u8 (0, 1), buckets u8 (1 to 16), cost i64 (>= 1); then
+--          per bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache
+--          is cold), its limit 4 i64.
+-- Reply    one string, little-endian: now i64 (microseconds since 1970), warm u8 (0, 1); then per
+--          check: verdict u8 (0 denied, 1 allowed, 2 cost above capacity, 3 corrupt, 4 cold),
+--          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged),
+--          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
+--          tokens i64 (all 0 if corrupt or cold).
+-- Complexity: O(buckets). A stored value that is not a bucket's state makes its check corrupt and
+-- is left unchanged. A key charged twice is written once.
 local BUCKET, REPLY = '<Bi8i8i8i8', '<Bi8i8i8i8i8i8'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
 local warm = ARGV[1] ~= '' and redis.pcall('GET', KEYS[1]) == ARGV[1]

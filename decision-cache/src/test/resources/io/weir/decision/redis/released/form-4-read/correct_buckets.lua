@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Corrects buckets, in order, each correction at most once. Mirrors CorrectionRule.apply (decision
+-- record 0005). Preceded by bucket.lua.
+-- KEYS[n]  bucket of correction n.
+-- ARGV[n]  correction n, little-endian, 10 i64: the bucket's limit (4), debt cap in tokens (>= 0),
+--          epoch, version (>= 1), charged tokens (>= 0), truth (when the bucket is full,
+--          microseconds since 1970; for a quota the tokens used), all at most 2^53 - 1; whether it
+--          must not add tokens (0, 1).
+-- Reply    one string, little-endian; per correction: kind u8 (0 applied, 1 created, 2 stale, 3
+--          full, 4 corrupt), clamped u8 (0, 1), change in tokens i64, rounded toward zero.
+-- Messages one on the channel RAISED for each bucket that is given units, however few: its key.
+-- Complexity: O(corrections). A stored value that is not a bucket's state is left unchanged.
+local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8', '<BBi8'
+local RAISED = 'w1:@raised'
+local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
+
+local function product(one, other) return min(one * other, EXACT) end
+
+local function correct(view, debt_cap, epoch, version, charged, truth, takes_only)
+  refill(view)
+  local quota, gone, younger = view.per_tick == 0, view.epoch == 0, view.epoch > epoch
+  if epoch < view.corrected or epoch == view.corrected and version <= view.version
+    or younger and view.corrected == 0 and not quota then return STALE, 0, 0 end
+  if gone and (quota and view.tick or truth) <= now then return FULL, 0, 0 end
+  local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
+  local behind = since < 0 -- the cache has gone back behind the correction
+  if behind then since, view.epoch, view.charged = 0, max(now, epoch + 1), 0 end
+  local lacking = quota and truth or product(ceil(max(truth - now, 0) / view.tick), view.per_tick)
+  local refilled = quota and 0 or product(floor(max(now - truth, 0) / view.tick), view.per_tick)
+  local high = max(lacking + product(since, view.per_token), 0)
+  -- the missing units lie in between: the charges since were made at some time between the records
+  -- and now
+  local low, own = max(high - refilled, 0), view.capacity - view.units
+  -- carried over to another limit, under which the charges since may have been refilled
+  if takes_only == 1 then low = max(lacking, 0) end
+  -- no charge of the cache is known: what looks like a cache that went back, or like a newer epoch,
+  -- may be an epoch whose stamps are still in flight
+  if takes_only == 1 or (behind or younger) and charged == 0 and not quota then high = EXACT end
+  local missing = max(low, min(own, high))
+  -- a bucket that is already deeper in debt, because its limit was lowered, gains nothing
+  local most = min(max(view.capacity + debt_cap * view.per_token, own), EXACT - 1)
+  local units = view.capacity - min(missing, most)
+  local change = (units - view.units) / view.per_token
+  if change ~= 0 or low == high then view.units, view.last = units, now end
+  view.corrected, view.version = epoch, version
+  view.reset = time_to_full(view)
+  store(view)
+  -- whoever may not publish may not subscribe either
+  if change > 0 then redis.pcall('PUBLISH', RAISED, view.key) end
+  return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)
+end
+
+local replies = {}
+for n = 1, #KEYS do
+  local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth, takes_only =
+    unpack(CORRECTION, ARGV[n])
+  local view = load(KEYS[n], 1, tick, per_tick, per_token, capacity)
+  local kind, clamped, change = CORRUPT, 0, 0
+  if view then
+    kind, clamped, change = correct(view, debt_cap, epoch, version, charged, truth, takes_only)
+  end
+  replies[n] = pack(REPLY, kind, clamped, change)
+end
+return table.concat(replies)
