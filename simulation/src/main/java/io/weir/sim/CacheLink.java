@@ -191,7 +191,16 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   private void noteDenial(Check check, Decision decision, long askedNanos) {
     denyCache.seen(redis.isWarm());
     if (denyCache.isOn() && decision instanceof Decision.Denied denied) {
-      denyCache.note(connection, check, world.edges().denied(denied), askedNanos);
+      Object over = connection;
+      world
+          .edges()
+          .noteDenial(
+              note ->
+                  world
+                      .scheduler()
+                      .after(
+                          world.messageChance().millis(50, 2_000), "a denial of " + node.name(), note),
+              () -> denyCache.note(over, check, world.edges().denied(denied), askedNanos));
       for (int i = 0; i < check.buckets().size(); i++) {
         if (denied.buckets().get(i).retryAfterMicros() > 0) {
           disturbancesAtDenial.put(check.buckets().get(i).bucket(), redis.disturbances());

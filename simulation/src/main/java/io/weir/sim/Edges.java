@@ -13,6 +13,7 @@ import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.BatchHeader;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -80,6 +81,16 @@ interface Edges {
   /** A process learns of a denial, which its deny cache repeats. */
   default Decision.Denied denied(Decision.Denied denied) {
     return denied;
+  }
+
+  /**
+   * A process notes what a reply of the cache says of a denial.
+   *
+   * @param later schedules for a moment later
+   * @param note notes it
+   */
+  default void noteDenial(Consumer<Runnable> later, Runnable note) {
+    note.run();
   }
 
   /** A node may take tokens in advance, for a length of time. */

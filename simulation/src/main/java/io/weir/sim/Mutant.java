@@ -19,6 +19,7 @@ import io.weir.topics.model.BatchHeader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -328,6 +329,14 @@ enum Mutant implements Edges {
     @Override
     public boolean hearsRaises() {
       return false;
+    }
+  },
+
+  DENIAL_NOTED_LATE(
+      "a denial is noted by another thread, after messages that the cache sent later") {
+    @Override
+    public void noteDenial(Consumer<Runnable> later, Runnable note) {
+      later.accept(note);
     }
   },
 
