@@ -12,7 +12,8 @@ import java.util.stream.Stream;
 
 /**
  * Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}, {@code heal}, {@code
- * overload}, {@code open-overload}, {@code verify}; all without a name.
+ * overload}, {@code open-overload}, {@code verify}, {@code watermark}; all without a name. Or draws
+ * a recording: {@code flame RECORDING SVG}.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
@@ -37,6 +38,10 @@ public final class Benchmarks {
                 "watermark")
             : List.of(arguments);
     PrintStream out = System.out;
+    if (names.get(0).equals("flame")) {
+      FlameGraph.draw(names.subList(1, names.size()), out);
+      return;
+    }
     out.printf(
         "JDK %s, %d cores, %s%n",
         Runtime.version(),

@@ -199,7 +199,9 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
                   world
                       .scheduler()
                       .after(
-                          world.messageChance().millis(50, 2_000), "a denial of " + node.name(), note),
+                          world.messageChance().millis(50, 2_000),
+                          "a denial of " + node.name(),
+                          note),
               () -> denyCache.note(over, check, world.edges().denied(denied), askedNanos));
       for (int i = 0; i < check.buckets().size(); i++) {
         if (denied.buckets().get(i).retryAfterMicros() > 0) {
