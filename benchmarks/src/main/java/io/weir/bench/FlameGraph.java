@@ -92,8 +92,8 @@ final class FlameGraph {
   private void add(@Nullable RecordedThread thread, List<RecordedFrame> frames) {
     samples++;
     String name = thread == null ? null : thread.getJavaName();
-    boolean isNamed = name != null && !name.isEmpty();
-    FlameGraph node = callee(isNamed ? name.replaceAll("\\d+", "n") : "virtual threads");
+    FlameGraph node =
+        callee(name == null || name.isEmpty() ? "virtual threads" : name.replaceAll("\\d+", "n"));
     for (int i = frames.size() - 1; i >= 0; i--) {
       node = node.callee(name(frames.get(i)));
     }
