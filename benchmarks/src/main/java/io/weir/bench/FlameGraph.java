@@ -35,9 +35,8 @@ final class FlameGraph {
   private static final int WIDTH = 1_400;
   private static final int ROW = 16;
   private static final double LETTER = 6.2;
-  private static final String HEAD =
+  private static final String STYLE =
       """
-      <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="monospace" font-size="10">
       <style>
       svg { background: #fff; color: #222 } rect { stroke: #fff; stroke-width: .5 } text { fill: currentColor }
       .weir { fill: #7cb5ec } .jetty { fill: #f7c87a } .lettuce { fill: #a5d6a7 } .kafka { fill: #ce93d8 } .jdk { fill: #d7d7d7 } .other { fill: #efa79d }
@@ -46,7 +45,6 @@ final class FlameGraph {
       .weir { fill: #2c5f8a } .jetty { fill: #8a6520 } .lettuce { fill: #2f6b33 } .kafka { fill: #6a3a75 } .jdk { fill: #444 } .other { fill: #83453c }
       }
       </style>
-      <text x="4" y="12">%s</text>
       """;
 
   private final Map<String, FlameGraph> callees = new TreeMap<>();
@@ -128,7 +126,13 @@ final class FlameGraph {
     String title =
         String.format(
             Locale.ROOT, "%,d samples; less than %.1f %% left out", samples, 100 * LEAST_SHARE);
-    svg.append(String.format(Locale.ROOT, HEAD, WIDTH, height, title));
+    svg.append(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" font-family=\"monospace\" font-size=\"10\" ")
+        .append(String.format(Locale.ROOT, "viewBox=\"0 0 %d %d\">%n", WIDTH, height))
+        .append(STYLE)
+        .append("<text x=\"4\" y=\"12\">")
+        .append(title)
+        .append("</text>\n");
     boxes(svg, 0, height - ROW, (double) WIDTH / samples, least);
     return svg.append("</svg>\n").toString();
   }
