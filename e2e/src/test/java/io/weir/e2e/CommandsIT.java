@@ -111,13 +111,6 @@ final class CommandsIT {
     assertFalse(other.errors().contains("full disk"), other.errors());
   }
 
-  private static final String ONE_POLICY =
-      """
-      policies:
-        - name: p
-          limit: {capacity: %d, refill_tokens: 1, refill_period: PT1M}
-      """;
-
   private Map<String, String> freePorts() throws Exception {
     Path policies = folder.resolve("policies.yml");
     Files.writeString(policies, "policies: []\n");
@@ -199,50 +192,6 @@ final class CommandsIT {
     assertEquals(1, check.awaitExit());
     assertTrue(check.output().stream().anyMatch(l -> l.contains("policies[0].limit.capacity")));
     assertEquals("3 problems", check.output().get(check.output().size() - 1));
-  }
-
-  /** Published by one command, seen by the others, and refused with every problem named. */
-  @Test
-  void policies_applyDiffListExportHistory_tellOfOneAnother() throws Exception {
-    try (TestKafka kafka = TestKafka.borrow()) {
-      Map<String, String> environment =
-          Map.of("WEIR_KAFKA", kafka.bootstrapServers(), "WEIR_SINGLE_COPY", "allow");
-      Path file = folder.resolve("first.yml");
-      Files.writeString(file, ONE_POLICY.formatted(5));
-      WeirProcess early =
-          WeirProcess.start(folder, environment, "policies", "apply", file.toString());
-      assertEquals(1, early.awaitExit());
-      assertTrue(early.errors().contains("weir topics create"), early.errors());
-      assertEquals(0, WeirProcess.start(folder, environment, "topics", "create").awaitExit());
-
-      WeirProcess apply =
-          WeirProcess.start(folder, environment, "policies", "apply", file.toString());
-      assertEquals(0, apply.awaitExit(), apply.errors());
-      assertEquals(
-          List.of("+ policy p", "1 added, 0 changed, 0 removed", "version 1 is published"),
-          apply.output());
-      WeirProcess same =
-          WeirProcess.start(folder, environment, "policies", "diff", file.toString());
-      assertEquals(0, same.awaitExit(), same.errors());
-      Files.writeString(file, ONE_POLICY.formatted(7));
-      WeirProcess differs =
-          WeirProcess.start(folder, environment, "policies", "diff", file.toString());
-      assertEquals(1, differs.awaitExit(), differs.errors());
-      assertTrue(differs.output().contains("    limit.capacity: 5 -> 7"), differs.errors());
-
-      WeirProcess export = WeirProcess.start(folder, environment, "policies", "export");
-      assertEquals(0, export.awaitExit(), export.errors());
-      Path exported = folder.resolve("exported.yml");
-      Files.write(exported, export.output());
-      WeirProcess reapplied =
-          WeirProcess.start(folder, environment, "policies", "diff", exported.toString());
-      assertEquals(0, reapplied.awaitExit(), () -> reapplied.output().toString());
-
-      WeirProcess history = WeirProcess.start(folder, environment, "policies", "history", "p");
-      assertEquals(0, history.awaitExit(), history.errors());
-      assertEquals(1, history.output().size());
-      assertTrue(history.output().get(0).contains("weir policies apply first.yml"));
-    }
   }
 
   @Test

@@ -20,6 +20,7 @@ import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import java.nio.charset.StandardCharsets;
@@ -362,6 +363,10 @@ final class PolicyLogIT {
   }
 
   @Test
+  @FullSuite(
+      reason =
+          "a node waits for 15 s; kafkaAway_withoutAPast_startsByTheFile_andAppliesItLater, which always runs, has a file",
+      turn = 2)
   void nothingPublished_andNoFile_doesNotStart() {
     PolicyFollower.NoPoliciesException none =
         assertThrows(PolicyFollower.NoPoliciesException.class, () -> follower("one", null));
@@ -515,6 +520,11 @@ final class PolicyLogIT {
 
   /** Was a hole: until its later limit was in force, a policy that was restored had none. */
   @Test
+  @FullSuite(
+      reason =
+          "as allTopicsLost_aNodeWithAFilePublishesWhatWasPublished, which always runs; a deletion"
+              + " takes seconds",
+      turn = 2)
   void topicsLost_whatIsRestoredOfALaterPolicyIsInForceUntilThen() throws Exception {
     AppliedFile file = file("first", 1);
     follower("one", file);
@@ -545,10 +555,22 @@ final class PolicyLogIT {
   }
 
   /** Was a hole: a node ran without limits, and said that all was well. */
-  @ParameterizedTest
-  @ValueSource(strings = {"weir.policies.v1", "weir.clients.v1"})
-  void oneTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew(String topic)
+  @Test
+  void policiesTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
       throws Exception {
+    assertToldAndNothingChanges(Topics.POLICIES.name());
+  }
+
+  @Test
+  @FullSuite(
+      reason = "as the topic of policies, which always runs; a deletion takes seconds",
+      turn = 1)
+  void clientsTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
+      throws Exception {
+    assertToldAndNothingChanges(Topics.CLIENTS.name());
+  }
+
+  private void assertToldAndNothingChanges(String topic) throws Exception {
     change(PolicyEdits.apply(file("all", 2)));
     follower("one", null);
     deleteTopics(List.of(topic));
