@@ -12,19 +12,19 @@
 --          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
 --          tokens i64 (all 0 if corrupt or cold).
 -- Complexity: O(buckets). A stored value that is not a bucket's state makes its check corrupt and
--- is left unchanged. A key charged twice is written once. All keys are read by one command: the
--- fewer than 2,000 that a call may have fit on Lua's stack.
+-- is left unchanged. A key charged twice is written once. Many keys are read by one command, if
+-- this user may use it: a call has fewer than 2,000, which fit on Lua's stack.
 local CHECK, BUCKET = '<BBi8', '<Bi8i8i8i8'
 local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
-local values = redis.pcall('MGET', unpack_table(KEYS))
-local warm = ARGV[1] ~= '' and values[1] == ARGV[1]
+local values = #KEYS > 5 and redis.pcall('MGET', unpack_table(KEYS)) or {}
+local warm = ARGV[1] ~= '' and (values[1] or redis.pcall('GET', KEYS[1])) == ARGV[1]
 local known_checks = {}
 
 -- Returns what an argument says. Many checks of a call have the same.
 local function read_check(arg)
   local peek, count, cost, at = unpack(CHECK, arg)
-  local check = { peek = peek == 1, count = count, cost = cost, modes = {}, limits = {} }
+  local check = { peek = peek ~= 0, count = count, cost = cost, modes = {}, limits = {} }
   for i = 1, count do
     local tick, per_tick, per_token, capacity
     check.modes[i], tick, per_tick, per_token, capacity, at = unpack(BUCKET, arg, at)
