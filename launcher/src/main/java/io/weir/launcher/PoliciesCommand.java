@@ -2,7 +2,9 @@
 package io.weir.launcher;
 
 import io.weir.ingest.policy.PolicyFile;
+import io.weir.limits.IpAddress;
 import io.weir.limits.Names;
+import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyAdvice;
 import io.weir.limits.policy.PolicySet;
@@ -14,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -130,17 +133,31 @@ final class PoliciesCommand {
               defaultValue = CallEvent.DEFAULT_METER,
               description = "what is counted (${DEFAULT-VALUE})")
           String meter,
+      @Option(names = "--ip", paramLabel = "ADDRESS", description = "the caller's address")
+          @Nullable String ip,
+      @Option(
+              names = "--attribute",
+              paramLabel = "NAME=VALUE",
+              description = "an attribute of the call; may be given several times")
+          @Nullable Map<String, String> attributes,
       @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
           @Nullable Path file) {
     requireName("--client", client);
     requireName("--endpoint", endpoint);
     requireName("--meter", meter);
+    IpAddress address = ip == null ? null : IpAddress.parse(ip);
+    if (ip != null && address == null) {
+      throw new CommandLine.ParameterException(
+          spec.commandLine(), "--ip must be an IPv4 or IPv6 address, is '" + ip + "'");
+    }
     PrintWriter out = spec.commandLine().getOut();
     PolicySet set = read(fileOf(file), out);
     if (set == null) {
       return 1;
     }
-    new PolicyExplanation(set, client, endpoint, meter).print(out, Instant.now());
+    CallFacts call =
+        new CallFacts(client, endpoint, meter, address, attributes == null ? Map.of() : attributes);
+    new PolicyExplanation(set, call).print(out, Instant.now());
     out.flush();
     return 0;
   }

@@ -2,9 +2,12 @@
 package io.weir.launcher;
 
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.IpNetwork;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.check.Check;
+import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.ClientSettings;
+import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
@@ -18,26 +21,31 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Explains which policies decide a call, in which order, and why the others do not. */
 final class PolicyExplanation {
   private final PolicySet set;
+  private final CallFacts call;
   private final String client;
-  private final String endpoint;
-  private final String meter;
 
-  PolicyExplanation(PolicySet set, String client, String endpoint, String meter) {
+  PolicyExplanation(PolicySet set, CallFacts call) {
     this.set = set;
-    this.client = client;
-    this.endpoint = endpoint;
-    this.meter = meter;
+    this.call = call;
+    this.client = call.client();
   }
 
   void print(PrintWriter out, Instant now) {
-    MatchedPolicies matched =
-        PolicyMatcher.of(set).match(client, endpoint, meter, now.toEpochMilli());
-    out.printf("client %s, endpoint %s, meter %s%n", client, endpoint, meter);
+    MatchedPolicies matched = PolicyMatcher.of(set).match(call, now.toEpochMilli());
+    out.printf(
+        "client %s, endpoint %s, meter %s%s%s%n",
+        client,
+        call.endpoint(),
+        call.meter(),
+        call.ip() == null ? "" : ", from " + call.ip().network(call.ip().bits()),
+        call.attributes().isEmpty() ? "" : ", " + new TreeMap<>(call.attributes()));
     ClientSettings settings = set.clients().settings().get(client);
     if (settings != null && !settings.calendar().equals(ClientCalendar.OF_POLICY)) {
       out.printf("the client has a calendar of its own: %s%n", describe(settings.calendar()));
@@ -123,7 +131,32 @@ final class PolicyExplanation {
     if (!fits(new PolicyMatch(List.of(), match.endpoint(), List.of()))) {
       return "not asked: is for endpoint " + PolicyText.anyOf(match.endpoint());
     }
-    return "not asked: is for meter " + PolicyText.anyOf(match.meter());
+    if (!fits(new PolicyMatch(List.of(), List.of(), match.meter()))) {
+      return "not asked: is for meter " + PolicyText.anyOf(match.meter());
+    }
+    return "not asked: " + whyNot(policy, plan);
+  }
+
+  /** Returns what is missing in a call whose names fit. */
+  private String whyNot(Policy policy, @Nullable String plan) {
+    if (policy.key().contains(KeyPart.PLAN) && plan == null) {
+      return "has a bucket for each plan, and the client has none";
+    }
+    if (policy.key().contains(KeyPart.IP) && call.ip() == null) {
+      return "has a bucket for each address, and the call gives none (--ip)";
+    }
+    PolicyMatch match = policy.match();
+    if (!match.ip().isEmpty()
+        && (call.ip() == null
+            || match.ip().stream().noneMatch(network -> network.contains(call.ip())))) {
+      return "is for " + PolicyText.of(ofConditions(match.ip(), Map.of()));
+    }
+    return "is for " + PolicyText.of(ofConditions(List.of(), match.attributes()));
+  }
+
+  private static PolicyMatch ofConditions(
+      List<IpNetwork> ip, Map<String, List<String>> attributes) {
+    return new PolicyMatch(List.of(), List.of(), List.of(), ip, attributes);
   }
 
   private List<String> plansOf(Policy policy) {
@@ -135,6 +168,6 @@ final class PolicyExplanation {
   }
 
   private boolean fits(PolicyMatch match) {
-    return UsedNames.matcher(match).fits(new UsedNames.Used(client, endpoint, meter));
+    return UsedNames.matcher(match).fits(new UsedNames.Used(client, call.endpoint(), call.meter()));
   }
 }

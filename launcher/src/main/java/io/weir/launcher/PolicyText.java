@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.limits.IpNetwork;
 import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.IpPrefix;
+import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.NameList;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.TreeMap;
 
 /** Describes policies in words. */
 final class PolicyText {
@@ -25,6 +29,7 @@ final class PolicyText {
             .append(policy.limit().describe())
             .append(", key ")
             .append(policy.key().stream().map(PolicyText::lower).toList())
+            .append(ipPrefix(policy))
             .append(", on cache failure ")
             .append(lower(policy.onCacheFailure()));
     if (policy.onColdCache() != ColdCacheMode.ALLOW) {
@@ -42,7 +47,17 @@ final class PolicyText {
     add(parts, "client", match.client());
     add(parts, "endpoint", match.endpoint());
     add(parts, "meter", match.meter());
+    add(parts, "ip", match.ip().stream().map(IpNetwork::toString).toList());
+    new TreeMap<>(match.attributes())
+        .forEach((name, patterns) -> add(parts, "attribute " + name, patterns));
     return parts.isEmpty() ? "every call" : String.join("; ", parts);
+  }
+
+  private static String ipPrefix(Policy policy) {
+    IpPrefix prefix = policy.ipPrefix();
+    return policy.key().contains(KeyPart.IP)
+        ? " of IPv4 /" + prefix.ipv4() + ", IPv6 /" + prefix.ipv6()
+        : "";
   }
 
   private static void add(List<String> parts, String field, List<String> patterns) {

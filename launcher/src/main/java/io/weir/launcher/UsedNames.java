@@ -69,7 +69,7 @@ final class UsedNames {
   /** Returns, in words, what in a policy does not fit the counted calls. */
   List<String> adviceOn(Policy policy) {
     List<String> advice = new ArrayList<>();
-    PolicyMatch match = policy.match();
+    PolicyMatch match = policy.match().ofNames(); // addresses and attributes are not counted
     for (String pattern : match.client()) {
       add(advice, "client", pattern, new PolicyMatch(List.of(pattern), List.of(), List.of()));
     }

@@ -213,8 +213,51 @@ final class PoliciesCommandTest {
     assertTrue(told.contains("no policy matches: the call is allowed and counted"), told);
   }
 
+  @Test
+  void explain_layers_tellsTheBuckets_andWhatACallLacks() throws IOException {
+    String layers =
+        """
+        policies:
+          - name: per-address
+            key: [ip]
+            limit: {capacity: 10, refill_tokens: 10, refill_period: PT1M}
+          - name: there
+            key: []
+            match: {ip: [203.0.113.0/24], attributes: {region: [eu-*]}}
+            limit: {capacity: 10, refill_tokens: 10, refill_period: PT1M}
+          - name: per-plan
+            key: [plan]
+            limit: {capacity: 10, refill_tokens: 10, refill_period: PT1M}
+        """;
+    assertEquals(
+        """
+        client a, endpoint -, meter calls, from 203.0.113.9/32, {region=eu-1}
+         1. per-address          enforce, capacity 10, 10 tokens per PT1M, key [ip] of IPv4 /32, IPv6 /64, on cache failure local
+                                 bucket w1:{*11:per-address|203.0.113.9/32}
+         2. there                enforce, capacity 10, 10 tokens per PT1M, key [], on cache failure local
+                                 bucket w1:{*5:there}
+          - per-plan             not asked: has a bucket for each plan, and the client has none
+        """,
+        explainOf(layers, "--client", "a", "--ip", "203.0.113.9", "--attribute", "region=eu-1"));
+    String without = explainOf(layers, "--client", "a");
+    assertTrue(
+        without.contains(
+            "- per-address          not asked: has a bucket for each address, and the call gives none"
+                + " (--ip)"),
+        without);
+    assertTrue(
+        without.contains("- there                not asked: is for ip 203.0.113.0/24"), without);
+    assertTrue(
+        explainOf(layers, "--client", "a", "--ip", "203.0.113.9")
+            .contains("- there                not asked: is for attribute region eu-*"));
+  }
+
   private String explain(String... options) throws IOException {
-    Path file = Files.writeString(folder.resolve("plans.yml"), plans());
+    return explainOf(plans(), options);
+  }
+
+  private String explainOf(String yaml, String... options) throws IOException {
+    Path file = Files.writeString(folder.resolve("plans.yml"), yaml);
     StringWriter printed = new StringWriter();
     CommandLine command =
         WeirCommand.commandLine(Map.of("WEIR_POLICIES", file.toString()))

@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  * The name of a bucket: the client, the policy, the endpoint if each endpoint has its own bucket,
  * and the end of the period if each period has its own bucket. Immutable.
  *
+ * <p>This is the name of a bucket that records tell of. What clients share, or what belongs to an
+ * address, has a key in the cache alone, see {@link #cacheOnlyText}.
+ *
  * <p>The text form, which the cache and the records use, is {@code w1:{4:acme}:5:burst}; with an
  * endpoint, {@code w1:{4:acme}:5:burst:12:GET /v1/item}; for a period, {@code
  * w1:{4:acme}:7:monthly@1764547200}. The part in braces is the hash tag of Redis Cluster, so all
@@ -36,6 +39,8 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
 
   private static final String CLIENT_START = VERSION + ":{";
   private static final String CLIENT_END = "}:";
+  private static final char PLAN_START = '+';
+  private static final char NETWORK_START = '|';
   private static final char PERIOD_START = '@';
 
   /**
@@ -215,6 +220,47 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     String key = clientPrefix + policyText;
     String whole = endpoint == null ? key : key + ':' + endpoint.keyText();
     return endEpochSecond == 0 ? whole : whole + PERIOD_START + endEpochSecond;
+  }
+
+  /**
+   * Returns the key of a bucket of which no record tells. It is no text of a {@link BucketKey}, and
+   * no two such buckets have the same: names are preceded by their length, each kind of part by its
+   * sign. Without a client all of it but the period is the hash tag, so that such buckets spread
+   * over the slots of Redis Cluster: {@code w1:{*5:burst:12:GET
+   * /v1/item|203.0.113.7/32}@1764547200}.
+   *
+   * @param client the client; null if clients share the bucket
+   * @param policyText the policy's {@link Part#keyText}
+   * @param plan the plan whose clients share the bucket; null for any
+   * @param endpoint the called endpoint; null if all endpoints share the bucket
+   * @param network the caller's network; null if all networks share the bucket
+   * @param endEpochSecond end of the bucket's period, in seconds since 1970; 0 for a bucket without
+   *     a period
+   */
+  public static String cacheOnlyText(
+      @Nullable Part client,
+      String policyText,
+      @Nullable Part plan,
+      @Nullable Part endpoint,
+      @Nullable IpNetwork network,
+      long endEpochSecond) {
+    StringBuilder text = new StringBuilder();
+    text.append(client == null ? CLIENT_START + '*' : clientPrefix(client)).append(policyText);
+    if (plan != null) {
+      text.append(PLAN_START).append(plan.keyText());
+    }
+    if (endpoint != null) {
+      text.append(':').append(endpoint.keyText());
+    }
+    if (network != null) {
+      text.append(NETWORK_START).append(network);
+    }
+    if (client == null) {
+      text.append('}');
+    }
+    return endEpochSecond == 0
+        ? text.toString()
+        : text.append(PERIOD_START).append(endEpochSecond).toString();
   }
 
   @Override

@@ -93,7 +93,7 @@ final class Callers {
       world.calls().asked(call.id());
     }
     CheckOutcome outcome = node.check(call);
-    world.trace().note(node.name(), call.client(), call.endpoint(), said(outcome));
+    world.trace().note(node.name(), call.facts().client(), call.facts().endpoint(), said(outcome));
     boolean heard = outcome != null && !chance.percent(10);
     if (outcome instanceof CheckOutcome.Decided decided
         && decided.recorded() instanceof Recorded.Durable durable) {

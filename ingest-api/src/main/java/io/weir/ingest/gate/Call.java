@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.gate;
 
+import io.weir.limits.IpAddress;
+import io.weir.limits.policy.CallFacts;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A call whose admission is requested.
  *
- * @param client the calling client
- * @param endpoint the called endpoint
- * @param meter the meter that counts the call
+ * @param facts what policies look at
  * @param cost tokens that the call takes, ≥ 1
  * @param id the caller's idempotency key; null if the server shall create one
- * @param ipPrefix the caller's network; null if not given
  */
-public record Call(
-    String client,
-    String endpoint,
-    String meter,
-    long cost,
-    @Nullable String id,
-    @Nullable String ipPrefix) {}
+public record Call(CallFacts facts, long cost, @Nullable String id) {
+  /** Creates a call without attributes. */
+  public Call(
+      String client,
+      String endpoint,
+      String meter,
+      long cost,
+      @Nullable String id,
+      @Nullable IpAddress ip) {
+    this(new CallFacts(client, endpoint, meter, ip, Map.of()), cost, id);
+  }
+}

@@ -18,22 +18,23 @@ final class Charges {
   /**
    * Returns the charges of a call that the cache decided. For an allowed call: each bucket it was
    * charged to, with its stamp. For a denied call: the bucket that denied it, with cost 0, if the
-   * bucket exists.
+   * bucket exists. Of policies whose buckets records do not tell of, nothing.
    */
   static List<Charge> of(MatchedPolicies matched, Decision.Decided decision, long costTokens) {
     long now = decision.decidedAtEpochMicros();
     if (decision instanceof Decision.Denied denied) {
       int deciding = denied.decidingBucket();
       BucketReply reply = denied.buckets().get(deciding);
-      return reply.epoch() > 0
-          ? List.of(stamped(matched.evaluated().get(deciding).bucket(), 0, reply, now))
+      MatchedPolicy match = matched.evaluated().get(deciding);
+      return reply.epoch() > 0 && match.policy().isRecorded()
+          ? List.of(stamped(match.bucket(), 0, reply, now))
           : List.of();
     }
     List<MatchedPolicy> evaluated = matched.evaluated();
     List<Charge> charges = new ArrayList<>(evaluated.size());
     for (int i = 0; i < evaluated.size(); i++) {
       BucketReply reply = decision.buckets().get(i);
-      if (reply.charged()) {
+      if (reply.charged() && evaluated.get(i).policy().isRecorded()) {
         charges.add(stamped(evaluated.get(i).bucket(), costTokens, reply, now));
       }
     }
@@ -60,7 +61,7 @@ final class Charges {
     List<Charge> charges = new ArrayList<>(matched.evaluated().size());
     for (MatchedPolicy match : matched.evaluated()) {
       BucketRequest bucket = match.bucket();
-      if (bucket.enforced()) {
+      if (bucket.enforced() && match.policy().isRecorded()) {
         charges.add(new Charge(bucket.bucket(), costTokens, bucket.limit(), null));
       }
     }

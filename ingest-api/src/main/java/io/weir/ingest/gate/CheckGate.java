@@ -4,8 +4,12 @@ package io.weir.ingest.gate;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.BucketLimit;
+import io.weir.limits.IpAddress;
+import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Decision;
+import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
@@ -30,6 +34,9 @@ import org.jspecify.annotations.Nullable;
  * decided.
  */
 public final class CheckGate {
+  /** What the bucket of a policy that denies every call answers: nothing, and never more. */
+  private static final BucketReply NOTHING = new BucketReply(false, 0, 0, -1, 0, 0, 0, false);
+
   private static final long MICROS_PER_MILLI = 1_000;
 
   /** Number of buckets at which a part of a batch is submitted. */
@@ -129,9 +136,9 @@ public final class CheckGate {
     try {
       matched = match(policies.get(), call, nowEpochMillis);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
-      leased = leases == null || matched.isEmpty() ? null : leases.take(matched, call.cost());
-      pending =
-          leased != null || matched.isEmpty() ? null : cache.submit(matched.check(call.cost()));
+      boolean asks = matched.needsCheck();
+      leased = leases == null || !asks ? null : leases.take(matched, call.cost());
+      pending = leased != null || !asks ? null : cache.submit(matched.check(call.cost()));
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
@@ -317,7 +324,7 @@ public final class CheckGate {
           new Submitted(
               one.call,
               matched,
-              matched.isEmpty() ? null : cache.submit(matched.check(one.call.cost()))));
+              matched.needsCheck() ? cache.submit(matched.check(one.call.cost())) : null));
     }
     return submitted;
   }
@@ -372,7 +379,7 @@ public final class CheckGate {
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
     MatchedPolicies matched = match(policies.get(), call, nowEpochMillis);
-    if (matched.isEmpty()) {
+    if (!matched.needsCheck()) {
       return CompletableFuture.completedFuture(judge(call, matched, null, true, nowEpochMillis));
     }
     return cache
@@ -394,7 +401,7 @@ public final class CheckGate {
   }
 
   private static MatchedPolicies match(PolicyMatcher snapshot, Call call, long nowEpochMillis) {
-    return snapshot.match(call.client(), call.endpoint(), call.meter(), nowEpochMillis);
+    return snapshot.match(call.facts(), nowEpochMillis);
   }
 
   private CheckOutcome.Decided judge(
@@ -404,6 +411,10 @@ public final class CheckGate {
       boolean peek,
       long nowEpochMillis) {
     if (decision == null) {
+      MatchedPolicy blocking = matched.blocking();
+      if (blocking != null) {
+        return blocked(call, matched, blocking, nowEpochMillis);
+      }
       CallEvent event = event(call, matched, true, DecidedBy.NONE, null, nowEpochMillis, List.of());
       return withoutABucket(event);
     }
@@ -428,6 +439,27 @@ public final class CheckGate {
         decided,
         decided.decidedAtEpochMicros() / MICROS_PER_MILLI,
         Charges.of(matched, decided, call.cost()));
+  }
+
+  /** Denies a call by a policy that denies every call: no bucket need be asked. */
+  private CheckOutcome.Decided blocked(
+      Call call, MatchedPolicies matched, MatchedPolicy blocking, long nowEpochMillis) {
+    List<LimitStatus> limits =
+        List.of(
+            new LimitStatus(
+                blocking.policy(), blocking.bucket().limit(), blocking.period(), NOTHING));
+    return new CheckOutcome.Decided(
+        event(
+            call,
+            matched,
+            false,
+            DecidedBy.DENY_CACHE,
+            blocking.policy().name(),
+            nowEpochMillis,
+            List.of()),
+        limits,
+        denial(limits, true),
+        null);
   }
 
   /** Denies a call as the cache has denied calls of the same bucket; the others are not known. */
@@ -557,19 +589,21 @@ public final class CheckGate {
       long decidedAtEpochMillis,
       List<Charge> charges) {
     String id = call.id();
+    CallFacts facts = call.facts();
+    IpAddress ip = facts.ip();
     return new CallEvent(
         id == null ? newIds.get() : id,
         id != null,
-        call.client(),
-        call.endpoint(),
-        call.meter(),
+        facts.client(),
+        facts.endpoint(),
+        facts.meter(),
         call.cost(),
         allowed,
         decidedBy,
         policy,
         matched.policiesVersion(),
         decidedAtEpochMillis,
-        call.ipPrefix(),
+        ip == null ? null : IpPrefix.OF_RECORDS.of(ip).toString(),
         charges);
   }
 }

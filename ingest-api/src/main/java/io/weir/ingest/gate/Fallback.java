@@ -18,8 +18,7 @@ import org.jspecify.annotations.Nullable;
  * local decide on this node; otherwise the call is allowed. A policy that denies every call needs
  * no cache, and always denies. Shadow policies do not count.
  *
- * <p>If the cache is only cold, nothing but its held quotas is in doubt, so only those count,
- * besides policies that deny every call.
+ * <p>If the cache is only cold, nothing but its held quotas is in doubt, so only those count.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that determined {@code decidedBy}; null if only shadow policies
@@ -36,9 +35,6 @@ record Fallback(DecidedBy decidedBy, @Nullable Policy policy, List<MatchedPolicy
       Policy policy = match.policy();
       if (policy.mode() != PolicyMode.ENFORCE) {
         continue;
-      }
-      if (policy.denies()) {
-        return new Fallback(DecidedBy.LOCAL, policy, List.of(match));
       }
       if (cause == Cause.COLD && !match.bucket().held()) {
         continue;

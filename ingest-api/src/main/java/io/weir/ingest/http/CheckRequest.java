@@ -6,14 +6,21 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.http.JsonBody.Invalid;
+import io.weir.limits.IpAddress;
+import io.weir.limits.policy.CallFacts;
 import io.weir.topics.model.CallEvent;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the body of a check, or of a batch of checks. */
 final class CheckRequest {
   private static final String KNOWN = "client, endpoint, meter, cost, id, ip and attributes";
+
+  /** Most attributes of a call; bounds what matching takes. */
+  static final int MAX_ATTRIBUTES = 64;
 
   private CheckRequest() {}
 
@@ -34,6 +41,7 @@ final class CheckRequest {
     String meter = CallEvent.DEFAULT_METER;
     String id = null;
     String ip = null;
+    Map<String, String> attributes = Map.of();
     long cost = 1;
     for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
       JsonToken value = json.nextToken();
@@ -44,29 +52,45 @@ final class CheckRequest {
         case "id" -> id = JsonBody.name(json, value, member);
         case "ip" -> ip = JsonBody.text(json, value, member);
         case "cost" -> cost = JsonBody.units(json, value, member, 1);
-        case "attributes" -> {
-          if (value != JsonToken.START_OBJECT) {
-            throw Invalid.member(member, "must be an object");
-          }
-          json.skipChildren();
-        }
+        case "attributes" -> attributes = attributes(json, value, member);
         default -> JsonBody.unknown(json, member, KNOWN, unknown);
       }
     }
     if (client == null) {
       throw Invalid.member("client", "is missing");
     }
-    return new Call(client, endpoint, meter, cost, id, ipPrefix(ip));
+    return new Call(new CallFacts(client, endpoint, meter, address(ip), attributes), cost, id);
   }
 
-  private static @Nullable String ipPrefix(@Nullable String ip) throws Invalid {
+  private static @Nullable IpAddress address(@Nullable String ip) throws Invalid {
     if (ip == null) {
       return null;
     }
-    String prefix = IpPrefix.of(ip);
-    if (prefix == null) {
+    IpAddress address = IpAddress.parse(ip);
+    if (address == null) {
       throw Invalid.member("ip", "must be an IPv4 or IPv6 address");
     }
-    return prefix;
+    return address;
+  }
+
+  /** Reads the attributes that a policy can look at: texts, numbers, true and false. */
+  private static Map<String, String> attributes(JsonParser json, JsonToken value, String member)
+      throws IOException, Invalid {
+    if (value != JsonToken.START_OBJECT) {
+      throw Invalid.member(member, "must be an object");
+    }
+    Map<String, String> attributes = new HashMap<>();
+    for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
+      JsonToken token = json.nextToken();
+      if (token.isScalarValue() && token != JsonToken.VALUE_NULL) {
+        attributes.put(name, json.getText());
+        if (attributes.size() > MAX_ATTRIBUTES) {
+          throw Invalid.member(member, "must hold at most " + MAX_ATTRIBUTES + " values");
+        }
+      } else {
+        json.skipChildren();
+      }
+    }
+    return attributes;
   }
 }

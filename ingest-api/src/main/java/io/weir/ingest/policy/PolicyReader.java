@@ -4,13 +4,13 @@ package io.weir.ingest.policy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.LimitAlgorithm;
-import io.weir.limits.Names;
 import io.weir.limits.Numbers;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
@@ -35,6 +35,7 @@ final class PolicyReader {
           "name",
           "match",
           "key",
+          "ip_prefix",
           "limit",
           "mode",
           "on_cache_failure",
@@ -49,6 +50,7 @@ final class PolicyReader {
   private final boolean isWhole;
   private final FieldReader fields = new FieldReader();
   private final LimitReader limits = new LimitReader(fields);
+  private final MatchReader matches = new MatchReader(fields);
   private final LeaseReader leases = new LeaseReader(fields);
 
   /**
@@ -132,8 +134,9 @@ final class PolicyReader {
     if (name.equals(PolicyMatcher.UNKNOWN_CLIENTS.name())) {
       fields.problem(path + ".name '" + name + "' is kept for calls of unknown clients");
     }
-    PolicyMatch match = match(node.path("match"), path + ".match");
-    List<KeyPart> key = key(node.path("key"), path + ".key");
+    PolicyMatch match = matches.match(node.path("match"), path + ".match");
+    List<KeyPart> key = matches.key(node.path("key"), path + ".key");
+    IpPrefix ipPrefix = matches.ipPrefix(node.path("ip_prefix"), path + ".ip_prefix", key);
     PolicyLimit limit = limits.read(node.path("limit"), path + ".limit");
     PolicyMode mode = fields.choice(node, path, "mode", PolicyMode.class, PolicyMode.ENFORCE);
     FailureMode failure =
@@ -160,6 +163,9 @@ final class PolicyReader {
     long debtCap =
         node.has("debt_cap") ? fields.integer(node, path, "debt_cap", 0, Numbers.MAX) : -1;
     LeaseTerms lease = leases.read(node.path("lease"), path + ".lease", limit);
+    if (!key.contains(KeyPart.CLIENT) || key.contains(KeyPart.IP)) {
+      refuseWhatNeedsRecords(node, path, cold);
+    }
     fields.instant(node, path, PolicyFile.EFFECTIVE_FROM);
     if (fields.count() > problemsBefore
         || limit == null
@@ -177,67 +183,21 @@ final class PolicyReader {
         failure,
         cold,
         debtCap < 0 ? limit.capacityTokens() : debtCap,
-        lease);
+        lease,
+        ipPrefix);
   }
 
-  private PolicyMatch match(JsonNode node, String path) {
-    if (node.isMissingNode()) {
-      return PolicyMatch.ANY;
+  private void refuseWhatNeedsRecords(JsonNode node, String path, @Nullable ColdCacheMode cold) {
+    String why = " needs the key [client] or [client, endpoint]: records tell of no other buckets";
+    if (cold == ColdCacheMode.HOLD) {
+      fields.problem(path + ".on_cold_cache: hold" + why + ", so they are not restored");
     }
-    if (!node.isObject()) {
-      fields.problem(path + " must be a mapping of client, endpoint, meter");
-      return PolicyMatch.ANY;
+    if (node.has("debt_cap")) {
+      fields.problem(path + ".debt_cap" + why + ", so they are not corrected");
     }
-    fields.refuseUnknown(node, path, Set.of("client", "endpoint", "meter"));
-    return new PolicyMatch(
-        patterns(node, path, "client"),
-        patterns(node, path, "endpoint"),
-        patterns(node, path, "meter"));
-  }
-
-  private List<String> patterns(JsonNode node, String path, String field) {
-    JsonNode list = node.path(field);
-    if (list.isMissingNode()) {
-      return List.of();
+    if (node.has("lease")) {
+      fields.problem(path + ".lease" + why);
     }
-    if (!list.isArray() || list.isEmpty()) {
-      fields.problem(
-          path + "." + field + " must be a list of patterns (leave it out to match any)");
-      return List.of();
-    }
-    List<String> patterns = new ArrayList<>();
-    for (int i = 0; i < list.size(); i++) {
-      String violation =
-          list.get(i).isTextual() ? Names.violation(list.get(i).textValue()) : "must be a string";
-      if (violation != null) {
-        fields.problem(path + "." + field + "[" + i + "] " + violation);
-      } else {
-        patterns.add(list.get(i).textValue());
-      }
-    }
-    return patterns;
-  }
-
-  private List<KeyPart> key(JsonNode list, String path) {
-    if (list.isMissingNode()) {
-      return List.of(KeyPart.CLIENT);
-    }
-    List<KeyPart> parts = new ArrayList<>();
-    if (list.isArray()) {
-      for (JsonNode part : list) {
-        KeyPart known =
-            part.isTextual() ? FieldReader.constant(KeyPart.class, part.textValue()) : null;
-        if (known == null || parts.contains(known)) {
-          parts.clear();
-          break;
-        }
-        parts.add(known);
-      }
-    }
-    if (!parts.contains(KeyPart.CLIENT)) {
-      fields.problem(path + " must be [client] or [client, endpoint], is " + Shown.of(list));
-    }
-    return parts;
   }
 
   /** Returns the names of each plan's policies, by the plan's name. */

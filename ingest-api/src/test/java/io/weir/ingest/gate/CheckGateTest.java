@@ -114,6 +114,53 @@ final class CheckGateTest {
         log.last().charges());
   }
 
+  /** Records of one client are in one partition; of other buckets none could tell all. */
+  @Test
+  void check_bucketsThatClientsShare_areChargedAndNotRecorded() {
+    Policy shared =
+        new Policy(
+            "all", PolicyMatch.ANY, List.of(), TEN_A_SECOND, PolicyMode.ENFORCE, FailureMode.OPEN);
+    CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN), shared);
+
+    CheckOutcome.Decided allowed = check(gate, 6);
+
+    assertEquals(
+        List.of(4L, 4L),
+        allowed.limits().stream().map(it -> it.reply().remainingTokens()).toList());
+    assertEquals(
+        List.of(BucketKey.of("burst", "acme").text()),
+        log.last().charges().stream().map(Charge::bucket).toList());
+
+    CheckGate onlyShared = gate(1, shared);
+    assertFalse(check(onlyShared, 6).call().allowed());
+    assertEquals("all", log.last().policy());
+    assertEquals(List.of(), log.last().charges());
+  }
+
+  @Test
+  void check_blocked_asksNothing_alsoWhenLayersWouldAllow() {
+    Policy blocked =
+        new Policy(
+            "blocked",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            TokenBucketLimit.DENY,
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL);
+    CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN), blocked);
+
+    for (CheckOutcome outcome :
+        List.of(gate.check(call(1)), gate.check(List.of(call(1))).get(0), gate.peek(call(1)))) {
+      CheckOutcome.Decided denied = assertInstanceOf(CheckOutcome.Decided.class, outcome);
+      assertFalse(denied.call().allowed());
+      assertEquals(DecidedBy.DENY_CACHE, denied.call().decidedBy());
+      assertEquals("blocked", denied.call().policy());
+      assertEquals(1, denied.limits().size());
+    }
+    CheckOutcome.Decided first = check(gate(1, enforced("burst", FailureMode.OPEN)), 1);
+    assertEquals(9, first.limits().get(0).reply().remainingTokens());
+  }
+
   @Test
   void check_denied_recordsTheRefusingBucketAtCost0() {
     CheckGate gate =
@@ -380,7 +427,7 @@ final class CheckGateTest {
           check(gate(1, quota("held", failure, ColdCacheMode.HOLD), deny), 1);
 
       assertFalse(denied.call().allowed(), failure.toString());
-      assertEquals(DecidedBy.LOCAL, denied.call().decidedBy());
+      assertEquals(DecidedBy.DENY_CACHE, denied.call().decidedBy());
       assertEquals("blocked", denied.call().policy());
       assertEquals(List.of(), log.last().charges());
     }

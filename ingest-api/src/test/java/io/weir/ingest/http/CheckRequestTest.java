@@ -6,10 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.gate.Call;
+import io.weir.limits.IpAddress;
+import io.weir.limits.policy.CallFacts;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.Random;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class CheckRequestTest {
@@ -20,7 +25,17 @@ final class CheckRequestTest {
             "{\"client\":\"acme\",\"endpoint\":\"GET /v1/items\",\"cost\":3,\"meter\":\"tokens\","
                 + "\"ip\":\"203.0.113.9\",\"id\":\"7f1c\",\"attributes\":{\"plan\":\"free\"}}");
 
-    assertEquals(new Call("acme", "GET /v1/items", "tokens", 3, "7f1c", "203.0.113.0/24"), call);
+    assertEquals(
+        new Call(
+            new CallFacts(
+                "acme",
+                "GET /v1/items",
+                "tokens",
+                IpAddress.parse("203.0.113.9"),
+                Map.of("plan", "free")),
+            3,
+            "7f1c"),
+        call);
   }
 
   @Test
@@ -46,6 +61,27 @@ final class CheckRequestTest {
     assertField("id", "{\"client\":\"a\",\"id\":\"\"}");
     assertField("endpoint", "{\"client\":\"a\",\"endpoint\":[]}");
     assertField("attributes", "{\"client\":\"a\",\"attributes\":[]}");
+  }
+
+  @Test
+  void read_attributes_textsNumbersAndTruth_theRestIsPassedOver() throws Exception {
+    Call call =
+        read(
+            "{\"client\":\"a\",\"attributes\":{\"region\":\"eu-1\",\"level\":2.50,\"beta\":true,"
+                + "\"none\":null,\"deep\":{\"region\":\"us\"},\"list\":[1,{}],\"last\":\"\"}}");
+
+    assertEquals(
+        Map.of("region", "eu-1", "level", "2.50", "beta", "true", "last", ""),
+        call.facts().attributes());
+  }
+
+  @Test
+  void read_moreAttributesThanThereMayBe_isRefused() {
+    String many =
+        IntStream.rangeClosed(0, CheckRequest.MAX_ATTRIBUTES)
+            .mapToObj(i -> "\"a" + i + "\":1")
+            .collect(Collectors.joining(",", "{", "}"));
+    assertField("attributes", "{\"client\":\"a\",\"attributes\":" + many + "}");
   }
 
   @Test

@@ -61,7 +61,7 @@ final class HostileJsonTest {
     byte[] bytes = body.append('}').toString().getBytes(StandardCharsets.UTF_8);
 
     assertTrue(bytes.length <= MOST);
-    assertEquals("a", CheckRequest.read(bytes, UnknownMembers.IGNORE).client());
+    assertEquals("a", CheckRequest.read(bytes, UnknownMembers.IGNORE).facts().client());
   }
 
   @Test
@@ -73,14 +73,14 @@ final class HostileJsonTest {
   void textBeyondAscii_isReadAsItStands() throws Exception {
     byte[] body = "{\"client\":\"a\",\"meter\":\"€\ud83d\ude00\"}".getBytes(StandardCharsets.UTF_8);
 
-    assertEquals("€\ud83d\ude00", CheckRequest.read(body, UnknownMembers.IGNORE).meter());
+    assertEquals("€\ud83d\ude00", CheckRequest.read(body, UnknownMembers.IGNORE).facts().meter());
   }
 
   @Test
   void byteOrderMark_isSkipped() throws Exception {
     byte[] body = "\ufeff{\"client\":\"a\"}".getBytes(StandardCharsets.UTF_8);
 
-    assertEquals("a", CheckRequest.read(body, UnknownMembers.IGNORE).client());
+    assertEquals("a", CheckRequest.read(body, UnknownMembers.IGNORE).facts().client());
   }
 
   private static void assertRefused(String body) {

@@ -10,11 +10,13 @@ import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
+import io.weir.limits.IpNetwork;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -277,6 +279,97 @@ final class PolicyFileTest {
   }
 
   @Test
+  void parse_layers_haveTheirKeysAndConditions() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - name: network
+                key: [ip, endpoint]
+                ip_prefix: {ipv4: 24}
+                match:
+                  ip: [203.0.113.0/24, "2001:db8::/32", "::ffff:10.0.0.1"]
+                  attributes: {region: ["eu-*", us], beta: ["true"]}
+                limit: {capacity: 5, refill_tokens: 1, refill_period: PT1M}
+              - name: all
+                key: []
+                limit: {capacity: 5, refill_tokens: 1, refill_period: PT1M}
+            """);
+
+    Policy network = set.policies().get(0);
+    assertEquals(List.of(KeyPart.IP, KeyPart.ENDPOINT), network.key());
+    assertEquals(new IpPrefix(24, 64), network.ipPrefix());
+    assertEquals(
+        List.of("203.0.113.0/24", "2001:db8::/32", "10.0.0.1/32"),
+        network.match().ip().stream().map(IpNetwork::toString).toList());
+    assertEquals(
+        Map.of("region", List.of("eu-*", "us"), "beta", List.of("true")),
+        network.match().attributes());
+    assertEquals(List.of(), set.policies().get(1).key());
+  }
+
+  @Test
+  void parse_whatIsWrongInLayers_isNamed() {
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - name: a
+                key: [ip]
+                ip_prefix: {ipv4: 33, ipv6: 0, v4: 1}
+                match: {ip: [203.0.113.9/24, localhost, 7], attributes: {region: []}}
+                limit: {algorithm: quota, limit: 5, period: day}
+                on_cold_cache: hold
+              - name: b
+                key: [client, plan]
+                ip_prefix: {ipv4: 24}
+                match: {ip: [], attributes: {}}
+                limit: {capacity: 5, refill_tokens: 1, refill_period: PT1M}
+              - name: c
+                key: []
+                debt_cap: 5
+                lease: {tokens: 2}
+                limit: {capacity: 5, refill_tokens: 1, refill_period: PT1M}
+            """);
+
+    String records = " needs the key [client] or [client, endpoint]: records tell of no other";
+    for (String expected :
+        List.of(
+            "policies[0].ip_prefix.v4 is not known here",
+            "policies[0].ip_prefix.ipv4 must be an integer from 1 to 32, is 33",
+            "policies[0].ip_prefix.ipv6 must be an integer from 1 to 128, is 0",
+            "policies[0].match.ip[0] must be an address or a network such as 203.0.113.0/24 or"
+                + " 2001:db8::/32, is '203.0.113.9/24'",
+            "policies[0].match.ip[1] must be",
+            "policies[0].match.ip[2] must be",
+            "policies[0].match.attributes['region'] must be a list of patterns",
+            "policies[0].on_cold_cache: hold" + records,
+            "policies[1].key has client, which has one plan: leave plan out",
+            "policies[1].ip_prefix is for a key with ip",
+            "policies[1].match.ip must be a list of 1 to 1000 networks",
+            "policies[1].match.attributes must be a mapping from 1 to 16 attributes",
+            "policies[2].debt_cap" + records,
+            "policies[2].lease" + records)) {
+      assertHolds(problems, expected);
+    }
+  }
+
+  @Test
+  void parse_ownLimitOfAPolicyThatClientsShare_isRefused() {
+    assertHolds(
+        invalid(
+            """
+            policies:
+              - name: all
+                key: [endpoint]
+                limit: {capacity: 5, refill_tokens: 1, refill_period: PT1M}
+            clients:
+              acme: {limits: {all: {capacity: 9, refill_tokens: 1, refill_period: PT1M}}}
+            """),
+        "clients['acme'].limits['all'] does not fit the policy: its buckets are not of one client");
+  }
+
+  @Test
   void parse_noPolicies_isValid() {
     assertEquals(0, valid("policies: []").policies().size());
   }
@@ -291,7 +384,7 @@ final class PolicyFileTest {
               - match: {client: []}
                 limit: {capacity: 0, refill_tokens: 1.5, refill_period: 1 minute}
               - name: b
-                key: [endpoint]
+                key: [port]
                 mode: enforced
                 on_cache_failure: locally
                 limit: {algorithm: leaky-bucket, capacity: 1, refill_tokens: 1}
@@ -305,7 +398,7 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[0].limit.capacity must be an integer from 1");
     assertHolds(problems, "policies[0].limit.refill_tokens must be an integer");
     assertHolds(problems, "policies[0].limit.refill_period must be an ISO 8601 duration");
-    assertHolds(problems, "policies[1].key must be [client] or [client, endpoint]");
+    assertHolds(problems, "policies[1].key must be a list of client, plan, endpoint, ip");
     assertHolds(problems, "policies[1].mode must be one of enforce, shadow, off");
     assertHolds(
         problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
@@ -581,7 +674,7 @@ final class PolicyFileTest {
                 + "\"\npolicies:\n  - name: a\n    key: ["
                 + "*b, ".repeat(10_000)
                 + "]\n",
-            "policies[0].key must be [client]"),
+            "policies[0].key must be a list of client"),
         arguments("long number", capacity.formatted("9".repeat(200)), "at most 100 digits"),
         arguments("text of digits", capacity.formatted("9".repeat(1_000_000)), "is '999"),
         arguments("many problems", "policies: [" + "{}, ".repeat(900) + "]", "name is missing"),

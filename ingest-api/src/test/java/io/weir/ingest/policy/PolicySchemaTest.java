@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.policy;
 
+import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -28,47 +29,64 @@ final class PolicySchemaTest {
 
   /** Values that a field may have, right and wrong ones; each is YAML in flow style. */
   private static final Map<String, List<String>> FIELDS =
-      Map.of(
-          "match",
-          List.of(
-              "{}",
-              "{client: [a, \"b*\"]}",
-              "{endpoint: [\"GET /v1/*\"], meter: [calls]}",
-              "{client: []}",
-              "{path: [a]}",
-              "[a]"),
-          "key",
-          List.of("[client]", "[client, endpoint]", "[endpoint]", "[client, client]", "c"),
-          "limit",
-          List.of(
-              "{capacity: 5, refill_tokens: 1, refill_period: PT1M}",
-              "{algorithm: token-bucket, capacity: 5, refill_tokens: 1, refill_period: P1DT0.5S}",
-              "{algorithm: token-bucket, capacity: 0, refill_tokens: 1, refill_period: PT1M}",
-              "{algorithm: token-bucket, capacity: 5, refill_tokens: 1, refill_period: 1m}",
-              "{capacity: 5}",
-              "{algorithm: quota, limit: 10, period: day, time_zone: Europe/Paris}",
-              "{algorithm: quota, limit: 10, period: billing, billing_anchor: 2026-01-31}",
-              "{algorithm: quota, limit: 10, period: year}",
-              "{algorithm: quota, limit: 10, period: day, capacity: 1}",
-              "{algorithm: fixed-window, limit: 10, window: PT1M, align: calendar}",
-              "{algorithm: fixed-window, limit: 10}",
-              "{algorithm: deny}",
-              "{algorithm: deny, limit: 5}",
-              "{algorithm: sliding-log}"),
-          "mode",
-          List.of("enforce", "shadow", "off", "\"off\"", "false", "true", "on"),
-          "on_cache_failure",
-          List.of("local", "open", "closed", "shut"),
-          "on_cold_cache",
-          List.of("allow", "hold", "deny"),
-          "debt_cap",
-          List.of("0", "5", "-1", "many"),
-          "effective_from",
-          List.of("2026-12-01T00:00:00Z", "\"2026-12-01T00:00:00.5+01:00\"", "tomorrow", "5"),
-          "lease",
-          List.of("{tokens: 50%, for: PT0.2S}", "{tokens: 2}", "{tokens: 1}", "{for: PT1S}", "5%"),
-          "x-owner",
-          List.of("{team: a}"));
+      Map.ofEntries(
+          entry(
+              "match",
+              List.of(
+                  "{}",
+                  "{client: [a, \"b*\"]}",
+                  "{endpoint: [\"GET /v1/*\"], meter: [calls]}",
+                  "{client: []}",
+                  "{path: [a]}",
+                  "{ip: [203.0.113.0/24, \"2001:db8::/32\", \"::1\"]}",
+                  "{ip: [203.0.113.9/24]}",
+                  "{attributes: {region: [\"eu-*\"], beta: [\"true\"]}}",
+                  "{attributes: {region: eu}}",
+                  "[a]")),
+          entry(
+              "key",
+              List.of(
+                  "[client]",
+                  "[client, endpoint]",
+                  "[endpoint]",
+                  "[]",
+                  "[plan, ip]",
+                  "[client, plan]",
+                  "[client, client]",
+                  "[port]",
+                  "c")),
+          entry(
+              "limit",
+              List.of(
+                  "{capacity: 5, refill_tokens: 1, refill_period: PT1M}",
+                  "{algorithm: token-bucket, capacity: 5, refill_tokens: 1, refill_period: P1DT0.5S}",
+                  "{algorithm: token-bucket, capacity: 0, refill_tokens: 1, refill_period: PT1M}",
+                  "{algorithm: token-bucket, capacity: 5, refill_tokens: 1, refill_period: 1m}",
+                  "{capacity: 5}",
+                  "{algorithm: quota, limit: 10, period: day, time_zone: Europe/Paris}",
+                  "{algorithm: quota, limit: 10, period: billing, billing_anchor: 2026-01-31}",
+                  "{algorithm: quota, limit: 10, period: year}",
+                  "{algorithm: quota, limit: 10, period: day, capacity: 1}",
+                  "{algorithm: fixed-window, limit: 10, window: PT1M, align: calendar}",
+                  "{algorithm: fixed-window, limit: 10}",
+                  "{algorithm: deny}",
+                  "{algorithm: deny, limit: 5}",
+                  "{algorithm: sliding-log}")),
+          entry("mode", List.of("enforce", "shadow", "off", "\"off\"", "false", "true", "on")),
+          entry("on_cache_failure", List.of("local", "open", "closed", "shut")),
+          entry("on_cold_cache", List.of("allow", "hold", "deny")),
+          entry("debt_cap", List.of("0", "5", "-1", "many")),
+          entry(
+              "effective_from",
+              List.of("2026-12-01T00:00:00Z", "\"2026-12-01T00:00:00.5+01:00\"", "tomorrow", "5")),
+          entry(
+              "lease",
+              List.of(
+                  "{tokens: 50%, for: PT0.2S}", "{tokens: 2}", "{tokens: 1}", "{for: PT1S}", "5%")),
+          entry("x-owner", List.of("{team: a}")),
+          entry(
+              "ip_prefix",
+              List.of("{}", "{ipv4: 24, ipv6: 56}", "{ipv4: 0}", "{ipv6: 129}", "24")));
 
   private static final List<String> TOP_FIELDS =
       List.of(
@@ -124,7 +142,11 @@ final class PolicySchemaTest {
         "policies: [{name: '', limit: {algorithm: deny}}]",
         "policies: [{name: a, limits: {algorithm: deny}}]",
         "policies: [{name: a, limit: {algorithm: deny}, mode: on}]",
-        "policies: [{name: a, limit: {algorithm: deny}, key: [endpoint]}]",
+        "policies: [{name: a, limit: {algorithm: deny}, key: [port]}]",
+        "policies: [{name: a, limit: {algorithm: deny}, key: [client, plan]}]",
+        "policies: [{name: a, limit: {algorithm: deny}, key: [ip], ip_prefix: {ipv4: 33}}]",
+        "policies: [{name: a, limit: {algorithm: deny}, match: {ip: [localhost]}}]",
+        "policies: [{name: a, limit: {algorithm: deny}, match: {attributes: {a: b}}}]",
         "policies: [{name: a, limit: {algorithm: deny}, effective_from: tomorrow}]",
         "policies: [{name: a, limit: {capacity: 1.5, refill_tokens: 1, refill_period: PT1M}}]",
         "policies: [{name: a, limit: {capacity: 5, refill_tokens: 1, refill_period: minute}}]",

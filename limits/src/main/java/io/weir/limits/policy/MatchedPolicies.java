@@ -4,6 +4,7 @@ package io.weir.limits.policy;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The policies that match one call, all from one version of the policy set. A call is decided and
@@ -26,6 +27,24 @@ public record MatchedPolicies(
   /** Returns whether no policy matches, so that there is nothing to check. */
   public boolean isEmpty() {
     return evaluated.isEmpty();
+  }
+
+  /**
+   * Returns the first enforced policy that denies every call, whatever its bucket holds; null if
+   * there is none. Then nothing needs to be asked.
+   */
+  public @Nullable MatchedPolicy blocking() {
+    for (MatchedPolicy match : evaluated) {
+      if (match.policy().denies()) {
+        return match;
+      }
+    }
+    return null;
+  }
+
+  /** Returns whether the buckets of the call have to be asked. */
+  public boolean needsCheck() {
+    return !isEmpty() && blocking() == null;
   }
 
   /**

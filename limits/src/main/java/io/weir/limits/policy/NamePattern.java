@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * A compiled name with wildcards: {@code *} stands for any run of characters, including an empty
@@ -24,6 +27,26 @@ sealed interface NamePattern {
     }
     int last = literals.size() - 1;
     return new Glob(literals.get(0), literals.subList(1, last), literals.get(last));
+  }
+
+  /**
+   * Compiles the pattern of an endpoint, in which {@code {name}}, as in the templates of routes,
+   * stands for one segment of a path: one character or more, none of them a slash.
+   */
+  static NamePattern ofEndpoint(String pattern) {
+    Matcher segments = Template.SEGMENT_NAME.matcher(pattern);
+    if (!segments.find()) {
+      return of(pattern);
+    }
+    List<Integer> steps = new ArrayList<>();
+    int from = 0;
+    do {
+      Template.addText(steps, pattern.substring(from, segments.start()));
+      steps.add(Template.SEGMENT);
+      from = segments.end();
+    } while (segments.find());
+    Template.addText(steps, pattern.substring(from));
+    return new Template(steps);
   }
 
   /** Matches every name. */
@@ -66,6 +89,69 @@ sealed interface NamePattern {
         from = found + literal.length();
       }
       return true;
+    }
+  }
+
+  /**
+   * Matches the template of a route. Follows all ways of matching at once, one step of the pattern
+   * after the other, so that no name takes longer than its length times the pattern's.
+   *
+   * @param steps characters, {@link #SEGMENT} and {@link #STAR}
+   */
+  record Template(List<Integer> steps) implements NamePattern {
+    /** What stands for a segment in the text of a pattern. */
+    static final Pattern SEGMENT_NAME = Pattern.compile("\\{[A-Za-z_][A-Za-z0-9_.-]*}");
+
+    /** A step over one character or more that are not slashes. */
+    static final int SEGMENT = -1;
+
+    /** A step over any characters. */
+    static final int STAR = -2;
+
+    public Template {
+      steps = List.copyOf(steps);
+    }
+
+    private static void addText(List<Integer> steps, String text) {
+      text.chars().forEach(c -> steps.add(c == '*' ? STAR : c));
+    }
+
+    @Override
+    public boolean matches(String name) {
+      // whether the steps so far can match the first characters, by their number
+      boolean[] ends = new boolean[name.length() + 1];
+      ends[0] = true;
+      for (int step : steps) {
+        switch (step) {
+          case STAR -> overAny(ends);
+          case SEGMENT -> overSegment(ends, name);
+          default -> over((char) step, ends, name);
+        }
+      }
+      return ends[name.length()];
+    }
+
+    private static void overAny(boolean[] ends) {
+      for (int i = 1; i < ends.length; i++) {
+        ends[i] |= ends[i - 1];
+      }
+    }
+
+    private static void overSegment(boolean[] ends, String name) {
+      boolean wasEnd = ends[0];
+      ends[0] = false;
+      for (int i = 1; i < ends.length; i++) {
+        boolean isIn = name.charAt(i - 1) != '/' && (wasEnd || ends[i - 1]);
+        wasEnd = ends[i];
+        ends[i] = isIn;
+      }
+    }
+
+    private static void over(char c, boolean[] ends, String name) {
+      for (int i = ends.length - 1; i > 0; i--) {
+        ends[i] = ends[i - 1] && name.charAt(i - 1) == c;
+      }
+      ends[0] = false;
     }
   }
 }

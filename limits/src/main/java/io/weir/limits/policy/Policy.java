@@ -12,14 +12,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the policy's name, unique among policies
  * @param match the calls to which the policy applies
- * @param key the parts of a call by which buckets are separate; always contains CLIENT, so that the
- *     keys of one call share a hash slot
+ * @param key the parts of a call by which buckets are separate; empty for one bucket for all calls
  * @param limit the bucket's size and rate, or the calendar quota
  * @param mode what the policy's verdict does
  * @param onCacheFailure what to do while the cache cannot answer
  * @param onColdCache what a quota does while the cache has lost its state; ALLOW for token buckets
  * @param debtCapTokens how far below zero a correction may take a bucket; 0 to 2^53 − 1
  * @param lease how nodes may take tokens of a token bucket in advance; null if they may not
+ * @param ipPrefix which addresses share a bucket, if the key contains IP
  */
 public record Policy(
     String name,
@@ -30,18 +30,23 @@ public record Policy(
     FailureMode onCacheFailure,
     ColdCacheMode onColdCache,
     long debtCapTokens,
-    @Nullable LeaseTerms lease) {
+    @Nullable LeaseTerms lease,
+    IpPrefix ipPrefix) {
   public Policy {
     Names.require("name", name);
     key = List.copyOf(key);
-    if (!key.contains(KeyPart.CLIENT)) {
-      throw new IllegalArgumentException("key must contain client, is " + key);
-    }
     if (key.stream().distinct().count() != key.size()) {
       throw new IllegalArgumentException("key must not repeat a part, is " + key);
     }
+    if (key.contains(KeyPart.CLIENT) && key.contains(KeyPart.PLAN)) {
+      throw new IllegalArgumentException("key must not have client and plan, is " + key);
+    }
     if (onColdCache == ColdCacheMode.HOLD && limit.refills()) {
       throw new IllegalArgumentException("on_cold_cache: hold is for quotas and windows");
+    }
+    if ((onColdCache == ColdCacheMode.HOLD || lease != null) && !isRecorded(key)) {
+      throw new IllegalArgumentException(
+          "on_cold_cache: hold and lease need buckets that records tell of, the key is " + key);
     }
     if (debtCapTokens < 0 || debtCapTokens >= TokenBucketLimit.EXACT_BELOW) {
       throw new IllegalArgumentException(
@@ -54,6 +59,30 @@ public record Policy(
       throw new IllegalArgumentException(
           "lease of " + lease.tokens() + " tokens is above the capacity");
     }
+  }
+
+  /** Creates a policy by which each address that its key tells apart is a caller. */
+  public Policy(
+      String name,
+      PolicyMatch match,
+      List<KeyPart> key,
+      PolicyLimit limit,
+      PolicyMode mode,
+      FailureMode onCacheFailure,
+      ColdCacheMode onColdCache,
+      long debtCapTokens,
+      @Nullable LeaseTerms lease) {
+    this(
+        name,
+        match,
+        key,
+        limit,
+        mode,
+        onCacheFailure,
+        onColdCache,
+        debtCapTokens,
+        lease,
+        IpPrefix.OF_CALLERS);
   }
 
   /** Creates a policy without leases. */
@@ -84,20 +113,61 @@ public record Policy(
   /** Returns the same policy in another mode. */
   public Policy inMode(PolicyMode other) {
     return new Policy(
-        name, match, key, limit, other, onCacheFailure, onColdCache, debtCapTokens, lease);
+        name,
+        match,
+        key,
+        limit,
+        other,
+        onCacheFailure,
+        onColdCache,
+        debtCapTokens,
+        lease,
+        ipPrefix);
   }
 
   /**
    * Returns the same policy with another limit. A debt cap of one capacity becomes one of the other
    * capacity, and a lease that does not fit is left out.
    *
-   * @throws IllegalArgumentException if the policy cannot have such a limit
+   * @throws IllegalArgumentException if the policy cannot have such a limit, or its buckets are not
+   *     of one client
    */
   public Policy withLimit(PolicyLimit other) {
+    if (!isOfOneClient()) {
+      throw new IllegalArgumentException("its buckets are not of one client");
+    }
     long cap = debtCapTokens == limit.capacityTokens() ? other.capacityTokens() : debtCapTokens;
     boolean fits = lease != null && other.refills() && lease.tokens() <= other.capacityTokens();
     return new Policy(
-        name, match, key, other, mode, onCacheFailure, onColdCache, cap, fits ? lease : null);
+        name,
+        match,
+        key,
+        other,
+        mode,
+        onCacheFailure,
+        onColdCache,
+        cap,
+        fits ? lease : null,
+        ipPrefix);
+  }
+
+  /**
+   * Returns whether records tell what is taken from the policy's buckets, so that they are audited,
+   * corrected, and restored after a loss of the cache. That is so if each bucket belongs to one
+   * client, whose records are all in one partition, and its key holds no address, which records do
+   * not name.
+   */
+  public boolean isRecorded() {
+    return isRecorded(key);
+  }
+
+  /** Returns whether each bucket belongs to one client. */
+  public boolean isOfOneClient() {
+    return key.contains(KeyPart.CLIENT);
+  }
+
+  private static boolean isRecorded(List<KeyPart> key) {
+    return key.contains(KeyPart.CLIENT) && !key.contains(KeyPart.IP);
   }
 
   /** Returns whether every matching call is refused, whatever the cache contains. */

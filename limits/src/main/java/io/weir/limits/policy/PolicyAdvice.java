@@ -169,7 +169,7 @@ public final class PolicyAdvice {
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE
         || !covers(tight.match(), policy.match())
-        || !policy.key().containsAll(tight.key())
+        || !sharesBuckets(tight, policy)
         || !tight.limit().isNoWiderThan(policy.limit())
         || !failsAlike(tight, policy)) {
       return false;
@@ -177,9 +177,16 @@ public final class PolicyAdvice {
     boolean both =
         policy.mode() == PolicyMode.ENFORCE
             && covers(policy.match(), tight.match())
-            && tight.key().containsAll(policy.key())
+            && sharesBuckets(policy, tight)
             && policy.limit().isNoWiderThan(tight.limit());
     return !both || policies.indexOf(tight) < policies.indexOf(policy);
+  }
+
+  /** Returns whether calls that have one bucket of a policy have one bucket of the wide one. */
+  private static boolean sharesBuckets(Policy wide, Policy policy) {
+    return policy.key().containsAll(wide.key())
+        && (!wide.key().contains(KeyPart.IP)
+            || wide.ipPrefix().isNoNarrowerThan(policy.ipPrefix()));
   }
 
   private static boolean failsAlike(Policy tight, Policy policy) {
@@ -191,7 +198,9 @@ public final class PolicyAdvice {
   private static boolean covers(PolicyMatch wide, PolicyMatch narrow) {
     return covers(wide.client(), narrow.client())
         && covers(wide.endpoint(), narrow.endpoint())
-        && covers(wide.meter(), narrow.meter());
+        && covers(wide.meter(), narrow.meter())
+        && (wide.ip().isEmpty() || wide.ip().equals(narrow.ip()))
+        && (wide.attributes().isEmpty() || wide.attributes().equals(narrow.attributes()));
   }
 
   /**

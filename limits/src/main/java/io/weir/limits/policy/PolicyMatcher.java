@@ -3,6 +3,8 @@ package io.weir.limits.policy;
 
 import io.weir.limits.BucketKey;
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.IpAddress;
+import io.weir.limits.IpNetwork;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
@@ -149,29 +151,39 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policies of a call, with its buckets.
+   * Returns the policies of a call of which neither address nor attributes are known, with its
+   * buckets.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
   public MatchedPolicies match(String client, String endpoint, String meter, long nowEpochMillis) {
+    return match(new CallFacts(client, endpoint, meter), nowEpochMillis);
+  }
+
+  /**
+   * Returns the policies of a call, with its buckets. A policy whose key has a part that the call
+   * does not have is not for the call.
+   *
+   * @param nowEpochMillis time by the cache's clock; determines the period
+   */
+  public MatchedPolicies match(CallFacts call, long nowEpochMillis) {
+    String client = call.client();
     ClientSettings settings = clients.settings().get(client);
-    if (settings == null && refusal != null) {
-      return build(List.of(refusal), List.of(), client, endpoint, nowEpochMillis);
-    }
     String plan = clients.planOf(settings);
+    if (settings == null && refusal != null) {
+      return build(List.of(refusal), List.of(), call, plan, nowEpochMillis);
+    }
     Candidates candidates = plan == null ? withoutPlan : byPlan.getOrDefault(plan, withoutPlan);
     Map<Policy, CompiledPolicy> own = settings == null ? null : ownLimits.get(client);
     List<CompiledPolicy> named = candidates.forNamedClients.get(client);
     List<CompiledPolicy> matched = new ArrayList<>();
     for (CompiledPolicy candidate : named == null ? candidates.forUnnamedClients : named) {
-      if ((named != null || fits(candidate.client, client))
-          && fits(candidate.endpoint, endpoint)
-          && fits(candidate.meter, meter)) {
+      if ((named != null || fits(candidate.client, client)) && candidate.fits(call, plan)) {
         matched.add(own == null ? candidate : own.getOrDefault(candidate.policy, candidate));
       }
     }
     List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
-    return build(matched, leftOut, client, endpoint, nowEpochMillis);
+    return build(matched, leftOut, call, plan, nowEpochMillis);
   }
 
   /**
@@ -191,26 +203,28 @@ public final class PolicyMatcher {
   private MatchedPolicies build(
       List<CompiledPolicy> matched,
       List<Policy> leftOut,
-      String client,
-      String endpoint,
+      CallFacts call,
+      @Nullable String plan,
       long nowEpochMillis) {
     List<MatchedPolicy> evaluated = new ArrayList<>(matched.size());
     if (!matched.isEmpty()) {
+      String client = call.client();
       String clientPrefix = BucketKey.clientPrefix(client);
       BucketKey.Part endpointPart =
           matched.stream().anyMatch(CompiledPolicy::perEndpoint)
-              ? BucketKey.Part.of(endpoint)
+              ? BucketKey.Part.of(call.endpoint())
               : null;
       for (CompiledPolicy match : matched) {
         BucketKey.Part part = match.perEndpoint ? endpointPart : null;
         PeriodicLimit.Span period = period(match.policy, client, nowEpochMillis);
         long end = period == null ? 0 : period.endEpochSecond();
+        String key =
+            match.policy.isRecorded()
+                ? BucketKey.text(clientPrefix, match.keyPart, part, end)
+                : match.cacheOnlyKey(call, plan, part, end);
         BucketRequest bucket =
             new BucketRequest(
-                BucketKey.text(clientPrefix, match.keyPart, part, end),
-                match.policy.limit().ofBucket(period),
-                match.enforced,
-                match.held);
+                key, match.policy.limit().ofBucket(period), match.enforced, match.held);
         evaluated.add(new MatchedPolicy(match.policy, bucket, period));
       }
     }
@@ -218,17 +232,21 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the period of a policy of this set that contains a moment, by the client's calendar;
-   * null if its buckets last.
+   * Returns the period of a policy of this set that contains a moment; null if its buckets last. By
+   * the client's calendar, or by the policy's if clients share its buckets.
    */
   private PeriodicLimit.@Nullable Span period(Policy policy, String client, long epochMillis) {
     return policy.limit() instanceof PeriodicLimit limit
-        ? period(limit, client, epochMillis)
+        ? period(
+            limit,
+            policy.isOfOneClient()
+                ? periodsOfClients.getOrDefault(client, periodsOfPolicies)
+                : periodsOfPolicies,
+            epochMillis)
         : null;
   }
 
-  private PeriodicLimit.Span period(PeriodicLimit limit, String client, long epochMillis) {
-    RunningPeriods periods = periodsOfClients.getOrDefault(client, periodsOfPolicies);
+  private PeriodicLimit.Span period(PeriodicLimit limit, RunningPeriods periods, long epochMillis) {
     Integer index = periodic.get(limit);
     return index == null
         ? limit.at(epochMillis, periods.calendar)
@@ -301,6 +319,7 @@ public final class PolicyMatcher {
       List<NamePattern> client,
       List<NamePattern> endpoint,
       List<NamePattern> meter,
+      Map<String, List<NamePattern>> attributes,
       String keyPart,
       boolean perEndpoint,
       boolean enforced,
@@ -316,8 +335,9 @@ public final class PolicyMatcher {
       return new CompiledPolicy(
           policy,
           compile(policy.match().client()),
-          compile(policy.match().endpoint()),
+          policy.match().endpoint().stream().map(NamePattern::ofEndpoint).toList(),
           compile(policy.match().meter()),
+          compile(policy.match().attributes()),
           BucketKey.Part.of(policy.name()).keyText(),
           policy.key().contains(KeyPart.ENDPOINT),
           enforced,
@@ -328,11 +348,65 @@ public final class PolicyMatcher {
     /** Returns the same with another limit; the patterns are shared. */
     CompiledPolicy withLimit(PolicyLimit limit) {
       return new CompiledPolicy(
-          policy.withLimit(limit), client, endpoint, meter, keyPart, perEndpoint, enforced, held);
+          policy.withLimit(limit),
+          client,
+          endpoint,
+          meter,
+          attributes,
+          keyPart,
+          perEndpoint,
+          enforced,
+          held);
     }
 
     private static List<NamePattern> compile(List<String> patterns) {
       return patterns.stream().map(NamePattern::of).toList();
+    }
+
+    private static Map<String, List<NamePattern>> compile(Map<String, List<String>> patterns) {
+      Map<String, List<NamePattern>> compiled = new HashMap<>();
+      patterns.forEach((name, ofValue) -> compiled.put(name, compile(ofValue)));
+      return compiled;
+    }
+
+    /** Returns whether a call of a client for whom the policy is matches it. */
+    boolean fits(CallFacts call, @Nullable String plan) {
+      return PolicyMatcher.fits(endpoint, call.endpoint())
+          && PolicyMatcher.fits(meter, call.meter())
+          && (plan != null || !policy.key().contains(KeyPart.PLAN))
+          && (call.ip() != null || !policy.key().contains(KeyPart.IP))
+          && fitsIp(call.ip())
+          && fitsAttributes(call.attributes());
+    }
+
+    private boolean fitsIp(@Nullable IpAddress ip) {
+      List<IpNetwork> networks = policy.match().ip();
+      return networks.isEmpty()
+          || (ip != null && networks.stream().anyMatch(network -> network.contains(ip)));
+    }
+
+    private boolean fitsAttributes(Map<String, String> ofCall) {
+      for (Map.Entry<String, List<NamePattern>> wanted : attributes.entrySet()) {
+        String value = ofCall.get(wanted.getKey());
+        if (value == null || !PolicyMatcher.fits(wanted.getValue(), value)) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    /** Returns the key of a bucket of which no record tells. */
+    String cacheOnlyKey(
+        CallFacts call, @Nullable String plan, BucketKey.@Nullable Part endpoint, long end) {
+      List<KeyPart> key = policy.key();
+      IpAddress ip = call.ip();
+      return BucketKey.cacheOnlyText(
+          key.contains(KeyPart.CLIENT) ? BucketKey.Part.of(call.client()) : null,
+          keyPart,
+          plan != null && key.contains(KeyPart.PLAN) ? BucketKey.Part.of(plan) : null,
+          endpoint,
+          ip != null && key.contains(KeyPart.IP) ? policy.ipPrefix().of(ip) : null,
+          end);
     }
 
     boolean mayMatchUnnamedClients() {

@@ -10,7 +10,10 @@ import org.jspecify.annotations.Nullable;
 public enum DecidedBy {
   /** The decision cache evaluated every bucket of the call. */
   CACHE("cache"),
-  /** A node repeated a recent denial from memory, without asking the cache. */
+  /**
+   * A node denied without asking the cache: it repeated a recent denial, or a policy denies every
+   * call.
+   */
   DENY_CACHE("deny-cache"),
   /** A node spent tokens that it had leased from the cache before. */
   LEASE("lease"),

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is the IPv4 address that
+ * it maps, so that one caller is not two. Immutable.
+ *
+ * @param isV4 whether it is an IPv4 address
+ * @param high the first 64 bits of an IPv6 address; 0 for IPv4
+ * @param low the last 64 bits of an IPv6 address; for IPv4 its 32 bits
+ */
+public record IpAddress(boolean isV4, long high, long low) {
+  /** Bits of an IPv4 address. */
+  public static final int V4_BITS = 32;
+
+  /** Bits of an IPv6 address. */
+  public static final int V6_BITS = 128;
+
+  private static final Pattern IPV4 =
+      Pattern.compile(
+          "(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})\\.(0|[1-9]\\d{0,2})");
+  private static final Pattern GROUP = Pattern.compile("[0-9a-fA-F]{1,4}");
+  private static final int GROUPS = 8;
+  private static final int GROUP_BITS = 16;
+  private static final int HEXADECIMAL = 16;
+  private static final int MAX_OCTET = 255;
+  private static final long MAPPED = 0xffffL << 32;
+  private static final long LOW_32 = 0xffff_ffffL;
+
+  /** Longest text of an address: an IPv6 address that ends as an IPv4 address. */
+  private static final int MAX_CHARS = 45;
+
+  /**
+   * Parses the text of an address: four decimal numbers without leading zeros, or one of the forms
+   * of RFC 4291, 2.2. Host names and zones are none; nothing is looked up.
+   *
+   * @return the address, or null if the text is none
+   */
+  public static @Nullable IpAddress parse(String text) {
+    if (text.length() > MAX_CHARS) {
+      return null;
+    }
+    if (text.indexOf(':') >= 0) {
+      return parseV6(text);
+    }
+    long bits = parseV4(text);
+    return bits < 0 ? null : new IpAddress(true, 0, bits);
+  }
+
+  /** Returns the 32 bits of an IPv4 address, or −1 if the text is none. */
+  private static long parseV4(String text) {
+    Matcher octets = IPV4.matcher(text);
+    if (!octets.matches()) {
+      return -1;
+    }
+    long bits = 0;
+    for (int i = 1; i <= octets.groupCount(); i++) {
+      int octet = Integer.parseInt(octets.group(i));
+      if (octet > MAX_OCTET) {
+        return -1;
+      }
+      bits = bits << Byte.SIZE | octet;
+    }
+    return bits;
+  }
+
+  private static @Nullable IpAddress parseV6(String text) {
+    String hex = withoutV4Tail(text);
+    if (hex == null) {
+      return null;
+    }
+    int gap = hex.indexOf("::");
+    if (gap >= 0 && hex.indexOf("::", gap + 1) >= 0) {
+      return null;
+    }
+    List<String> before = groups(gap < 0 ? hex : hex.substring(0, gap));
+    List<String> after = groups(gap < 0 ? "" : hex.substring(gap + 2));
+    int given = before.size() + after.size();
+    if (gap < 0 ? given != GROUPS : given >= GROUPS) {
+      return null;
+    }
+    long[] halves = new long[2];
+    for (int i = 0; i < given; i++) {
+      boolean isBefore = i < before.size();
+      String group = isBefore ? before.get(i) : after.get(i - before.size());
+      if (!GROUP.matcher(group).matches()) {
+        return null;
+      }
+      int at = isBefore ? i : GROUPS - given + i;
+      int shift = Long.SIZE - GROUP_BITS * (1 + at % (GROUPS / 2));
+      halves[at / (GROUPS / 2)] |= Long.parseLong(group, HEXADECIMAL) << shift;
+    }
+    return halves[0] == 0 && (halves[1] & ~LOW_32) == MAPPED
+        ? new IpAddress(true, 0, halves[1] & LOW_32)
+        : new IpAddress(false, halves[0], halves[1]);
+  }
+
+  /** Writes an IPv4 address at the end as two groups; null if what is there is none. */
+  private static @Nullable String withoutV4Tail(String text) {
+    if (text.indexOf('.') < 0) {
+      return text;
+    }
+    int last = text.lastIndexOf(':') + 1;
+    long bits = parseV4(text.substring(last));
+    return bits < 0
+        ? null
+        : text.substring(0, last)
+            + Long.toHexString(bits >>> GROUP_BITS)
+            + ':'
+            + Long.toHexString(bits & 0xffff);
+  }
+
+  private static List<String> groups(String text) {
+    return text.isEmpty() ? List.of() : List.of(text.split(":", -1));
+  }
+
+  /** Returns the bits of an address of this version: 32 or 128. */
+  public int bits() {
+    return isV4 ? V4_BITS : V6_BITS;
+  }
+
+  /**
+   * Returns the network of an address.
+   *
+   * @param prefixLength bits that the addresses of the network share, 0 to {@link #bits}
+   */
+  public IpNetwork network(int prefixLength) {
+    if (prefixLength < 0 || prefixLength > bits()) {
+      throw new IllegalArgumentException(
+          "prefix length must be 0 to " + bits() + ", is " + prefixLength);
+    }
+    IpAddress first =
+        isV4
+            ? new IpAddress(true, 0, low & mask(prefixLength + V4_BITS) & LOW_32)
+            : new IpAddress(
+                false,
+                high & mask(Math.min(prefixLength, Long.SIZE)),
+                low & mask(Math.max(prefixLength - Long.SIZE, 0)));
+    return new IpNetwork(first, prefixLength);
+  }
+
+  /** The leading bits of a long. */
+  private static long mask(int ones) {
+    return ones == 0 ? 0 : -1L << (Long.SIZE - ones);
+  }
+}

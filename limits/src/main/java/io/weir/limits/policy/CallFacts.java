@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import io.weir.limits.IpAddress;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What policies look at in a call. Immutable.
+ *
+ * @param client the calling client
+ * @param endpoint the called endpoint
+ * @param meter the meter that counts the call
+ * @param ip the caller's address; null if it is not known
+ * @param attributes what else the sender tells of the call, by name
+ */
+public record CallFacts(
+    String client,
+    String endpoint,
+    String meter,
+    @Nullable IpAddress ip,
+    Map<String, String> attributes) {
+  public CallFacts {
+    attributes = Map.copyOf(attributes);
+  }
+
+  /** Creates the facts of a call of which neither address nor attributes are known. */
+  public CallFacts(String client, String endpoint, String meter) {
+    this(client, endpoint, meter, null, Map.of());
+  }
+}

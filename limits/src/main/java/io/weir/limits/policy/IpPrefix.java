@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import io.weir.limits.IpAddress;
+import io.weir.limits.IpNetwork;
+
+/**
+ * How many leading bits of an address tell callers apart. Immutable.
+ *
+ * @param ipv4 bits of an IPv4 address, 1 to 32
+ * @param ipv6 bits of an IPv6 address, 1 to 128
+ */
+public record IpPrefix(int ipv4, int ipv6) {
+  /**
+   * A single IPv4 address, and a /64 of IPv6: the least that a site is given (RFC 6177), so that
+   * one caller cannot have as many buckets as it likes.
+   */
+  public static final IpPrefix OF_CALLERS = new IpPrefix(IpAddress.V4_BITS, 64);
+
+  /** The networks that records name: of a single caller they tell too much. */
+  public static final IpPrefix OF_RECORDS = new IpPrefix(24, 48);
+
+  public IpPrefix {
+    if (ipv4 < 1 || ipv4 > IpAddress.V4_BITS || ipv6 < 1 || ipv6 > IpAddress.V6_BITS) {
+      throw new IllegalArgumentException("not prefix lengths: " + ipv4 + ", " + ipv6);
+    }
+  }
+
+  /** Returns the network of an address. */
+  public IpNetwork of(IpAddress address) {
+    return address.network(address.isV4() ? ipv4 : ipv6);
+  }
+
+  /** Returns whether each network of the other lies in one of these. */
+  public boolean isNoNarrowerThan(IpPrefix other) {
+    return ipv4 <= other.ipv4 && ipv6 <= other.ipv6;
+  }
+}

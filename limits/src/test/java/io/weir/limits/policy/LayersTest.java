@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.limits.BucketKey;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.IpAddress;
+import io.weir.limits.IpNetwork;
+import io.weir.limits.TokenBucketLimit;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Policies whose buckets clients share, or that look at addresses and attributes. */
+class LayersTest {
+  private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
+  private static final int SEEDS = 3_000;
+
+  private static Policy policy(String name, PolicyMatch match, KeyPart... key) {
+    return new Policy(name, match, List.of(key), LIMIT, PolicyMode.ENFORCE, FailureMode.OPEN);
+  }
+
+  private static CallFacts call(String client, String endpoint, @Nullable String ip) {
+    return new CallFacts(
+        client, endpoint, "calls", ip == null ? null : IpAddress.parse(ip), Map.of());
+  }
+
+  private static List<String> buckets(CallFacts call, Policy... policies) {
+    return matched(call, Clients.NONE, policies).stream().map(it -> it.bucket().bucket()).toList();
+  }
+
+  private static List<MatchedPolicy> matched(CallFacts call, Clients clients, Policy... policies) {
+    return PolicyMatcher.of(new PolicySet(1, List.of(policies), clients))
+        .match(call, 0)
+        .evaluated();
+  }
+
+  @Test
+  void buckets_ofEachLayer_haveTheirKeys_inTheOrderOfThePolicies() {
+    assertEquals(
+        List.of(
+            "w1:{4:acme}:6:client",
+            "w1:{*8:endpoint:13:GET /v1/items}",
+            "w1:{*2:ip|203.0.113.9/32}",
+            "w1:{*3:all}",
+            "w1:{4:acme}:4:both:13:GET /v1/items|203.0.113.9/32"),
+        buckets(
+            call("acme", "GET /v1/items", "203.0.113.9"),
+            policy("client", PolicyMatch.ANY, KeyPart.CLIENT),
+            policy("endpoint", PolicyMatch.ANY, KeyPart.ENDPOINT),
+            policy("ip", PolicyMatch.ANY, KeyPart.IP),
+            policy("all", PolicyMatch.ANY),
+            policy("both", PolicyMatch.ANY, KeyPart.IP, KeyPart.ENDPOINT, KeyPart.CLIENT)));
+  }
+
+  @Test
+  void planOfAClient_hasABucket_thatItsClientsShare() {
+    Clients clients =
+        new Clients(
+            Map.of(
+                "a", new ClientSettings(ClientCalendar.OF_POLICY, "free", Map.of()),
+                "b", new ClientSettings(ClientCalendar.OF_POLICY, "free", Map.of())),
+            Map.of("free", Set.of()),
+            null,
+            UnknownClients.ALLOW);
+    Policy perPlan = policy("p", PolicyMatch.ANY, KeyPart.PLAN);
+
+    for (String client : List.of("a", "b")) {
+      assertEquals(
+          "w1:{*1:p+4:free}",
+          matched(call(client, "-", null), clients, perPlan).get(0).bucket().bucket());
+    }
+    assertEquals(List.of(), matched(call("c", "-", null), clients, perPlan));
+  }
+
+  @Test
+  void callThatGivesNoAddress_isNotOfPoliciesThatNeedOne() {
+    PolicyMatch fromThere =
+        new PolicyMatch(
+            List.of(), List.of(), List.of(), List.of(network("203.0.113.0/24")), Map.of());
+    Policy[] both = {policy("key", PolicyMatch.ANY, KeyPart.IP), policy("from", fromThere)};
+
+    assertEquals(List.of(), buckets(call("a", "-", null), both));
+    assertEquals(
+        List.of("w1:{*3:key|198.51.100.1/32}"), buckets(call("a", "-", "198.51.100.1"), both));
+    assertEquals(2, buckets(call("a", "-", "::ffff:203.0.113.200"), both).size());
+  }
+
+  private static IpNetwork network(String text) {
+    return Objects.requireNonNull(IpNetwork.parse(text));
+  }
+
+  @Test
+  void addressesOfAPrefix_shareABucket() {
+    Policy networks =
+        new Policy(
+            "n",
+            PolicyMatch.ANY,
+            List.of(KeyPart.IP),
+            LIMIT,
+            PolicyMode.ENFORCE,
+            FailureMode.OPEN,
+            ColdCacheMode.ALLOW,
+            10,
+            null,
+            new IpPrefix(24, 56));
+    assertEquals(
+        List.of("w1:{*1:n|203.0.113.0/24}"), buckets(call("a", "-", "203.0.113.9"), networks));
+    assertEquals(
+        List.of("w1:{*1:n|2001:db8:1:200::/56}"),
+        buckets(call("b", "-", "2001:db8:1:2ab::7"), networks));
+  }
+
+  /**
+   * By the client's own calendar, each of its calendars would have a bucket of the shared limit.
+   */
+  @Test
+  void quotaThatClientsShare_runsByThePolicysCalendar() {
+    CalendarQuota daily = new CalendarQuota(5, CalendarPeriod.DAY, ZoneId.of("UTC"), null);
+    Policy shared =
+        new Policy("d", PolicyMatch.ANY, List.of(), daily, PolicyMode.ENFORCE, FailureMode.OPEN);
+    Clients clients =
+        Clients.ofCalendars(Map.of("tokyo", new ClientCalendar(ZoneId.of("Asia/Tokyo"), null)));
+
+    assertEquals(
+        matched(call("a", "-", null), clients, shared).get(0).bucket().bucket(),
+        matched(call("tokyo", "-", null), clients, shared).get(0).bucket().bucket());
+  }
+
+  @Test
+  void whatNeedsRecords_isRefusedWhereThereAreNone() {
+    for (List<KeyPart> key :
+        List.of(List.<KeyPart>of(), List.of(KeyPart.IP), List.of(KeyPart.CLIENT, KeyPart.IP))) {
+      Policy plain =
+          new Policy("p", PolicyMatch.ANY, key, LIMIT, PolicyMode.ENFORCE, FailureMode.LOCAL);
+      assertFalse(plain.isRecorded());
+      assertThrows(
+          IllegalArgumentException.class,
+          () ->
+              new Policy(
+                  "p",
+                  PolicyMatch.ANY,
+                  key,
+                  LIMIT,
+                  PolicyMode.ENFORCE,
+                  FailureMode.LOCAL,
+                  ColdCacheMode.ALLOW,
+                  0,
+                  new LeaseTerms(2, 1_000_000)));
+    }
+    assertTrue(policy("p", PolicyMatch.ANY, KeyPart.ENDPOINT, KeyPart.CLIENT).isRecorded());
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> policy("p", PolicyMatch.ANY, KeyPart.ENDPOINT).withLimit(LIMIT));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> policy("p", PolicyMatch.ANY, KeyPart.CLIENT, KeyPart.PLAN));
+  }
+
+  @Test
+  void templates_matchOneSegment_starsAnything() {
+    assertTemplate("GET /v1/items/{id}", "GET /v1/items/7", "GET /v1/items/{id}");
+    assertNoTemplate("GET /v1/items/{id}", "GET /v1/items/", "GET /v1/items/7/8", "GET /v1/items");
+    assertTemplate("* /v1/{a}/x/{b}", "GET /v1/1/x/2", "POST /v1/x/x/x");
+    assertNoTemplate("* /v1/{a}/x/{b}", "GET /v1//x/2", "GET /v1/1/2/x/3");
+    assertTemplate("GET /f/{name}.json", "GET /f/a.json", "GET /f/a.b.json", "GET /f/.json.json");
+    assertNoTemplate("GET /f/{name}.json", "GET /f/.json", "GET /f/a.xml");
+    assertTemplate("{}/{1}", "{}/{1}");
+    assertNoTemplate("{}/{1}", "a/b");
+  }
+
+  private static void assertTemplate(String pattern, String... names) {
+    for (String name : names) {
+      assertTrue(NamePattern.ofEndpoint(pattern).matches(name), pattern + " " + name);
+    }
+  }
+
+  private static void assertNoTemplate(String pattern, String... names) {
+    for (String name : names) {
+      assertFalse(NamePattern.ofEndpoint(pattern).matches(name), pattern + " " + name);
+    }
+  }
+
+  /** What one client sends must not take the longer the more of its name almost matches. */
+  @Test
+  void templateThatAlmostMatches_isDecidedAtOnce() {
+    String pattern = "{a}*".repeat(40) + "!";
+    String name = "a".repeat(256);
+    for (int i = 0; i < 100; i++) {
+      assertFalse(NamePattern.ofEndpoint(pattern).matches(name));
+    }
+  }
+
+  /** Templates against the regular expressions they stand for. */
+  @Test
+  void randomTemplates_matchAsRegularExpressionsDo() {
+    int matched = 0;
+    for (long seed = 1; seed <= SEEDS; seed++) {
+      Random random = new Random(seed);
+      StringBuilder pattern = new StringBuilder();
+      StringBuilder regex = new StringBuilder();
+      for (int n = 1 + random.nextInt(6); n > 0; n--) {
+        String part = List.of("{x}", "*", "/", "a", "b", ".").get(random.nextInt(6));
+        pattern.append(part);
+        regex.append(part.equals("{x}") ? "[^/]+" : part.equals("*") ? ".*" : Pattern.quote(part));
+      }
+      StringBuilder name = new StringBuilder();
+      for (int n = random.nextInt(7); n > 0; n--) {
+        name.append("ab/.".charAt(random.nextInt(4)));
+      }
+      boolean expected = Pattern.matches(regex.toString(), name);
+      assertEquals(
+          expected,
+          NamePattern.ofEndpoint(pattern.toString()).matches(name.toString()),
+          "seed " + seed + ": " + pattern + " on " + name);
+      matched += expected ? 1 : 0;
+    }
+    assertTrue(matched > SEEDS / 50, "too few to tell: " + matched);
+  }
+
+  /** Every kind of condition at once, against the rules read one by one. */
+  @Test
+  void randomPolicies_matchAndShareBucketsByTheRules() {
+    int seen = 0;
+    for (long seed = 1; seed <= SEEDS; seed++) {
+      Random random = new Random(seed);
+      List<Policy> policies = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        policies.add(randomPolicy("p" + i, random));
+      }
+      Clients clients =
+          new Clients(
+              Map.of("a", new ClientSettings(ClientCalendar.OF_POLICY, "free", Map.of())),
+              Map.of("free", Set.of()),
+              random.nextInt(3) == 0 ? "free" : null,
+              UnknownClients.ALLOW);
+      PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies, clients));
+      Map<List<Object>, String> textsByIdentity = new HashMap<>();
+      for (int i = 0; i < 6; i++) {
+        CallFacts call = randomCall(random);
+        String plan = call.client().equals("a") ? "free" : clients.defaultPlan();
+        List<Policy> expected =
+            policies.stream().filter(policy -> isFor(policy, call, plan)).toList();
+        List<MatchedPolicy> matched = matcher.match(call, 0).evaluated();
+        assertEquals(
+            expected, matched.stream().map(MatchedPolicy::policy).toList(), "seed " + seed);
+        for (MatchedPolicy each : matched) {
+          String text = each.bucket().bucket();
+          String known = textsByIdentity.put(identity(each.policy(), call, plan), text);
+          assertTrue(known == null || known.equals(text), "seed " + seed + ": " + text);
+          seen++;
+        }
+      }
+      assertEquals(
+          textsByIdentity.size(), Set.copyOf(textsByIdentity.values()).size(), "seed " + seed);
+    }
+    assertTrue(seen > SEEDS, "too few to tell: " + seen);
+  }
+
+  private static Policy randomPolicy(String name, Random random) {
+    List<KeyPart> key = new ArrayList<>();
+    for (KeyPart part : KeyPart.values()) {
+      if (random.nextInt(3) == 0 && !(part == KeyPart.PLAN && key.contains(KeyPart.CLIENT))) {
+        key.add(part);
+      }
+    }
+    PolicyMatch match =
+        new PolicyMatch(
+            random.nextInt(3) > 0 ? List.of() : List.of(random.nextBoolean() ? "a" : "*b"),
+            random.nextInt(3) > 0 ? List.of() : List.of("GET /{x}"),
+            List.of(),
+            random.nextInt(3) > 0 ? List.of() : List.of(network("10.0.0.0/8"), network("::/1")),
+            random.nextInt(3) > 0 ? Map.of() : Map.of("region", List.of("eu*", "us")));
+    return new Policy(
+        name,
+        match,
+        key,
+        LIMIT,
+        PolicyMode.ENFORCE,
+        FailureMode.OPEN,
+        ColdCacheMode.ALLOW,
+        10,
+        null,
+        new IpPrefix(random.nextBoolean() ? 32 : 8, random.nextBoolean() ? 64 : 16));
+  }
+
+  private static CallFacts randomCall(Random random) {
+    String ip =
+        List.of("10.0.0.1", "10.0.1.1", "11.0.0.1", "1::1", "f::1", "").get(random.nextInt(6));
+    String region = List.of("eu-1", "us", "asia", "").get(random.nextInt(4));
+    return new CallFacts(
+        List.of("a", "b", "ab", "*", "1:a").get(random.nextInt(5)),
+        List.of("GET /1", "GET /1/2", "-", "a|10.0.0.1/32").get(random.nextInt(4)),
+        "calls",
+        IpAddress.parse(ip),
+        region.isEmpty() ? Map.of() : Map.of("region", region));
+  }
+
+  private static boolean isFor(Policy policy, CallFacts call, @Nullable String plan) {
+    PolicyMatch match = policy.match();
+    String region = call.attributes().get("region");
+    IpAddress ip = call.ip();
+    boolean fromThere =
+        match.ip().isEmpty()
+            || (ip != null && (ip.isV4() ? ip.low() >>> 24 == 10 : ip.high() >= 0));
+    return (match.client().isEmpty()
+            || (match.client().contains("a")
+                ? call.client().equals("a")
+                : call.client().endsWith("b")))
+        && (match.endpoint().isEmpty() || call.endpoint().equals("GET /1"))
+        && fromThere
+        && (match.attributes().isEmpty()
+            || (region != null && (region.startsWith("eu") || region.equals("us"))))
+        && (ip != null || !policy.key().contains(KeyPart.IP))
+        && (plan != null || !policy.key().contains(KeyPart.PLAN));
+  }
+
+  private static List<Object> identity(Policy policy, CallFacts call, @Nullable String plan) {
+    List<Object> identity = new ArrayList<>(List.of(policy.name()));
+    for (KeyPart part : KeyPart.values()) {
+      if (policy.key().contains(part)) {
+        identity.add(
+            switch (part) {
+              case CLIENT -> call.client();
+              case PLAN -> Objects.requireNonNull(plan);
+              case ENDPOINT -> call.endpoint();
+              case IP -> policy.ipPrefix().of(Objects.requireNonNull(call.ip()));
+            });
+      }
+    }
+    return identity;
+  }
+
+  /** A key in the cache alone is the text of no bucket that records tell of. */
+  @Test
+  void cacheOnlyKeys_areNoKeysOfRecords() {
+    for (CallFacts call : List.of(call("a", "GET /1", "10.0.0.1"), call("*", "x|y", "::1"))) {
+      for (String bucket :
+          buckets(
+              call,
+              policy("p", PolicyMatch.ANY),
+              policy("q", PolicyMatch.ANY, KeyPart.ENDPOINT),
+              policy("r", PolicyMatch.ANY, KeyPart.CLIENT, KeyPart.IP))) {
+        assertThrows(IllegalArgumentException.class, () -> BucketKey.parse(bucket), bucket);
+      }
+    }
+  }
+}
