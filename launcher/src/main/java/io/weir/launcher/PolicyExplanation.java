@@ -7,6 +7,7 @@ import io.weir.limits.PeriodicLimit;
 import io.weir.limits.check.Check;
 import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.ClientSettings;
+import io.weir.limits.policy.DefaultVerdict;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
@@ -15,7 +16,6 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
-import io.weir.limits.policy.UnknownClients;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
@@ -50,7 +50,7 @@ final class PolicyExplanation {
     if (settings != null && !settings.calendar().equals(ClientCalendar.OF_POLICY)) {
       out.printf("the client has a calendar of its own: %s%n", describe(settings.calendar()));
     }
-    if (settings == null && set.clients().unknown() == UnknownClients.REFUSE) {
+    if (settings == null && set.clients().unknown() == DefaultVerdict.REFUSE) {
       out.println("nothing is set for the client, and unknown clients are refused");
     }
     String plan = set.clients().planOf(settings);
@@ -68,6 +68,10 @@ final class PolicyExplanation {
                 out.printf(
                     "every such call is blocked: '%s' denies it (429, reason blocked)%n",
                     deny.name()));
+    if (matched.evaluated().stream()
+        .anyMatch(match -> match.policy().equals(PolicyMatcher.UNMATCHED_CALLS))) {
+      out.println("no policy matches, and unmatched calls are refused");
+    }
     if (matched.isEmpty()) {
       out.println("no policy matches: the call is allowed and counted (decided_by none)");
     }

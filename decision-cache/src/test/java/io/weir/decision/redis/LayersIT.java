@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.BucketState;
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.IpAddress;
@@ -46,6 +47,7 @@ class LayersIT {
   private static final long OF_ENDPOINT = 130;
   private static final long OF_NETWORK = 220;
   private static final long OF_ALL = 400;
+  private static final int LAYERS_COUNT = 4;
 
   private static final PolicyMatcher LAYERS =
       PolicyMatcher.of(
@@ -62,7 +64,8 @@ class LayersIT {
         name,
         PolicyMatch.ANY,
         List.of(key),
-        new CalendarQuota(limit, CalendarPeriod.MONTH, ZoneId.of("UTC"), null),
+        new CalendarQuota(
+            limit, CalendarPeriod.MONTH, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
         PolicyMode.ENFORCE,
         FailureMode.CLOSED);
   }
@@ -129,7 +132,7 @@ class LayersIT {
   private static void call(
       RedisDecisionCache cache, Random random, Map<String, LongAdder> taken, LongAdder allowed) {
     for (int i = 0; i < CALLS_OF_A_THREAD; i++) {
-      long cost = 1 + random.nextInt(5);
+      long cost = random.nextLong(1, 6);
       Check check =
           check(random.nextInt(CLIENTS), random.nextInt(ENDPOINTS), random.nextInt(3), cost);
       if (cache.take(check) instanceof Decision.Allowed) {
@@ -148,15 +151,11 @@ class LayersIT {
         ScriptRunner runner = new ScriptRunner(redis.uri())) {
       runner.setClock(1_800_000_000_000_000L);
       runner.setWarm(true);
-      Map<String, Long> fullOf =
-          Map.of(
-              "client", OF_CLIENT, "endpoint", OF_ENDPOINT, "network", OF_NETWORK, "all", OF_ALL);
-      List<String> names = List.of("client", "endpoint", "network", "all");
-      for (int refusing = 0; refusing < names.size(); refusing++) {
+      for (int refusing = 0; refusing < LAYERS_COUNT; refusing++) {
         Check check = check(10 * refusing, 10 * refusing, 10 + refusing, 1);
         assertInstanceOf(Decision.Allowed.class, runner.take(check));
         BucketRequest full = check.buckets().get(refusing);
-        long left = fullOf.get(names.get(refusing)) - assertNotNullState(runner, full.bucket());
+        long left = full.limit().capacityTokens() - usedOf(runner, full.bucket());
         assertInstanceOf(Decision.Allowed.class, runner.take(new Check(List.of(full), left)));
         Map<String, List<String>> before = dumps(runner, check);
 
@@ -168,8 +167,8 @@ class LayersIT {
     }
   }
 
-  private static long assertNotNullState(ScriptRunner runner, String bucket) {
-    var state = runner.state(bucket);
+  private static long usedOf(ScriptRunner runner, String bucket) {
+    BucketState state = runner.state(bucket);
     assertNotNull(state, bucket);
     return state.chargedTokens();
   }

@@ -224,7 +224,8 @@ final class PolicyRoutes {
       }
     }
     body.put("default_plan", inForce.set().clients().defaultPlan());
-    body.put("unknown_clients", inForce.set().clients().unknown().name().toLowerCase(Locale.ROOT));
+    body.put("unknown_clients", word(inForce.set().clients().unknown()));
+    body.put("unmatched_calls", word(inForce.set().unmatchedCalls()));
     body.put("clients", state.clientEntries().size());
     write(context, body);
   }
@@ -381,7 +382,7 @@ final class PolicyRoutes {
     }
   }
 
-  private static String word(PolicyMode mode) {
-    return mode.name().toLowerCase(Locale.ROOT);
+  private static String word(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
   }
 }

@@ -9,6 +9,7 @@ import io.weir.limits.PolicyLimit;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.DefaultVerdict;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.KeyPart;
@@ -18,7 +19,6 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
-import io.weir.limits.policy.UnknownClients;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -45,7 +45,20 @@ final class PolicyReader {
           PolicyFile.EFFECTIVE_FROM);
 
   private static final Set<String> FILE_FIELDS =
-      Set.of("version", "policies", "clients", "plans", "default_plan", "unknown_clients");
+      Set.of(
+          "version",
+          "policies",
+          "clients",
+          "plans",
+          "default_plan",
+          "unknown_clients",
+          "unmatched_calls");
+
+  /** Names of policies that stand for a default, in answers and records. */
+  private static final Map<String, String> KEPT_NAMES =
+      Map.of(
+          PolicyMatcher.UNKNOWN_CLIENTS.name(), "calls of unknown clients",
+          PolicyMatcher.UNMATCHED_CALLS.name(), "calls that no policy matches");
 
   private final boolean isWhole;
   private final FieldReader fields = new FieldReader();
@@ -83,17 +96,20 @@ final class PolicyReader {
             settings(root.path("clients")),
             plans(root.path("plans")),
             root.has("default_plan") ? fields.name(root, "", "default_plan") : null,
-            unknownClients(root));
+            verdict(root, "unknown_clients"));
+    DefaultVerdict unmatched = verdict(root, "unmatched_calls");
     if (fields.count() == 0 && isWhole) {
       PolicyReferences.problems(policies, clients).forEach(fields::problem);
     }
-    return fields.count() > 0 ? PolicySet.EMPTY : new PolicySet(version, policies, clients);
+    return fields.count() > 0
+        ? PolicySet.EMPTY
+        : new PolicySet(version, policies, clients, unmatched);
   }
 
-  private UnknownClients unknownClients(JsonNode root) {
-    UnknownClients unknown =
-        fields.choice(root, "", "unknown_clients", UnknownClients.class, UnknownClients.ALLOW);
-    return unknown == null ? UnknownClients.ALLOW : unknown;
+  private DefaultVerdict verdict(JsonNode root, String field) {
+    DefaultVerdict verdict =
+        fields.choice(root, "", field, DefaultVerdict.class, DefaultVerdict.ALLOW);
+    return verdict == null ? DefaultVerdict.ALLOW : verdict;
   }
 
   private List<Policy> policies(JsonNode list) {
@@ -131,8 +147,9 @@ final class PolicyReader {
     }
     fields.refuseUnknown(node, path, POLICY_FIELDS);
     String name = fields.name(node, path, "name");
-    if (name.equals(PolicyMatcher.UNKNOWN_CLIENTS.name())) {
-      fields.problem(path + ".name '" + name + "' is kept for calls of unknown clients");
+    String kept = KEPT_NAMES.get(name);
+    if (kept != null) {
+      fields.problem(path + ".name '" + name + "' is kept for " + kept);
     }
     PolicyMatch match = matches.match(node.path("match"), path + ".match");
     List<KeyPart> key = matches.key(node.path("key"), path + ".key");

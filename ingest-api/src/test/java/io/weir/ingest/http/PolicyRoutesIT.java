@@ -242,6 +242,24 @@ final class PolicyRoutesIT {
     assertEquals(200, check("invented", "ANY /x").statusCode());
   }
 
+  @Test
+  void unmatchedCalls_areRefused_unlessTheSwitchIsOff() throws Exception {
+    assertEquals(200, check("c", "NOBODY /matches").statusCode());
+    put("/v1/settings/unmatched_calls", "{\"value\":\"refuse\"}");
+    try {
+      HttpResponse<String> refused = check("c", "NOBODY /matches");
+      assertProblem(429, "blocked", refused);
+      assertTrue(refused.body().contains("unmatched-calls"), refused.body());
+      assertTrue(refused.body().contains("\"decided_by\":\"deny-cache\""), refused.body());
+      put("/v1/switches/enforcement", "{\"mode\":\"off\"}");
+      assertEquals(200, check("c", "NOBODY /matches").statusCode());
+    } finally {
+      put("/v1/switches/enforcement", "{\"mode\":\"enforce\"}");
+      delete("/v1/settings/unmatched_calls");
+    }
+    assertEquals(200, check("c", "NOBODY /matches").statusCode());
+  }
+
   /** Were holes: what a proxy passes on, or a web page sends, is no operator's. */
   @ParameterizedTest
   @CsvSource({

@@ -93,6 +93,8 @@ final class PolicySchemaTest {
           "version: 3",
           "plans: {free: {policies: [p]}, pro: {policies: []}}",
           "unknown_clients: refuse",
+          "unmatched_calls: refuse",
+          "unmatched_calls: limit",
           "clients: {a: {}, b: {time_zone: UTC}, c: {limits: {p: {algorithm: deny}}}}",
           "x-own: [1]");
 

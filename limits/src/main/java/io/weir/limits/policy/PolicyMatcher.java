@@ -31,14 +31,10 @@ public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
 
   /** The policy that denies the calls of clients that have no settings, if that is set. */
-  public static final Policy UNKNOWN_CLIENTS =
-      new Policy(
-          "unknown-clients",
-          PolicyMatch.ANY,
-          List.of(KeyPart.CLIENT),
-          TokenBucketLimit.DENY,
-          PolicyMode.ENFORCE,
-          FailureMode.LOCAL);
+  public static final Policy UNKNOWN_CLIENTS = denying("unknown-clients");
+
+  /** The policy that denies the calls that no other policy matches, if that is set. */
+  public static final Policy UNMATCHED_CALLS = denying("unmatched-calls");
 
   private final long version;
   private final Clients clients;
@@ -49,6 +45,7 @@ public final class PolicyMatcher {
   private final Map<String, Map<Policy, CompiledPolicy>> ownLimits = new HashMap<>();
 
   private final @Nullable CompiledPolicy refusal;
+  private final @Nullable CompiledPolicy refusalOfUnmatched;
   private final Map<PeriodicLimit, Integer> periodic;
   private final RunningPeriods periodsOfPolicies;
   private final Map<String, RunningPeriods> periodsOfClients;
@@ -85,7 +82,19 @@ public final class PolicyMatcher {
               }
             });
     this.refusal =
-        clients.unknown() == UnknownClients.REFUSE ? CompiledPolicy.of(UNKNOWN_CLIENTS) : null;
+        clients.unknown() == DefaultVerdict.REFUSE ? CompiledPolicy.of(UNKNOWN_CLIENTS) : null;
+    this.refusalOfUnmatched =
+        set.unmatchedCalls() == DefaultVerdict.REFUSE ? CompiledPolicy.of(UNMATCHED_CALLS) : null;
+  }
+
+  private static Policy denying(String name) {
+    return new Policy(
+        name,
+        PolicyMatch.ANY,
+        List.of(KeyPart.CLIENT),
+        TokenBucketLimit.DENY,
+        PolicyMode.ENFORCE,
+        FailureMode.LOCAL);
   }
 
   private void addPeriodic(PolicyLimit each) {
@@ -181,6 +190,9 @@ public final class PolicyMatcher {
       if ((named != null || fits(candidate.client, client)) && candidate.fits(call, plan)) {
         matched.add(own == null ? candidate : own.getOrDefault(candidate.policy, candidate));
       }
+    }
+    if (matched.isEmpty() && refusalOfUnmatched != null) {
+      matched.add(refusalOfUnmatched);
     }
     List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
     return build(matched, leftOut, call, plan, nowEpochMillis);

@@ -11,13 +11,20 @@ import java.util.Set;
  * @param version increases with every change; 0 means that policies were never set
  * @param policies the policies in the order in which they are reported; names are unique
  * @param clients what is set for single clients, and their plans
+ * @param unmatchedCalls what is done with calls that no policy matches
  */
-public record PolicySet(long version, List<Policy> policies, Clients clients) {
+public record PolicySet(
+    long version, List<Policy> policies, Clients clients, DefaultVerdict unmatchedCalls) {
   /** Most policies in a set; each call is matched against all of them. */
   public static final int MAX_POLICIES = 1_000;
 
   /** The set without policies: every call is allowed and counted. */
   public static final PolicySet EMPTY = new PolicySet(0, List.of());
+
+  /** Creates a set that allows calls that no policy matches. */
+  public PolicySet(long version, List<Policy> policies, Clients clients) {
+    this(version, policies, clients, DefaultVerdict.ALLOW);
+  }
 
   /** Creates a set for clients without settings. */
   public PolicySet(long version, List<Policy> policies) {

@@ -76,7 +76,7 @@ class LayersTest {
                 "b", new ClientSettings(ClientCalendar.OF_POLICY, "free", Map.of())),
             Map.of("free", Set.of()),
             null,
-            UnknownClients.ALLOW);
+            DefaultVerdict.ALLOW);
     Policy perPlan = policy("p", PolicyMatch.ANY, KeyPart.PLAN);
 
     for (String client : List.of("a", "b")) {
@@ -130,7 +130,8 @@ class LayersTest {
    */
   @Test
   void quotaThatClientsShare_runsByThePolicysCalendar() {
-    CalendarQuota daily = new CalendarQuota(5, CalendarPeriod.DAY, ZoneId.of("UTC"), null);
+    CalendarQuota daily =
+        new CalendarQuota(5, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH);
     Policy shared =
         new Policy("d", PolicyMatch.ANY, List.of(), daily, PolicyMode.ENFORCE, FailureMode.OPEN);
     Clients clients =
@@ -169,6 +170,18 @@ class LayersTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> policy("p", PolicyMatch.ANY, KeyPart.CLIENT, KeyPart.PLAN));
+  }
+
+  @Test
+  void callThatNoPolicyMatches_isDeniedIfThatIsSet() {
+    Policy one = policy("one", new PolicyMatch(List.of("a"), List.of(), List.of()), KeyPart.CLIENT);
+    PolicyMatcher refusing =
+        PolicyMatcher.of(new PolicySet(1, List.of(one), Clients.NONE, DefaultVerdict.REFUSE));
+
+    assertEquals(one, refusing.match("a", "-", "calls", 0).evaluated().get(0).policy());
+    MatchedPolicies other = refusing.match("b", "-", "calls", 0);
+    assertEquals(PolicyMatcher.UNMATCHED_CALLS, Objects.requireNonNull(other.blocking()).policy());
+    assertFalse(other.needsCheck());
   }
 
   @Test
@@ -247,7 +260,7 @@ class LayersTest {
               Map.of("a", new ClientSettings(ClientCalendar.OF_POLICY, "free", Map.of())),
               Map.of("free", Set.of()),
               random.nextInt(3) == 0 ? "free" : null,
-              UnknownClients.ALLOW);
+              DefaultVerdict.ALLOW);
       PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies, clients));
       Map<List<Object>, String> textsByIdentity = new HashMap<>();
       for (int i = 0; i < 6; i++) {

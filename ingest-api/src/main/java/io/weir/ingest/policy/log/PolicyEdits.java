@@ -24,7 +24,8 @@ public final class PolicyEdits {
   public static final long ANY_VERSION = -1;
 
   /** The settings of policy files. */
-  static final List<String> SETTINGS = List.of("default_plan", "unknown_clients");
+  static final List<String> SETTINGS =
+      List.of("default_plan", "unknown_clients", "unmatched_calls");
 
   /** Stands for any version of a key that exists. */
   public static final long SOME_VERSION = -2;

@@ -28,7 +28,10 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
     CLIENT("client"),
     /** A plan: which policies its clients have. */
     PLAN("plan"),
-    /** A setting of policy files: {@code default_plan}, {@code unknown_clients}. */
+    /**
+     * A setting of policy files: {@code default_plan}, {@code unknown_clients}, {@code
+     * unmatched_calls}.
+     */
     SETTING("setting"),
     /** A setting of all policies together. */
     SWITCH("switch"),

@@ -8,10 +8,10 @@ import io.weir.ingest.policy.PolicyFile;
 import io.weir.ingest.policy.PolicyReferences;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
+import io.weir.limits.policy.DefaultVerdict;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
-import io.weir.limits.policy.UnknownClients;
 import java.time.DateTimeException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -37,12 +37,14 @@ public final class PolicyState {
 
   /** The state of a log in which nothing was written yet. */
   public static final PolicyState EMPTY =
-      new PolicyState(0, new TreeMap<>(), Map.of(), Clients.NONE, PolicyMode.ENFORCE);
+      new PolicyState(
+          0, new TreeMap<>(), Map.of(), Clients.NONE, DefaultVerdict.ALLOW, PolicyMode.ENFORCE);
 
   private final long version;
   private final SortedMap<PolicyKey, PolicyEntry> entries;
   private final Map<PolicyKey, Timed> policies;
   private final Clients clients;
+  private final DefaultVerdict unmatchedCalls;
   private final PolicyMode enforcement;
 
   private PolicyState(
@@ -50,11 +52,13 @@ public final class PolicyState {
       SortedMap<PolicyKey, PolicyEntry> entries,
       Map<PolicyKey, Timed> policies,
       Clients clients,
+      DefaultVerdict unmatchedCalls,
       PolicyMode enforcement) {
     this.version = version;
     this.entries = entries;
     this.policies = policies;
     this.clients = clients;
+    this.unmatchedCalls = unmatchedCalls;
     this.enforcement = enforcement;
   }
 
@@ -108,9 +112,11 @@ public final class PolicyState {
         inForce.add(switched(policy));
       }
     }
-    // the switch also lets unknown clients pass
-    return new PolicySet(
-        version, inForce, enforcement == PolicyMode.ENFORCE ? clients : clients.allowingUnknown());
+    if (enforcement == PolicyMode.ENFORCE) {
+      return new PolicySet(version, inForce, clients, unmatchedCalls);
+    }
+    // the switch also lets unknown clients and unmatched calls pass
+    return new PolicySet(version, inForce, clients.allowingUnknown());
   }
 
   /**
@@ -243,14 +249,15 @@ public final class PolicyState {
             nextSettings,
             nextPlans,
             setting(nextEntries, "default_plan"),
-            unknown(setting(nextEntries, "unknown_clients"), problems));
+            verdict(nextEntries, "unknown_clients", problems));
+    DefaultVerdict unmatched = verdict(nextEntries, "unmatched_calls", problems);
     if (problems.isEmpty()) {
       problems.addAll(references(nextPolicies.values(), nextClients));
     }
     if (!problems.isEmpty()) {
       throw new InvalidPoliciesException(problems);
     }
-    return new PolicyState(next, nextEntries, nextPolicies, nextClients, mode);
+    return new PolicyState(next, nextEntries, nextPolicies, nextClients, unmatched, mode);
   }
 
   /** Policies that are not in force yet, or not any more soon, must fit what names them, too. */
@@ -277,14 +284,16 @@ public final class PolicyState {
     return content == null ? null : content.path("value").asText("");
   }
 
-  private static UnknownClients unknown(@Nullable String word, List<String> problems) {
-    for (UnknownClients known : UnknownClients.values()) {
+  private static DefaultVerdict verdict(
+      SortedMap<PolicyKey, PolicyEntry> entries, String name, List<String> problems) {
+    String word = setting(entries, name);
+    for (DefaultVerdict known : DefaultVerdict.values()) {
       if (word == null || known.name().toLowerCase(Locale.ROOT).equals(word)) {
         return known;
       }
     }
-    problems.add("unknown_clients must be one of allow, refuse, is '" + word + "'");
-    return UnknownClients.ALLOW;
+    problems.add(name + " must be one of allow, refuse, is '" + word + "'");
+    return DefaultVerdict.ALLOW;
   }
 
   private static void readSetting(PolicyEntry entry, List<String> problems) {
@@ -348,7 +357,8 @@ public final class PolicyState {
               null));
     }
     PolicyState read = EMPTY.after(entries);
-    return new PolicyState(0, read.entries, read.policies, read.clients, read.enforcement);
+    return new PolicyState(
+        0, read.entries, read.policies, read.clients, read.unmatchedCalls, read.enforcement);
   }
 
   private static void readPolicy(
