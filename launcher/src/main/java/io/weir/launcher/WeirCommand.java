@@ -39,6 +39,7 @@ import picocli.CommandLine.Command;
       VerifyCommand.class,
       QuarantineCommand.class,
       LedgerCommand.class,
+      SimulateCommand.class,
       CommandLine.HelpCommand.class
     },
     footerHeading = "%n",

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.simulate;
+
+import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.limits.check.Decision;
+import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicySet;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Policies over a traffic: who would have been limited, and how often. Not thread-safe. */
+public final class PolicyTrial implements AutoCloseable {
+  private static final long MICROS_PER_MILLI = 1_000;
+  private static final long MICROS_PER_SECOND = 1_000_000;
+
+  private final PolicyMatcher matcher;
+  private final MemoryDecisionCache cache = new MemoryDecisionCache(() -> nowMicros());
+  private final Map<String, Client> clients = new HashMap<>();
+  private final Map<String, Long> denialsByPolicy = new TreeMap<>();
+  private long nowMicros = 1;
+  private long calls;
+  private long denied;
+  private long unmatched;
+  private long deniedCost;
+
+  public PolicyTrial(PolicySet policies) {
+    this.matcher = PolicyMatcher.of(policies);
+    policies.policies().forEach(policy -> denialsByPolicy.put(policy.name(), 0L));
+  }
+
+  private long nowMicros() {
+    return nowMicros;
+  }
+
+  private static final class Client {
+    private long calls;
+    private long denied;
+    private long firstDeniedMicros;
+    private final Map<String, Long> byPolicy = new TreeMap<>();
+  }
+
+  /**
+   * What a client would have got. Immutable.
+   *
+   * @param client the client's name
+   * @param calls how many calls it made
+   * @param denied how many of them would have been denied
+   * @param firstDenied when the first of them was made
+   * @param policy the policy that would have denied most of them
+   */
+  public record Limited(
+      String client, long calls, long denied, Instant firstDenied, String policy) {}
+
+  /** Decides the next call; calls come in the order of their times. */
+  public void decide(SimulatedCall call) {
+    nowMicros = call.atMicros();
+    MatchedPolicies matched =
+        matcher.match(
+            new CallFacts(call.client(), call.endpoint(), call.meter()),
+            nowMicros / MICROS_PER_MILLI);
+    Client client = clients.computeIfAbsent(call.client(), name -> new Client());
+    client.calls++;
+    calls++;
+    if (matched.isEmpty()) {
+      unmatched++;
+      return;
+    }
+    MatchedPolicy denying = matched.blocking();
+    if (denying == null && cache.take(matched.check(call.cost())) instanceof Decision.Denied no) {
+      denying = matched.evaluated().get(no.decidingBucket());
+    }
+    if (denying != null) {
+      deny(client, denying.policy().name());
+      deniedCost += call.cost();
+    }
+  }
+
+  private void deny(Client client, String policy) {
+    denied++;
+    client.denied++;
+    if (client.denied == 1) {
+      client.firstDeniedMicros = nowMicros;
+    }
+    client.byPolicy.merge(policy, 1L, Long::sum);
+    denialsByPolicy.merge(policy, 1L, Long::sum);
+  }
+
+  public long calls() {
+    return calls;
+  }
+
+  public long denied() {
+    return denied;
+  }
+
+  /** Returns the cost of the calls that would have been denied, together. */
+  public long deniedCost() {
+    return deniedCost;
+  }
+
+  /** Returns how many calls no policy matches. */
+  public long unmatched() {
+    return unmatched;
+  }
+
+  public int clientCount() {
+    return clients.size();
+  }
+
+  /** Returns how many calls each policy would have denied, by its name. */
+  public Map<String, Long> denialsByPolicy() {
+    return denialsByPolicy;
+  }
+
+  /** Returns the clients that would have been limited, the most limited first. */
+  public List<Limited> limited() {
+    return clients.entrySet().stream()
+        .filter(entry -> entry.getValue().denied > 0)
+        .map(entry -> limited(entry.getKey(), entry.getValue()))
+        .sorted(Comparator.comparingLong(Limited::denied).reversed().thenComparing(Limited::client))
+        .toList();
+  }
+
+  private static Limited limited(String name, Client client) {
+    String most =
+        client.byPolicy.entrySet().stream()
+            .max(Map.Entry.comparingByValue())
+            .map(Map.Entry::getKey)
+            .orElse("");
+    Instant first = Instant.ofEpochSecond(client.firstDeniedMicros / MICROS_PER_SECOND);
+    return new Limited(name, client.calls, client.denied, first, most);
+  }
+
+  @Override
+  public void close() {
+    cache.close();
+  }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.simulate;
+
+import io.weir.limits.policy.PolicyMatch;
+
+/**
+ * A call of simulated traffic. Immutable.
+ *
+ * @param atMicros when it is made, in microseconds since 1970
+ * @param client the calling client
+ * @param endpoint the called endpoint
+ * @param meter the meter that counts it
+ * @param cost tokens that it takes, ≥ 1; algorithms alone take 1
+ */
+public record SimulatedCall(
+    long atMicros, String client, String endpoint, String meter, long cost) {
+  /** Creates a call of cost 1 of the meter that counts calls. */
+  public SimulatedCall(long atMicros, String client, String endpoint) {
+    this(atMicros, client, endpoint, PolicyMatch.METER_OF_CALLS, 1);
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.simulate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.launcher.simulate.AlgorithmRun.Figures;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** The well-known comparison at 100 calls a minute, and the figures by which it is made. */
+final class AlgorithmRunTest {
+  private static final long LIMIT = 100;
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final long MINUTE_MICROS = 60_000_000;
+  private static final int SEEDS = 200;
+
+  private static Map<String, Figures> compare(TrafficShape shape) {
+    return compare(shape.calls(LIMIT, MINUTE_MICROS, 30, 1));
+  }
+
+  private static Map<String, Figures> compare(List<SimulatedCall> calls) {
+    Map<String, Figures> figures = new HashMap<>();
+    for (SimulatedAlgorithm algorithm :
+        SimulatedAlgorithm.ofNames(SimulatedAlgorithm.DEFAULT, LIMIT, MINUTE)) {
+      AlgorithmRun run = new AlgorithmRun(algorithm, LIMIT, MINUTE_MICROS);
+      calls.forEach(run::decide);
+      figures.put(algorithm.name(), run.figures());
+    }
+    return figures;
+  }
+
+  @Test
+  void fixedWindow_letsTwiceThrough_atTheEdgeOfTheMinute() {
+    Map<String, Figures> edge = compare(TrafficShape.EDGE);
+
+    assertEquals(2 * LIMIT, edge.get("fixed-window").worstWindow());
+    assertEquals(0, edge.get("fixed-window").wronglyDenied());
+    assertEquals(
+        edge.get("fixed-window").admitted() / 2, edge.get("fixed-window").wronglyAdmitted());
+  }
+
+  @Test
+  void exactWindow_isNeverWrong_whateverTheTraffic() {
+    for (TrafficShape shape : TrafficShape.values()) {
+      Figures exact = compare(shape).get("sliding-log");
+      assertEquals(0, exact.wronglyAdmitted(), shape.toString());
+      assertEquals(0, exact.wronglyDenied(), shape.toString());
+      assertTrue(exact.worstWindow() <= LIMIT, shape.toString());
+      assertEquals(0, exact.meanError(), shape.toString());
+    }
+  }
+
+  @Test
+  void weightedWindows_followTheExactOne_andSubWindowsAreCloser() {
+    for (TrafficShape shape : TrafficShape.values()) {
+      Map<String, Figures> figures = compare(shape);
+      double two = figures.get("sliding-window").meanError();
+      double five = figures.get("sliding-window:4").meanError();
+      assertTrue(five < two, shape + ": " + five + ", " + two);
+      assertTrue(two < 0.13, shape + ": " + two);
+      assertTrue(figures.get("sliding-window").worstWindow() < 1.15 * LIMIT, shape.toString());
+      assertTrue(figures.get("sliding-window:4").worstWindow() <= 1.07 * LIMIT, shape.toString());
+    }
+  }
+
+  @Test
+  void tokenBucket_isBoundedByCapacityAndRate() {
+    for (TrafficShape shape : TrafficShape.values()) {
+      assertTrue(compare(shape).get("token-bucket").worstWindow() <= 2 * LIMIT, shape.toString());
+    }
+    assertTrue(compare(TrafficShape.ON_OFF).get("token-bucket").worstWindow() > 1.9 * LIMIT);
+  }
+
+  /** Counts by sub-window that are kept in a ring, against counting all calls anew. */
+  @Test
+  void slidingWindow_randomCalls_usesWhatItsFormulaSays() {
+    for (long seed = 1; seed <= SEEDS; seed++) {
+      Random random = new Random(seed);
+      int subWindows = 1 + random.nextInt(6);
+      long subMicros = 10 + random.nextInt(50);
+      long limit = 1 + random.nextInt(20);
+      SlidingWindow window = new SlidingWindow(limit, subMicros * subWindows, subWindows);
+      List<Long> admitted = new ArrayList<>();
+      long at = 1_000_000;
+      for (int i = 0; i < 200; i++) {
+        at += random.nextInt(8) == 0 ? random.nextInt(600) : random.nextInt(10);
+        long expected = usedParts(admitted, at, subMicros, subWindows);
+        assertEquals((double) expected / subMicros, window.used(at), "seed " + seed + " call " + i);
+        boolean admits = expected + subMicros <= limit * subMicros;
+        assertEquals(admits, window.take(at), "seed " + seed + " call " + i);
+        if (admits) {
+          admitted.add(at);
+        }
+      }
+    }
+  }
+
+  private static long usedParts(List<Long> admitted, long at, long subMicros, int subWindows) {
+    long used = 0;
+    for (long time : admitted) {
+      long age = at / subMicros - time / subMicros;
+      used += age < subWindows ? subMicros : age == subWindows ? subMicros - at % subMicros : 0;
+    }
+    return used;
+  }
+
+  @Test
+  void callsOfSeveralClients_haveAWindowEach() {
+    List<SimulatedCall> calls = new ArrayList<>();
+    for (int i = 0; i < 150; i++) {
+      calls.add(new SimulatedCall(1_000_000 + i, "a", "-"));
+      calls.add(new SimulatedCall(1_000_000 + i, "b", "-"));
+    }
+    Figures exact = compare(calls).get("sliding-log");
+
+    assertEquals(300, exact.calls());
+    assertEquals(200, exact.admitted());
+    assertEquals(100, exact.worstWindow());
+  }
+
+  @Test
+  void sameSeed_sameCalls_andOrdered() {
+    for (TrafficShape shape : TrafficShape.values()) {
+      List<SimulatedCall> calls = shape.calls(LIMIT, MINUTE_MICROS, 10, 7);
+      assertEquals(calls, shape.calls(LIMIT, MINUTE_MICROS, 10, 7));
+      for (int i = 1; i < calls.size(); i++) {
+        assertTrue(calls.get(i - 1).atMicros() <= calls.get(i).atMicros(), shape.toString());
+      }
+    }
+  }
+
+  @Test
+  void unknownAlgorithms_areNamed() {
+    for (String wrong :
+        List.of("", "gcra", "sliding-window:1", "sliding-window:1001", "token-bucket,")) {
+      assertThrows(
+          IllegalArgumentException.class, () -> SimulatedAlgorithm.ofNames(wrong, LIMIT, MINUTE));
+    }
+  }
+}
