@@ -156,7 +156,7 @@ final class SimulateCommand implements Callable<Integer> {
     try {
       return policies == null ? compare() : tryPolicies(policies);
     } catch (IOException failed) {
-      err("%s: %s", failed.getClass().getSimpleName(), failed.getMessage());
+      err(failed.getClass().getSimpleName() + ": " + failed.getMessage());
       return FAILED;
     }
   }
@@ -177,7 +177,9 @@ final class SimulateCommand implements Callable<Integer> {
     require(
         policies == null || log != null || from != null,
         "--policies needs --log, or --from and --to");
-    require(policies == null || html == null, "--html is for the comparison of algorithms, not for --policies");
+    require(
+        policies == null || html == null,
+        "--html is for the comparison of algorithms, not for --policies");
     require(
         log != null || from != null || limit * windows * MOST_CALLS_PER_LIMIT <= MAX_MADE_CALLS,
         "--limit times --windows must be at most "
@@ -194,9 +196,9 @@ final class SimulateCommand implements Callable<Integer> {
     return spec.commandLine().getOut();
   }
 
-  private void err(String format, Object... arguments) {
+  private void err(String message) {
     PrintWriter err = spec.commandLine().getErr();
-    err.println("weir: " + String.format(format, arguments));
+    err.println("weir: " + message);
     err.flush();
   }
 
@@ -215,14 +217,14 @@ final class SimulateCommand implements Callable<Integer> {
     }
     if (read.unread() > 0) {
       err(
-          "%s read as calls, the first is line %,d",
-          read.unread() == 1
-              ? "1 line cannot be"
-              : String.format("%,d lines cannot be", read.unread()),
-          read.firstUnread());
+          (read.unread() == 1
+                  ? "1 line cannot be"
+                  : String.format("%,d lines cannot be", read.unread()))
+              + " read as calls, the first is line "
+              + read.firstUnread());
     }
     if (read.calls().isEmpty()) {
-      err("%s holds no call in common or combined format", file);
+      err(file + " holds no call in common or combined format");
       return null;
     }
     return read.calls();
@@ -240,11 +242,11 @@ final class SimulateCommand implements Callable<Integer> {
     }
     if (recorded.unread() > 0) {
       err(
-          "%s left out that cannot be read",
-          recorded.unread() == 1 ? "1 line is" : String.format("%,d lines are", recorded.unread()));
+          (recorded.unread() == 1 ? "1 line is" : String.format("%,d lines are", recorded.unread()))
+              + " left out that cannot be read");
     }
     if (recorded.calls().isEmpty()) {
-      err("no call was recorded from %s to %s", begin, end);
+      err("no call was recorded from " + begin + " to " + end);
       return null;
     }
     return recorded.calls();
@@ -348,9 +350,9 @@ final class SimulateCommand implements Callable<Integer> {
             .toList();
     long first = times.get(0);
     long length = Math.min(times.get(times.size() - 1) - first, 12 * windowMicros);
-    long[] moments = new long[MOMENTS];
+    List<Long> moments = new ArrayList<>(MOMENTS);
     for (int i = 0; i < MOMENTS; i++) {
-      moments[i] = first + length * i / (MOMENTS - 1);
+      moments.add(first + length * i / (MOMENTS - 1));
     }
     AlgorithmRun exact =
         new AlgorithmRun(
@@ -371,7 +373,7 @@ final class SimulateCommand implements Callable<Integer> {
 
   private int tryPolicies(Path file) throws IOException {
     if (!(PolicyFile.read(file) instanceof PolicyFile.Content.Valid valid)) {
-      err("%s is wrong: weir policies check %s says why", file, file);
+      err(file + " is wrong: weir policies check " + file + " says why");
       return FAILED;
     }
     PolicySet set = valid.policies();

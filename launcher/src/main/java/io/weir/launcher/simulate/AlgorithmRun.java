@@ -100,28 +100,29 @@ public final class AlgorithmRun {
    *
    * @param moments in ascending order
    */
-  public int[] curve(String client, long[] moments) {
-    int[] counts = new int[moments.length];
+  public List<Integer> curve(String client, List<Long> moments) {
     OfClient of = clients.get(client);
-    if (of == null) {
-      return counts;
-    }
-    return counts(of.admitted, moments, windowMicros);
+    return counts(of == null ? List.of() : of.admitted, moments, windowMicros);
   }
 
-  /** Returns how many times lie within the window before each moment. */
-  public static int[] counts(List<Long> times, long[] moments, long windowMicros) {
-    int[] counts = new int[moments.length];
+  /**
+   * Returns how many times lie within the window before each moment.
+   *
+   * @param times in ascending order
+   * @param moments in ascending order
+   */
+  public static List<Integer> counts(List<Long> times, List<Long> moments, long windowMicros) {
+    List<Integer> counts = new ArrayList<>(moments.size());
     int from = 0;
     int to = 0;
-    for (int i = 0; i < moments.length; i++) {
-      while (to < times.size() && times.get(to) <= moments[i]) {
+    for (long moment : moments) {
+      while (to < times.size() && times.get(to) <= moment) {
         to++;
       }
-      while (from < to && times.get(from) <= moments[i] - windowMicros) {
+      while (from < to && times.get(from) <= moment - windowMicros) {
         from++;
       }
-      counts[i] = to - from;
+      counts.add(to - from);
     }
     return counts;
   }

@@ -57,7 +57,11 @@ public final class ComparisonReport {
    * @param figures what it did
    * @param admitted what it admitted within the window before each moment
    */
-  public record Curve(AlgorithmRun.Figures figures, int[] admitted) {}
+  public record Curve(AlgorithmRun.Figures figures, List<Integer> admitted) {
+    public Curve {
+      admitted = List.copyOf(admitted);
+    }
+  }
 
   /**
    * Returns the page.
@@ -66,7 +70,7 @@ public final class ComparisonReport {
    * @param exact what the exact sliding window admits within the window before each moment
    * @param span how long the pictures are, as shown at their right end
    */
-  public String page(List<Curve> curves, int[] asked, int[] exact, String span) {
+  public String page(List<Curve> curves, List<Integer> asked, List<Integer> exact, String span) {
     page.append("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>")
         .append("<meta name=\"viewport\" content=\"width=device-width\"/><title>")
         .append(escaped(title))
@@ -111,7 +115,8 @@ public final class ComparisonReport {
     page.append("</tbody></table>\n");
   }
 
-  private void picture(Curve curve, int[] asked, int[] exact, int most, String span) {
+  private void picture(
+      Curve curve, List<Integer> asked, List<Integer> exact, int most, String span) {
     SimulatedAlgorithm algorithm = curve.figures.algorithm();
     page.append("<h2>")
         .append(escaped(algorithm.name()))
@@ -152,11 +157,11 @@ public final class ComparisonReport {
     page.append("</svg>\n");
   }
 
-  private void line(String kind, int[] counts, int most) {
+  private void line(String kind, List<Integer> counts, int most) {
     page.append("<polyline class=\"").append(kind).append("\" points=\"");
-    for (int i = 0; i < counts.length; i++) {
-      double x = LEFT + (double) WIDTH * i / Math.max(1, counts.length - 1);
-      page.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y(counts[i], most)));
+    for (int i = 0; i < counts.size(); i++) {
+      double x = LEFT + (double) WIDTH * i / Math.max(1, counts.size() - 1);
+      page.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y(counts.get(i), most)));
     }
     page.append("\"/>\n");
   }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -21,11 +22,17 @@ final class AlgorithmRunTest {
   private static final long MINUTE_MICROS = 60_000_000;
   private static final int SEEDS = 200;
 
-  private static Map<String, Figures> compare(TrafficShape shape) {
+  private record Compared(Map<String, Figures> figures) {
+    Figures of(String algorithm) {
+      return Objects.requireNonNull(figures.get(algorithm));
+    }
+  }
+
+  private static Compared compare(TrafficShape shape) {
     return compare(shape.calls(LIMIT, MINUTE_MICROS, 30, 1));
   }
 
-  private static Map<String, Figures> compare(List<SimulatedCall> calls) {
+  private static Compared compare(List<SimulatedCall> calls) {
     Map<String, Figures> figures = new HashMap<>();
     for (SimulatedAlgorithm algorithm :
         SimulatedAlgorithm.ofNames(SimulatedAlgorithm.DEFAULT, LIMIT, MINUTE)) {
@@ -33,23 +40,22 @@ final class AlgorithmRunTest {
       calls.forEach(run::decide);
       figures.put(algorithm.name(), run.figures());
     }
-    return figures;
+    return new Compared(figures);
   }
 
   @Test
   void fixedWindow_letsTwiceThrough_atTheEdgeOfTheMinute() {
-    Map<String, Figures> edge = compare(TrafficShape.EDGE);
+    Compared edge = compare(TrafficShape.EDGE);
 
-    assertEquals(2 * LIMIT, edge.get("fixed-window").worstWindow());
-    assertEquals(0, edge.get("fixed-window").wronglyDenied());
-    assertEquals(
-        edge.get("fixed-window").admitted() / 2, edge.get("fixed-window").wronglyAdmitted());
+    assertEquals(2 * LIMIT, edge.of("fixed-window").worstWindow());
+    assertEquals(0, edge.of("fixed-window").wronglyDenied());
+    assertEquals(edge.of("fixed-window").admitted() / 2, edge.of("fixed-window").wronglyAdmitted());
   }
 
   @Test
   void exactWindow_isNeverWrong_whateverTheTraffic() {
     for (TrafficShape shape : TrafficShape.values()) {
-      Figures exact = compare(shape).get("sliding-log");
+      Figures exact = compare(shape).of("sliding-log");
       assertEquals(0, exact.wronglyAdmitted(), shape.toString());
       assertEquals(0, exact.wronglyDenied(), shape.toString());
       assertTrue(exact.worstWindow() <= LIMIT, shape.toString());
@@ -60,22 +66,22 @@ final class AlgorithmRunTest {
   @Test
   void weightedWindows_followTheExactOne_andSubWindowsAreCloser() {
     for (TrafficShape shape : TrafficShape.values()) {
-      Map<String, Figures> figures = compare(shape);
-      double two = figures.get("sliding-window").meanError();
-      double five = figures.get("sliding-window:4").meanError();
+      Compared figures = compare(shape);
+      double two = figures.of("sliding-window").meanError();
+      double five = figures.of("sliding-window:4").meanError();
       assertTrue(five < two, shape + ": " + five + ", " + two);
       assertTrue(two < 0.13, shape + ": " + two);
-      assertTrue(figures.get("sliding-window").worstWindow() < 1.15 * LIMIT, shape.toString());
-      assertTrue(figures.get("sliding-window:4").worstWindow() <= 1.07 * LIMIT, shape.toString());
+      assertTrue(figures.of("sliding-window").worstWindow() < 1.15 * LIMIT, shape.toString());
+      assertTrue(figures.of("sliding-window:4").worstWindow() <= 1.07 * LIMIT, shape.toString());
     }
   }
 
   @Test
   void tokenBucket_isBoundedByCapacityAndRate() {
     for (TrafficShape shape : TrafficShape.values()) {
-      assertTrue(compare(shape).get("token-bucket").worstWindow() <= 2 * LIMIT, shape.toString());
+      assertTrue(compare(shape).of("token-bucket").worstWindow() <= 2 * LIMIT, shape.toString());
     }
-    assertTrue(compare(TrafficShape.ON_OFF).get("token-bucket").worstWindow() > 1.9 * LIMIT);
+    assertTrue(compare(TrafficShape.ON_OFF).of("token-bucket").worstWindow() > 1.9 * LIMIT);
   }
 
   /** Counts by sub-window that are kept in a ring, against counting all calls anew. */
@@ -84,8 +90,8 @@ final class AlgorithmRunTest {
     for (long seed = 1; seed <= SEEDS; seed++) {
       Random random = new Random(seed);
       int subWindows = 1 + random.nextInt(6);
-      long subMicros = 10 + random.nextInt(50);
-      long limit = 1 + random.nextInt(20);
+      long subMicros = random.nextLong(10, 60);
+      long limit = random.nextLong(1, 21);
       SlidingWindow window = new SlidingWindow(limit, subMicros * subWindows, subWindows);
       List<Long> admitted = new ArrayList<>();
       long at = 1_000_000;
@@ -118,7 +124,7 @@ final class AlgorithmRunTest {
       calls.add(new SimulatedCall(1_000_000 + i, "a", "-"));
       calls.add(new SimulatedCall(1_000_000 + i, "b", "-"));
     }
-    Figures exact = compare(calls).get("sliding-log");
+    Figures exact = compare(calls).of("sliding-log");
 
     assertEquals(300, exact.calls());
     assertEquals(200, exact.admitted());
