@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * The limit that a policy sets: either on one lasting bucket or on one bucket per period.
  * Immutable.
  */
-public sealed interface PolicyLimit permits TokenBucketLimit, PeriodicLimit {
+public sealed interface PolicyLimit permits TokenBucketLimit, LeakyBucket, PeriodicLimit {
   /** Returns the tokens of a full bucket, or of a whole period; 0 denies every call. */
   long capacityTokens();
 
@@ -32,4 +32,9 @@ public sealed interface PolicyLimit permits TokenBucketLimit, PeriodicLimit {
 
   /** Returns a description for display. */
   String describe();
+
+  /** Returns the limit as which it is counted: itself, if it is no other's mirror. */
+  default PolicyLimit counted() {
+    return this;
+  }
 }

@@ -144,7 +144,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
       return true;
     }
     // refill / period of this limit is at most that of the other
-    return other instanceof TokenBucketLimit bucket
+    return other.counted() instanceof TokenBucketLimit bucket
         && capacityTokens <= bucket.capacityTokens
         && BigInteger.valueOf(refillTokens)
                 .multiply(BigInteger.valueOf(bucket.refillPeriodMicros))

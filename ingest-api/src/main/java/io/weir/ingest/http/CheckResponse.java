@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
+import io.weir.limits.LeakyBucket;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.problem.Problem;
@@ -137,6 +138,7 @@ final class CheckResponse {
     }
     json.writeNumberField("policies_version", call.policiesVersion());
     json.writeNumberField("retry_after_ms", retryAfterMillis(decided.denial()));
+    writeDelay(json, decided);
     json.writeArrayFieldStart("limits");
     for (LimitStatus limit : decided.limits()) {
       json.writeStartObject();
@@ -149,6 +151,23 @@ final class CheckResponse {
       json.writeEndObject();
     }
     json.writeEndArray();
+  }
+
+  /** Writes how long an admitted call has to wait, if a policy that decided it is a queue. */
+  private static void writeDelay(JsonGenerator json, CheckOutcome.Decided decided)
+      throws IOException {
+    long longestMicros = -1;
+    for (LimitStatus limit : decided.limits()) {
+      if (limit.policy().queues() && limit.enforced() && decided.call().allowed()) {
+        long delay =
+            LeakyBucket.delayMicros(
+                limit.limit(), decided.call().cost(), limit.reply().resetMicros());
+        longestMicros = Math.max(longestMicros, delay);
+      }
+    }
+    if (longestMicros >= 0) {
+      json.writeNumberField("delay_ms", ceilMillis(longestMicros));
+    }
   }
 
   private static void writeRefusal(JsonGenerator json, CheckOutcome.Decided decided)

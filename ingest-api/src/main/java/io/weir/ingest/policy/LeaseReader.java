@@ -2,6 +2,7 @@
 package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.limits.LeakyBucket;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.policy.LeaseTerms;
 import java.math.BigDecimal;
@@ -56,6 +57,10 @@ final class LeaseReader {
     }
     if (!limit.refills() || limit.capacityTokens() == 0) {
       fields.problem(path + " is for token buckets");
+      return null;
+    }
+    if (limit instanceof LeakyBucket bucket && bucket.isQueue()) {
+      fields.problem(path + " is not for a queue, whose delays it would not know");
       return null;
     }
     long tokens = tokens(node.path("tokens"), path + ".tokens", limit.capacityTokens());

@@ -6,6 +6,7 @@ import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.FixedWindow.Alignment;
+import io.weir.limits.LeakyBucket;
 import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.Numbers;
 import io.weir.limits.PolicyLimit;
@@ -23,10 +24,12 @@ import org.jspecify.annotations.Nullable;
 /** Reads a policy's {@code limit}: its algorithm and the fields that the algorithm requires. */
 final class LimitReader {
   private static final String TOKEN_BUCKET = LimitAlgorithm.TOKEN_BUCKET.wireName();
+  private static final String LEAKY_BUCKET = "leaky-bucket";
   private static final String DENY = "deny";
   private static final String ALGORITHMS =
       Stream.concat(
-              Arrays.stream(LimitAlgorithm.values()).map(LimitAlgorithm::wireName), Stream.of(DENY))
+              Arrays.stream(LimitAlgorithm.values()).map(LimitAlgorithm::wireName),
+              Stream.of(LEAKY_BUCKET, DENY))
           .collect(Collectors.joining(", "));
   private static final long MAX_TOKENS = Numbers.MAX;
 
@@ -53,6 +56,9 @@ final class LimitReader {
       fields.refuseUnknown(node, path, Set.of("algorithm"));
       return TokenBucketLimit.DENY;
     }
+    if (name.equals(LEAKY_BUCKET)) {
+      return leakyBucket(node, path);
+    }
     LimitAlgorithm algorithm = find(name);
     if (algorithm == null) {
       fields.problem(path + ".algorithm must be one of " + ALGORITHMS + ", is " + Shown.of(named));
@@ -72,15 +78,16 @@ final class LimitReader {
 
   /**
    * Returns the algorithm by which the other fields of a policy are validated, whether the rest of
-   * its limit is right or not: the algorithm that the limit names, a token bucket for {@code deny},
-   * or null if it names none.
+   * its limit is right or not: the algorithm that the limit names, a token bucket for {@code deny}
+   * and {@code leaky-bucket}, or null if it names none.
    */
   static @Nullable LimitAlgorithm algorithmOf(JsonNode node) {
     if (!node.isObject()) {
       return null;
     }
     String name = name(node);
-    return name.equals(DENY) ? LimitAlgorithm.TOKEN_BUCKET : find(name);
+    boolean isCountedAsTokens = name.equals(DENY) || name.equals(LEAKY_BUCKET);
+    return isCountedAsTokens ? LimitAlgorithm.TOKEN_BUCKET : find(name);
   }
 
   private static @Nullable LimitAlgorithm find(String name) {
@@ -91,17 +98,34 @@ final class LimitReader {
   }
 
   private @Nullable TokenBucketLimit tokenBucket(JsonNode node, String path) {
-    int problemsBefore = fields.count();
     fields.refuseUnknown(
         node, path, Set.of("algorithm", "capacity", "refill_tokens", "refill_period"));
+    return bucket(node, path, "refill_tokens", "refill_period");
+  }
+
+  private @Nullable LeakyBucket leakyBucket(JsonNode node, String path) {
+    fields.refuseUnknown(
+        node, path, Set.of("algorithm", "capacity", "leak_tokens", "leak_period", "queue"));
+    JsonNode queue = node.path("queue");
+    if (!queue.isMissingNode() && !queue.isBoolean()) {
+      fields.problem(path + ".queue must be true or false, is " + Shown.of(queue));
+      return null;
+    }
+    TokenBucketLimit mirror = bucket(node, path, "leak_tokens", "leak_period");
+    return mirror == null ? null : new LeakyBucket(mirror, queue.asBoolean());
+  }
+
+  private @Nullable TokenBucketLimit bucket(
+      JsonNode node, String path, String tokensField, String periodField) {
+    int problemsBefore = fields.count();
     long capacity = fields.integer(node, path, "capacity", 1, MAX_TOKENS);
-    long refillTokens = fields.integer(node, path, "refill_tokens", 1, MAX_TOKENS);
-    long periodMicros = periodMicros(node.path("refill_period"), path + ".refill_period");
+    long tokens = fields.integer(node, path, tokensField, 1, MAX_TOKENS);
+    long periodMicros = periodMicros(node.path(periodField), path + "." + periodField);
     if (fields.count() > problemsBefore) {
       return null;
     }
     try {
-      return new TokenBucketLimit(capacity, refillTokens, periodMicros);
+      return new TokenBucketLimit(capacity, tokens, periodMicros);
     } catch (IllegalArgumentException notCountable) {
       fields.problem(path + ": " + notCountable.getMessage());
       return null;

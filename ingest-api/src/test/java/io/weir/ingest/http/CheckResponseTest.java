@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
+import io.weir.limits.LeakyBucket;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.policy.FailureMode;
@@ -47,6 +48,47 @@ final class CheckResponseTest {
     assertEquals("local", body.path("decided_by").asText());
     assertEquals(25, body.path("limits").path(0).path("limit").asLong());
     assertTrue(body.path("detail").asText().contains("this node's share"));
+  }
+
+  @Test
+  void body_ofACallInAQueue_saysHowLongToWait() throws IOException {
+    TokenBucketLimit mirror = new TokenBucketLimit(20, 10, 1_000_000);
+    Policy queue =
+        new Policy(
+            "queue",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            new LeakyBucket(mirror, true),
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL);
+    CallEvent call =
+        new CallEvent(
+            "id",
+            true,
+            "acme",
+            "-",
+            "calls",
+            2,
+            true,
+            DecidedBy.CACHE,
+            "queue",
+            1,
+            1,
+            null,
+            List.of());
+    BucketReply reply = new BucketReply(true, 13, 700_000, 0, 1, 0, 7, true);
+    CheckOutcome.Decided allowed =
+        new CheckOutcome.Decided(
+            call, List.of(new LimitStatus(queue, mirror, null, reply)), null, null);
+
+    JsonNode body = new ObjectMapper().readTree(CheckResponse.body(allowed));
+
+    assertEquals(500, body.path("delay_ms").asLong());
+    assertTrue(
+        new ObjectMapper()
+            .readTree(CheckResponse.body(denied(DecidedBy.CACHE, LIMIT, 0)))
+            .path("delay_ms")
+            .isMissingNode());
   }
 
   private static CheckOutcome.Decided denied(

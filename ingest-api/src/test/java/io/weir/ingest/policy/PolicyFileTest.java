@@ -11,6 +11,7 @@ import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.IpNetwork;
+import io.weir.limits.LeakyBucket;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
@@ -279,6 +280,48 @@ final class PolicyFileTest {
   }
 
   @Test
+  void parse_leakyBucket_isItsMirror_andMayBeAQueue() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - name: meter
+                limit: {algorithm: leaky-bucket, capacity: 20, leak_tokens: 10, leak_period: PT1S}
+                lease: {tokens: 2}
+              - name: queue
+                limit: {algorithm: leaky-bucket, capacity: 20, leak_tokens: 10, leak_period: PT1S, queue: true}
+            """);
+    TokenBucketLimit mirror = new TokenBucketLimit(20, 10, 1_000_000);
+
+    assertEquals(new LeakyBucket(mirror, false), set.policies().get(0).limit());
+    assertEquals(new LeakyBucket(mirror, true), set.policies().get(1).limit());
+    assertEquals(20, set.policies().get(1).debtCapTokens());
+  }
+
+  @Test
+  void parse_whatIsWrongInALeakyBucket_isNamed() {
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - name: a
+                limit: {algorithm: leaky-bucket, capacity: 0, refill_tokens: 10, leak_period: 1s}
+              - name: b
+                limit: {algorithm: leaky-bucket, capacity: 5, leak_tokens: 1, leak_period: PT1S, queue: yes}
+              - name: c
+                limit: {algorithm: leaky-bucket, capacity: 20, leak_tokens: 1, leak_period: PT1S, queue: true}
+                lease: {tokens: 2}
+            """);
+
+    assertHolds(problems, "policies[0].limit.refill_tokens is not known here");
+    assertHolds(problems, "policies[0].limit.capacity must be an integer from 1");
+    assertHolds(problems, "policies[0].limit.leak_tokens is missing");
+    assertHolds(problems, "policies[0].limit.leak_period must be an ISO 8601 duration");
+    assertHolds(problems, "policies[1].limit.queue must be true or false, is 'yes'");
+    assertHolds(problems, "policies[2].lease is not for a queue");
+  }
+
+  @Test
   void parse_layers_haveTheirKeysAndConditions() {
     PolicySet set =
         valid(
@@ -387,7 +430,7 @@ final class PolicyFileTest {
                 key: [port]
                 mode: enforced
                 on_cache_failure: locally
-                limit: {algorithm: leaky-bucket, capacity: 1, refill_tokens: 1}
+                limit: {algorithm: sliding-log, capacity: 1, refill_tokens: 1}
               - name: c
               - 7
             """);
@@ -404,7 +447,7 @@ final class PolicyFileTest {
         problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
     assertHolds(
         problems,
-        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, deny");
+        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, leaky-bucket, deny");
     assertHolds(problems, "policies[2].limit is missing");
     assertHolds(problems, "policies[3] must be a mapping");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
+import io.weir.limits.LeakyBucket;
 import io.weir.limits.Names;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
@@ -54,6 +55,9 @@ public record Policy(
     }
     if (lease != null && !limit.refills()) {
       throw new IllegalArgumentException("lease is for token buckets");
+    }
+    if (lease != null && queues(limit)) {
+      throw new IllegalArgumentException("lease is not for a queue: it does not know the delay");
     }
     if (lease != null && lease.tokens() > limit.capacityTokens()) {
       throw new IllegalArgumentException(
@@ -137,7 +141,11 @@ public record Policy(
       throw new IllegalArgumentException("its buckets are not of one client");
     }
     long cap = debtCapTokens == limit.capacityTokens() ? other.capacityTokens() : debtCapTokens;
-    boolean fits = lease != null && other.refills() && lease.tokens() <= other.capacityTokens();
+    boolean fits =
+        lease != null
+            && other.refills()
+            && !queues(other)
+            && lease.tokens() <= other.capacityTokens();
     return new Policy(
         name,
         match,
@@ -164,6 +172,15 @@ public record Policy(
   /** Returns whether each bucket belongs to one client. */
   public boolean isOfOneClient() {
     return key.contains(KeyPart.CLIENT);
+  }
+
+  /** Returns whether calls that the policy admits are told how long to wait. */
+  public boolean queues() {
+    return queues(limit);
+  }
+
+  private static boolean queues(PolicyLimit limit) {
+    return limit instanceof LeakyBucket bucket && bucket.isQueue();
   }
 
   private static boolean isRecorded(List<KeyPart> key) {
