@@ -263,6 +263,23 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
         : text.append(PERIOD_START).append(endEpochSecond).toString();
   }
 
+  /**
+   * Returns what the buckets of one sender have in common in their keys' texts, so that one who has
+   * many can be told: the client, or, of a bucket that clients share, the policy.
+   */
+  public static String ownerOf(String text) {
+    int policyStart = CLIENT_START.length() + 1;
+    if (text.startsWith(CLIENT_START + '*')) {
+      try {
+        return text.substring(0, policyStart + Part.parse(text, policyStart).keyChars());
+      } catch (NumberFormatException | IndexOutOfBoundsException foreign) {
+        return text;
+      }
+    }
+    int end = text.indexOf('}');
+    return end < 0 ? text : text.substring(0, end);
+  }
+
   @Override
   public String toString() {
     return text();

@@ -177,4 +177,19 @@ class BucketKeyTest {
       assertTrue(key.chars().allMatch(c -> c >= 0x20 && c < 0x7f), key);
     }
   }
+
+  @Test
+  void ownerOf_isTheClient_orThePolicyWhoseBucketsClientsShare() {
+    for (String[] each :
+        new String[][] {
+          {"w1:{4:acme}:5:burst", "w1:{4:acme"},
+          {"w1:{4:acme}:5:burst|203.0.113.9/32@1764547200", "w1:{4:acme"},
+          {"w1:{*5:burst|203.0.113.9/32}@1764547200", "w1:{*5:burst"},
+          {"w1:{*3:a|b:1:x}", "w1:{*3:a|b"},
+          {"w1:{*}", "w1:{*}"},
+          {"foreign", "foreign"}
+        }) {
+      assertEquals(each[1], BucketKey.ownerOf(each[0]));
+    }
+  }
 }

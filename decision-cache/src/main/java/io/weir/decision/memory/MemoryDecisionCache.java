@@ -3,6 +3,7 @@ package io.weir.decision.memory;
 
 import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.limits.BucketKey;
 import io.weir.limits.BucketState;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
@@ -29,9 +30,10 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe.
  *
  * <p>The number of buckets may be bounded. Each bucket above the bound evicts another one of a
- * small random sample: preferably one that has expired, which is full; otherwise one of the client
- * (hash tag of the key) with the most buckets, so that a client that invents names evicts its own;
- * among clients with equally many, the one that would be full soonest.
+ * small random sample: preferably one that has expired, which is full; otherwise one of the owner
+ * (the client, or the policy whose buckets clients share) with the most buckets, so that a client
+ * that invents names evicts its own; among owners with equally many, the one that would be full
+ * soonest.
  */
 public final class MemoryDecisionCache implements DecisionCache {
   /** Number of buckets up to which expired ones are not swept out. */
@@ -51,7 +53,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Kept> buckets = new HashMap<>();
   private final List<String> names = new ArrayList<>();
-  private final Map<String, Integer> bucketsOfTag = new HashMap<>();
+  private final Map<String, Integer> bucketsOfOwner = new HashMap<>();
   private final SplittableRandom random = new SplittableRandom(1);
   private int sweepAboveBuckets = MIN_SWEEP_BUCKETS;
   private long forgottenBuckets;
@@ -165,7 +167,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
     buckets.put(bucket, new Kept(names.size(), state, expires));
     names.add(bucket);
-    bucketsOfTag.merge(hashTag(bucket), 1, Integer::sum);
+    bucketsOfOwner.merge(BucketKey.ownerOf(bucket), 1, Integer::sum);
   }
 
   private void remove(String bucket) {
@@ -175,7 +177,8 @@ public final class MemoryDecisionCache implements DecisionCache {
       names.set(kept.index, last);
       Objects.requireNonNull(buckets.get(last)).index = kept.index;
     }
-    bucketsOfTag.computeIfPresent(hashTag(bucket), (tag, count) -> count == 1 ? null : count - 1);
+    bucketsOfOwner.computeIfPresent(
+        BucketKey.ownerOf(bucket), (tag, count) -> count == 1 ? null : count - 1);
   }
 
   /**
@@ -228,12 +231,12 @@ public final class MemoryDecisionCache implements DecisionCache {
     if (isExpired(one, nowEpochMicros) || isExpired(other, nowEpochMicros)) {
       return isExpired(one, nowEpochMicros);
     }
-    int more = bucketsOfTag(one) - bucketsOfTag(other);
+    int more = bucketsOfOwner(one) - bucketsOfOwner(other);
     return more > 0 || (more == 0 && expires(one) < expires(other));
   }
 
-  private int bucketsOfTag(String bucket) {
-    return bucketsOfTag.getOrDefault(hashTag(bucket), 0);
+  private int bucketsOfOwner(String bucket) {
+    return bucketsOfOwner.getOrDefault(BucketKey.ownerOf(bucket), 0);
   }
 
   private boolean isExpired(String bucket, long nowEpochMicros) {
@@ -242,15 +245,6 @@ public final class MemoryDecisionCache implements DecisionCache {
 
   private long expires(String bucket) {
     return Objects.requireNonNull(buckets.get(bucket)).expiresEpochMicros;
-  }
-
-  /**
-   * Returns the key up to the first closing brace, which in our keys identifies the client; as for
-   * hash tags of Redis Cluster.
-   */
-  private static String hashTag(String bucket) {
-    int end = bucket.indexOf('}');
-    return end < 0 ? bucket : bucket.substring(0, end);
   }
 
   /** Returns the stored state of a bucket, or null if there is none. */
@@ -317,6 +311,6 @@ public final class MemoryDecisionCache implements DecisionCache {
   private void forgetAll() {
     buckets.clear();
     names.clear();
-    bucketsOfTag.clear();
+    bucketsOfOwner.clear();
   }
 }

@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The failure modes of a call's policies, combined, for a call that the cache was asked about and
  * did not decide. A policy that fails closed refuses the call; otherwise the policies that fail
- * local decide on this node; otherwise the call is allowed. A policy that denies every call needs
- * no cache, and always denies. Shadow policies do not count.
+ * local decide on this node; otherwise the call is allowed. Shadow policies do not count.
  *
- * <p>If the cache is only cold, nothing but its held quotas is in doubt, so only those count.
+ * <p>If the cache is only cold, nothing but its held quotas is in doubt, so only those count; and
+ * policies whose buckets records do not tell of, since what passes meanwhile is never owed by them.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that determined {@code decidedBy}; null if only shadow policies
@@ -36,7 +36,7 @@ record Fallback(DecidedBy decidedBy, @Nullable Policy policy, List<MatchedPolicy
       if (policy.mode() != PolicyMode.ENFORCE) {
         continue;
       }
-      if (cause == Cause.COLD && !match.bucket().held()) {
+      if (cause == Cause.COLD && !match.bucket().held() && policy.isRecorded()) {
         continue;
       }
       if (policy.onCacheFailure() == FailureMode.CLOSED) {

@@ -22,6 +22,9 @@ final class CheckRequest {
   /** Most attributes of a call; bounds what matching takes. */
   static final int MAX_ATTRIBUTES = 64;
 
+  /** Longest value of an attribute; bounds what matching takes, too. */
+  static final int MAX_ATTRIBUTE_CHARS = 1_024;
+
   private CheckRequest() {}
 
   static Call read(byte[] body, UnknownMembers unknown) throws Invalid {
@@ -83,6 +86,10 @@ final class CheckRequest {
     for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
       JsonToken token = json.nextToken();
       if (token.isScalarValue() && token != JsonToken.VALUE_NULL) {
+        if (json.getTextLength() > MAX_ATTRIBUTE_CHARS) {
+          throw Invalid.member(
+              member, "must hold values of at most " + MAX_ATTRIBUTE_CHARS + " characters");
+        }
         attributes.put(name, json.getText());
         if (attributes.size() > MAX_ATTRIBUTES) {
           throw Invalid.member(member, "must hold at most " + MAX_ATTRIBUTES + " values");

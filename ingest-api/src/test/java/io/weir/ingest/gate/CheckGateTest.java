@@ -410,6 +410,22 @@ final class CheckGateTest {
     assertEquals("held", refused.call().policy());
   }
 
+  /** Was a hole: while a held quota waited, a limit that clients share was not asked at all. */
+  @Test
+  void check_coldCache_sharedLimitBesideAHeldQuota_isAskedOnTheNode() {
+    cache.cause = Cause.COLD;
+    Policy shared =
+        new Policy(
+            "all", PolicyMatch.ANY, List.of(), TEN_A_SECOND, PolicyMode.ENFORCE, FailureMode.LOCAL);
+    CheckGate gate = gate(1, quota("held", FailureMode.LOCAL, ColdCacheMode.HOLD), shared);
+
+    assertTrue(check(gate, 6).call().allowed());
+    CheckOutcome.Decided second = check(gate, 6);
+
+    assertFalse(second.call().allowed());
+    assertEquals("all", second.call().policy());
+  }
+
   @Test
   void check_coldCache_denyPolicyBesideAHeldQuota_denies() {
     cache.cause = Cause.COLD;

@@ -85,6 +85,14 @@ final class CheckRequestTest {
   }
 
   @Test
+  void read_longAttribute_isRefused() throws Exception {
+    String longest = "x".repeat(CheckRequest.MAX_ATTRIBUTE_CHARS);
+    Call call = read("{\"client\":\"a\",\"attributes\":{\"b\":\"" + longest + "\"}}");
+    assertEquals(longest, call.facts().attributes().get("b"));
+    assertField("attributes", "{\"client\":\"a\",\"attributes\":{\"b\":\"" + longest + "x\"}}");
+  }
+
+  @Test
   void read_misspeltMember_isRefused_byItsName() {
     Problem problem =
         assertThrows(

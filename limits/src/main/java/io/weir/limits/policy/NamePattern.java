@@ -46,7 +46,7 @@ sealed interface NamePattern {
       from = segments.end();
     } while (segments.find());
     Template.addText(steps, pattern.substring(from));
-    return new Template(steps);
+    return Template.of(steps);
   }
 
   /** Matches every name. */
@@ -96,9 +96,11 @@ sealed interface NamePattern {
    * Matches the template of a route. Follows all ways of matching at once, one step of the pattern
    * after the other, so that no name takes longer than its length times the pattern's.
    *
-   * @param steps characters, {@link #SEGMENT} and {@link #STAR}
+   * @param start literal start of each name that matches
+   * @param steps between start and end: characters, {@link #SEGMENT} and {@link #STAR}
+   * @param end literal end of each name that matches
    */
-  record Template(List<Integer> steps) implements NamePattern {
+  record Template(String start, List<Integer> steps, String end) implements NamePattern {
     /** What stands for a segment in the text of a pattern. */
     static final Pattern SEGMENT_NAME = Pattern.compile("\\{[A-Za-z_][A-Za-z0-9_.-]*}");
 
@@ -116,42 +118,83 @@ sealed interface NamePattern {
       text.chars().forEach(c -> steps.add(c == '*' ? STAR : c));
     }
 
+    /** Creates a template of all steps of a pattern, of which at least one is no character. */
+    static Template of(List<Integer> steps) {
+      int first = 0;
+      while (steps.get(first) >= 0) {
+        first++;
+      }
+      int last = steps.size();
+      while (steps.get(last - 1) >= 0) {
+        last--;
+      }
+      return new Template(
+          text(steps.subList(0, first)),
+          steps.subList(first, last),
+          text(steps.subList(last, steps.size())));
+    }
+
+    private static String text(List<Integer> characters) {
+      StringBuilder text = new StringBuilder();
+      characters.forEach(c -> text.append((char) (int) c));
+      return text.toString();
+    }
+
     @Override
-    public boolean matches(String name) {
+    public boolean matches(String whole) {
+      if (whole.length() < start.length() + end.length()
+          || !whole.startsWith(start)
+          || !whole.endsWith(end)) {
+        return false;
+      }
+      String name = whole.substring(start.length(), whole.length() - end.length());
       // whether the steps so far can match the first characters, by their number
       boolean[] ends = new boolean[name.length() + 1];
       ends[0] = true;
       for (int step : steps) {
-        switch (step) {
-          case STAR -> overAny(ends);
-          case SEGMENT -> overSegment(ends, name);
-          default -> over((char) step, ends, name);
+        boolean isAny =
+            switch (step) {
+              case STAR -> overAny(ends);
+              case SEGMENT -> overSegment(ends, name);
+              default -> over((char) step, ends, name);
+            };
+        if (!isAny) {
+          return false;
         }
       }
       return ends[name.length()];
     }
 
-    private static void overAny(boolean[] ends) {
+    // each of these returns whether there is still a way of matching
+
+    private static boolean overAny(boolean[] ends) {
       for (int i = 1; i < ends.length; i++) {
         ends[i] |= ends[i - 1];
       }
+      return ends[ends.length - 1];
     }
 
-    private static void overSegment(boolean[] ends, String name) {
+    private static boolean overSegment(boolean[] ends, String name) {
+      boolean isAny = false;
       boolean wasEnd = ends[0];
       ends[0] = false;
       for (int i = 1; i < ends.length; i++) {
         boolean isIn = name.charAt(i - 1) != '/' && (wasEnd || ends[i - 1]);
         wasEnd = ends[i];
         ends[i] = isIn;
+        isAny |= isIn;
       }
+      return isAny;
     }
 
-    private static void over(char c, boolean[] ends, String name) {
+    private static boolean over(char c, boolean[] ends, String name) {
+      boolean isAny = false;
       for (int i = ends.length - 1; i > 0; i--) {
         ends[i] = ends[i - 1] && name.charAt(i - 1) == c;
+        isAny |= ends[i];
       }
       ends[0] = false;
+      return isAny;
     }
   }
 }

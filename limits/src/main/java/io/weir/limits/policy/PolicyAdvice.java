@@ -7,7 +7,10 @@ import io.weir.limits.FixedWindow;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * Finds probable mistakes in a valid set of policies. A piece of advice may be mistaken: it is
@@ -95,6 +98,8 @@ public final class PolicyAdvice {
     lookAtPatterns(policy, "client", match.client());
     lookAtPatterns(policy, "endpoint", match.endpoint());
     lookAtPatterns(policy, "meter", match.meter());
+    new TreeMap<>(match.attributes())
+        .forEach((name, patterns) -> lookAtPatterns(policy, "attributes." + name, patterns));
     lookAtMeter(policy);
     policies.stream()
         .filter(other -> !other.name().equals(policy.name()) && leavesNothingTo(other, policy))
@@ -169,6 +174,7 @@ public final class PolicyAdvice {
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE
         || !covers(tight.match(), policy.match())
+        || !isForAllClientsOf(tight, policy)
         || !sharesBuckets(tight, policy)
         || !tight.limit().isNoWiderThan(policy.limit())
         || !failsAlike(tight, policy)) {
@@ -177,14 +183,29 @@ public final class PolicyAdvice {
     boolean both =
         policy.mode() == PolicyMode.ENFORCE
             && covers(policy.match(), tight.match())
+            && isForAllClientsOf(policy, tight)
             && sharesBuckets(policy, tight)
             && policy.limit().isNoWiderThan(tight.limit());
     return !both || policies.indexOf(tight) < policies.indexOf(policy);
   }
 
+  /** Returns whether a policy is for all clients, or in each plan that the other is in. */
+  private boolean isForAllClientsOf(Policy wide, Policy policy) {
+    Set<String> plans = plansOf(wide);
+    return plans.isEmpty() || (!plansOf(policy).isEmpty() && plans.containsAll(plansOf(policy)));
+  }
+
+  private Set<String> plansOf(Policy policy) {
+    return set.clients().plans().entrySet().stream()
+        .filter(plan -> plan.getValue().contains(policy.name()))
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toSet());
+  }
+
   /** Returns whether calls that have one bucket of a policy have one bucket of the wide one. */
   private static boolean sharesBuckets(Policy wide, Policy policy) {
     return policy.key().containsAll(wide.key())
+        && (wide.isOfOneClient() == policy.isOfOneClient() || !runsByCalendar(wide))
         && (!wide.key().contains(KeyPart.IP)
             || wide.ipPrefix().isNoNarrowerThan(policy.ipPrefix()));
   }

@@ -4,7 +4,6 @@ package io.weir.limits.policy;
 import io.weir.limits.BucketKey;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpAddress;
-import io.weir.limits.IpNetwork;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
@@ -41,8 +40,11 @@ public final class PolicyMatcher {
   private final Candidates withoutPlan;
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
-  /** The policies of clients that have limits of their own, by client and by the replaced one. */
-  private final Map<String, Map<Policy, CompiledPolicy>> ownLimits = new HashMap<>();
+  /**
+   * The policies of clients that have limits of their own, by client and by the replaced one's
+   * name.
+   */
+  private final Map<String, Map<String, CompiledPolicy>> ownLimits = new HashMap<>();
 
   private final @Nullable CompiledPolicy refusal;
   private final @Nullable CompiledPolicy refusalOfUnmatched;
@@ -103,14 +105,14 @@ public final class PolicyMatcher {
     }
   }
 
-  private static Map<Policy, CompiledPolicy> withOwnLimits(
+  private static Map<String, CompiledPolicy> withOwnLimits(
       Map<String, CompiledPolicy> byName, Map<String, PolicyLimit> limits) {
-    Map<Policy, CompiledPolicy> own = new HashMap<>();
+    Map<String, CompiledPolicy> own = new HashMap<>();
     limits.forEach(
         (name, limit) -> {
           CompiledPolicy compiled = byName.get(name);
           if (compiled != null) {
-            own.put(compiled.policy, compiled.withLimit(limit));
+            own.put(name, compiled.withLimit(limit));
           }
         });
     return own;
@@ -183,15 +185,16 @@ public final class PolicyMatcher {
       return build(List.of(refusal), List.of(), call, plan, nowEpochMillis);
     }
     Candidates candidates = plan == null ? withoutPlan : byPlan.getOrDefault(plan, withoutPlan);
-    Map<Policy, CompiledPolicy> own = settings == null ? null : ownLimits.get(client);
+    Map<String, CompiledPolicy> own = settings == null ? null : ownLimits.get(client);
     List<CompiledPolicy> named = candidates.forNamedClients.get(client);
     List<CompiledPolicy> matched = new ArrayList<>();
     for (CompiledPolicy candidate : named == null ? candidates.forUnnamedClients : named) {
       if ((named != null || fits(candidate.client, client)) && candidate.fits(call, plan)) {
-        matched.add(own == null ? candidate : own.getOrDefault(candidate.policy, candidate));
+        matched.add(own == null ? candidate : own.getOrDefault(candidate.policy.name(), candidate));
       }
     }
-    if (matched.isEmpty() && refusalOfUnmatched != null) {
+    // a shadow policy changes no verdict
+    if (refusalOfUnmatched != null && matched.stream().noneMatch(CompiledPolicy::enforced)) {
       matched.add(refusalOfUnmatched);
     }
     List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
@@ -331,6 +334,7 @@ public final class PolicyMatcher {
       List<NamePattern> client,
       List<NamePattern> endpoint,
       List<NamePattern> meter,
+      @Nullable NetworkSet networks,
       Map<String, List<NamePattern>> attributes,
       String keyPart,
       boolean perEndpoint,
@@ -349,6 +353,7 @@ public final class PolicyMatcher {
           compile(policy.match().client()),
           policy.match().endpoint().stream().map(NamePattern::ofEndpoint).toList(),
           compile(policy.match().meter()),
+          policy.match().ip().isEmpty() ? null : new NetworkSet(policy.match().ip()),
           compile(policy.match().attributes()),
           BucketKey.Part.of(policy.name()).keyText(),
           policy.key().contains(KeyPart.ENDPOINT),
@@ -364,6 +369,7 @@ public final class PolicyMatcher {
           client,
           endpoint,
           meter,
+          networks,
           attributes,
           keyPart,
           perEndpoint,
@@ -392,9 +398,7 @@ public final class PolicyMatcher {
     }
 
     private boolean fitsIp(@Nullable IpAddress ip) {
-      List<IpNetwork> networks = policy.match().ip();
-      return networks.isEmpty()
-          || (ip != null && networks.stream().anyMatch(network -> network.contains(ip)));
+      return networks == null || (ip != null && networks.contains(ip));
     }
 
     private boolean fitsAttributes(Map<String, String> ofCall) {

@@ -184,6 +184,46 @@ class LayersTest {
     assertFalse(other.needsCheck());
   }
 
+  /** Was a hole: to try a policy out, in shadow, opened the node to its calls. */
+  @Test
+  void shadowPolicy_doesNotMakeACallMatched() {
+    Policy shadow = policy("s", PolicyMatch.ANY, KeyPart.CLIENT).inMode(PolicyMode.SHADOW);
+    MatchedPolicies matched =
+        PolicyMatcher.of(new PolicySet(1, List.of(shadow), Clients.NONE, DefaultVerdict.REFUSE))
+            .match("a", "-", "calls", 0);
+
+    assertEquals(
+        PolicyMatcher.UNMATCHED_CALLS, Objects.requireNonNull(matched.blocking()).policy());
+  }
+
+  /** Was a hole: each network was compared with each call. */
+  @Test
+  void randomNetworks_containWhatOneOfThemContains() {
+    int contained = 0;
+    for (long seed = 1; seed <= SEEDS; seed++) {
+      Random random = new Random(seed);
+      List<IpNetwork> networks = new ArrayList<>();
+      for (int n = random.nextInt(6); n >= 0; n--) {
+        IpAddress address = randomAddress(random);
+        networks.add(address.network(random.nextInt(address.bits() + 1)));
+      }
+      NetworkSet set = new NetworkSet(networks);
+      for (int i = 0; i < 5; i++) {
+        IpAddress address = randomAddress(random);
+        boolean expected = networks.stream().anyMatch(network -> network.contains(address));
+        assertEquals(expected, set.contains(address), "seed " + seed + ": " + address);
+        contained += expected ? 1 : 0;
+      }
+    }
+    assertTrue(contained > SEEDS / 10, "too few to tell: " + contained);
+  }
+
+  private static IpAddress randomAddress(Random random) {
+    return random.nextBoolean()
+        ? new IpAddress(true, 0, random.nextLong(4) << 30)
+        : new IpAddress(false, random.nextLong(4) << 62, random.nextInt(2));
+  }
+
   @Test
   void templates_matchOneSegment_starsAnything() {
     assertTemplate("GET /v1/items/{id}", "GET /v1/items/7", "GET /v1/items/{id}");

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import io.weir.limits.IpAddress;
+import io.weir.limits.IpNetwork;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Networks, compiled for the hot path: an address is looked up once for each length of a prefix
+ * that occurs, however many networks there are. Immutable.
+ */
+final class NetworkSet {
+  private final List<OfLength> ipv4;
+  private final List<OfLength> ipv6;
+
+  /** The first addresses of all networks of one length. */
+  private record OfLength(int prefixLength, Set<IpAddress> first) {}
+
+  NetworkSet(List<IpNetwork> networks) {
+    this.ipv4 = byLength(networks, true);
+    this.ipv6 = byLength(networks, false);
+  }
+
+  private static List<OfLength> byLength(List<IpNetwork> networks, boolean isV4) {
+    Map<Integer, Set<IpAddress>> byLength = new TreeMap<>();
+    for (IpNetwork network : networks) {
+      if (network.first().isV4() == isV4) {
+        byLength
+            .computeIfAbsent(network.prefixLength(), length -> new HashSet<>())
+            .add(network.first());
+      }
+    }
+    List<OfLength> all = new ArrayList<>();
+    byLength.forEach((length, first) -> all.add(new OfLength(length, first)));
+    return all;
+  }
+
+  /** Returns whether one of the networks contains an address. */
+  boolean contains(IpAddress address) {
+    for (OfLength each : address.isV4() ? ipv4 : ipv6) {
+      if (each.first.contains(address.network(each.prefixLength).first())) {
+        return true;
+      }
+    }
+    return false;
+  }
+}
