@@ -116,7 +116,7 @@ final class IngestProcess {
         new LocalDecider(
             world.plan().nodes(),
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
-    PolicyMatcher matcher = PolicyMatcher.of(world.withLeases(policies));
+    PolicyMatcher matcher = PolicyMatcher.of(world.withShared(world.withLeases(policies)));
     Leases leases =
         new Leases(
             check -> cache.lend(check, leaseHeldMillis),

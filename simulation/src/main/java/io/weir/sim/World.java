@@ -2,8 +2,13 @@
 package io.weir.sim;
 
 import io.weir.ingest.correct.LossAnnouncer;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
@@ -45,6 +50,7 @@ final class World {
   private final Duration denyCacheAge;
   private final Chance leaseChance;
   private final @Nullable LeaseTerms leaseTerms;
+  private final @Nullable Policy shared;
   private PolicySet policies;
   private final TreeMap<String, Long> counts = new TreeMap<>();
   private long ids;
@@ -86,6 +92,20 @@ final class World {
             ? new LeaseTerms(
                 leaseChance.between(2L, 8L), leaseChance.pick(List.of(300_000L, 1_000_000L)))
             : null;
+    this.shared = shared(chance.split());
+  }
+
+  /** Draws a limit that clients share, or none. */
+  private static @Nullable Policy shared(Chance chance) {
+    return chance.percent(33)
+        ? new Policy(
+            "shared",
+            new PolicyMatch(List.of(), List.of("GET /a*", "GET /{q}"), List.of()),
+            chance.percent(50) ? List.of() : List.of(KeyPart.ENDPOINT),
+            new TokenBucketLimit(chance.between(8L, 60L), chance.between(4L, 20L), 1_000_000),
+            PolicyMode.ENFORCE,
+            chance.pick(List.of(FailureMode.values())))
+        : null;
   }
 
   private SimClock skewed(Chance chance, long byMillis) {
@@ -157,6 +177,16 @@ final class World {
   /** Returns for how long a node may give leased tokens to calls; 0 if none leases. */
   long leaseMicros() {
     return leaseTerms == null ? 0 : leaseTerms.micros();
+  }
+
+  /** Returns policies together with the limit that clients share, if this world has one. */
+  PolicySet withShared(PolicySet without) {
+    if (shared == null) {
+      return without;
+    }
+    List<Policy> policies = new ArrayList<>(without.policies());
+    policies.add(shared);
+    return new PolicySet(without.version(), policies, without.clients());
   }
 
   /** Returns policies whose buckets the nodes may lease from, if those of this world do. */
