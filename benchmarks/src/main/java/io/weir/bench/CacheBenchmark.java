@@ -62,7 +62,7 @@ final class CacheBenchmark {
       for (int keys : new int[] {KEYS, 1}) {
         String pattern = keys == 1 ? "one hot key" : KEYS + " keys";
         out.printf("%n%d callers, %s%n", CALLERS, pattern);
-        Callers.Result weir = weir(redis, keys);
+        Callers.Result weir = weir(redis, checks(keys));
         out.println(weir);
         Callers.Result bucket4j = bucket4j(redis, keys);
         out.println(bucket4j);
@@ -74,21 +74,26 @@ final class CacheBenchmark {
       Callers.Result rival = bucket4jPipelined(redis);
       out.println(rival);
       out.printf("weir / bucket4j: %.1f%n", pipelined.callsPerSecond() / rival.callsPerSecond());
+      out.printf("%n%d callers, 3 layers: %d clients, 10 endpoints, all%n", CALLERS, KEYS);
+      Callers.Result layers = weir(redis, layers());
+      out.println(layers);
+      Callers.Result ofRival = bucket4jLayers(redis);
+      out.println(ofRival);
+      out.printf("weir / bucket4j: %.1f%n", layers.callsPerSecond() / ofRival.callsPerSecond());
       out.printf("%n2 callers, 10 keys%n");
       out.println(LeasedDecisions.run(redis, warmUp, length));
       bareScript(redis);
     }
   }
 
-  private Callers.Result weir(RedisServer redis, int keys) throws InterruptedException {
-    List<Check> checks = checks(keys);
+  private Callers.Result weir(RedisServer redis, List<Check> checks) throws InterruptedException {
     return overWeir(
         redis,
         (cache, undecided) ->
             Callers.run(
                 "weir, cache port",
                 CALLERS,
-                keys,
+                checks.size(),
                 warmUp,
                 length,
                 key -> {
@@ -129,6 +134,23 @@ final class CacheBenchmark {
     return checks;
   }
 
+  /** Calls of which each is limited by its client, its endpoint, and together with all others. */
+  private static List<Check> layers() {
+    List<Check> checks = new ArrayList<>();
+    for (int i = 0; i < KEYS; i++) {
+      List<BucketRequest> buckets = new ArrayList<>();
+      for (String name : layerNames(i)) {
+        buckets.add(new BucketRequest("layers:" + name, LIMIT, true));
+      }
+      checks.add(new Check(buckets, 1));
+    }
+    return checks;
+  }
+
+  private static List<String> layerNames(int client) {
+    return List.of("client-" + client, "endpoint-" + client % 10, "all");
+  }
+
   /** One measured run over the port, which counts the calls that the cache did not decide. */
   private interface PortRun {
     Callers.Result over(RedisDecisionCache cache, LongAdder undecided) throws InterruptedException;
@@ -162,6 +184,27 @@ final class CacheBenchmark {
                         .builder()
                         .build("b4j-" + key, () -> BUCKET4J_LIMIT)
                         .tryConsumeAndReturnRemaining(1)));
+  }
+
+  /** Of three buckets, one after the other, as bucket4j has no operation over several. */
+  private Callers.Result bucket4jLayers(RedisServer redis) throws InterruptedException {
+    return overBucket4j(
+        redis,
+        manager ->
+            Callers.run(
+                BUCKET4J,
+                CALLERS,
+                KEYS,
+                warmUp,
+                length,
+                key -> {
+                  for (String name : layerNames(key)) {
+                    manager
+                        .builder()
+                        .build("b4j-layers-" + name, () -> BUCKET4J_LIMIT)
+                        .tryConsumeAndReturnRemaining(1);
+                  }
+                }));
   }
 
   private Callers.Result bucket4jPipelined(RedisServer redis) throws InterruptedException {

@@ -70,7 +70,7 @@ final class PolicyExplanation {
                     deny.name()));
     if (matched.evaluated().stream()
         .anyMatch(match -> match.policy().equals(PolicyMatcher.UNMATCHED_CALLS))) {
-      out.println("no policy matches, and unmatched calls are refused");
+      out.println("no enforced policy matches, and unmatched calls are refused");
     }
     if (matched.isEmpty()) {
       out.println("no policy matches: the call is allowed and counted (decided_by none)");
