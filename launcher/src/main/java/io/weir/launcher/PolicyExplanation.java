@@ -7,7 +7,6 @@ import io.weir.limits.PeriodicLimit;
 import io.weir.limits.check.Check;
 import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.ClientSettings;
-import io.weir.limits.policy.DefaultVerdict;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
@@ -16,6 +15,7 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
@@ -50,7 +50,10 @@ final class PolicyExplanation {
     if (settings != null && !settings.calendar().equals(ClientCalendar.OF_POLICY)) {
       out.printf("the client has a calendar of its own: %s%n", describe(settings.calendar()));
     }
-    if (settings == null && set.clients().unknown() == DefaultVerdict.REFUSE) {
+    if (settings == null && set.clients().unknown() == UnknownClients.LIMIT) {
+      out.println("nothing is set for the client: it shares the buckets of all unknown clients");
+    }
+    if (settings == null && set.clients().unknown() == UnknownClients.REFUSE) {
       out.println("nothing is set for the client, and unknown clients are refused");
     }
     String plan = set.clients().planOf(settings);

@@ -19,6 +19,7 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -96,8 +97,9 @@ final class PolicyReader {
             settings(root.path("clients")),
             plans(root.path("plans")),
             root.has("default_plan") ? fields.name(root, "", "default_plan") : null,
-            verdict(root, "unknown_clients"));
-    DefaultVerdict unmatched = verdict(root, "unmatched_calls");
+            setting(root, "unknown_clients", UnknownClients.class, UnknownClients.ALLOW));
+    DefaultVerdict unmatched =
+        setting(root, "unmatched_calls", DefaultVerdict.class, DefaultVerdict.ALLOW);
     if (fields.count() == 0 && isWhole) {
       PolicyReferences.problems(policies, clients).forEach(fields::problem);
     }
@@ -106,10 +108,9 @@ final class PolicyReader {
         : new PolicySet(version, policies, clients, unmatched);
   }
 
-  private DefaultVerdict verdict(JsonNode root, String field) {
-    DefaultVerdict verdict =
-        fields.choice(root, "", field, DefaultVerdict.class, DefaultVerdict.ALLOW);
-    return verdict == null ? DefaultVerdict.ALLOW : verdict;
+  private <E extends Enum<E>> E setting(JsonNode root, String field, Class<E> type, E absent) {
+    E value = fields.choice(root, "", field, type, absent);
+    return value == null ? absent : value;
   }
 
   private List<Policy> policies(JsonNode list) {

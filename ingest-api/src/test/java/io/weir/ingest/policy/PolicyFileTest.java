@@ -16,7 +16,6 @@ import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.DefaultVerdict;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.KeyPart;
@@ -24,6 +23,7 @@ import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.List;
@@ -65,7 +65,7 @@ final class PolicyFileTest {
     Clients clients = set.clients();
     assertEquals(Map.of("free", Set.of("free"), "pro", Set.of()), clients.plans());
     assertEquals("free", clients.defaultPlan());
-    assertEquals(DefaultVerdict.REFUSE, clients.unknown());
+    assertEquals(UnknownClients.REFUSE, clients.unknown());
     assertEquals(ClientSettings.NONE, clients.settings().get("zoo"));
     assertEquals(
         new ClientSettings(

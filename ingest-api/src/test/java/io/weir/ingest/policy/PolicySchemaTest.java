@@ -98,6 +98,7 @@ final class PolicySchemaTest {
           "unknown_clients: refuse",
           "unmatched_calls: refuse",
           "unmatched_calls: limit",
+          "unknown_clients: limit",
           "clients: {a: {}, b: {time_zone: UTC}, c: {limits: {p: {algorithm: deny}}}}",
           "x-own: [1]");
 
@@ -160,7 +161,7 @@ final class PolicySchemaTest {
         "{policies: [], clients: {a: []}}",
         "{policies: [], plans: {a: []}}",
         "{policies: [], plans: {a: {policies: [1]}}}",
-        "{policies: [], unknown_clients: limit}",
+        "{policies: [], unknown_clients: deny}",
         "{policies: [], clients: {a: {limits: {b: {capacity: 0}}}}}",
         "{policies: [], clients: {a: {zone: UTC}}}"
       })

@@ -23,9 +23,9 @@ public record Clients(
     Map<String, ClientSettings> settings,
     Map<String, Set<String>> plans,
     @Nullable String defaultPlan,
-    DefaultVerdict unknown) {
+    UnknownClients unknown) {
   /** Nothing is set for any client. */
-  public static final Clients NONE = new Clients(Map.of(), Map.of(), null, DefaultVerdict.ALLOW);
+  public static final Clients NONE = new Clients(Map.of(), Map.of(), null, UnknownClients.ALLOW);
 
   public Clients {
     settings = Map.copyOf(settings);
@@ -40,12 +40,12 @@ public record Clients(
                 Collectors.toMap(Map.Entry::getKey, entry -> ClientSettings.of(entry.getValue()))),
         Map.of(),
         null,
-        DefaultVerdict.ALLOW);
+        UnknownClients.ALLOW);
   }
 
   /** Returns the same, with calls of unknown clients allowed. */
   public Clients allowingUnknown() {
-    return new Clients(settings, plans, defaultPlan, DefaultVerdict.ALLOW);
+    return new Clients(settings, plans, defaultPlan, UnknownClients.ALLOW);
   }
 
   /** Returns the plan of a client; null if it has none. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
-/** What is done with calls for which nothing is set. */
+/** What is done with calls that no policy matches. */
 public enum DefaultVerdict {
-  /** They are decided by the policies that match them, and allowed if none does. */
+  /** They are allowed, and counted. */
   ALLOW,
 
   /** They are denied. */

@@ -130,6 +130,24 @@ public record Policy(
   }
 
   /**
+   * Returns the same policy with buckets that all clients share: without the client in its key, and
+   * without what needs a bucket of which records tell.
+   */
+  public Policy shared() {
+    return new Policy(
+        name,
+        match,
+        key.stream().filter(part -> part != KeyPart.CLIENT).toList(),
+        limit,
+        mode,
+        onCacheFailure,
+        ColdCacheMode.ALLOW,
+        debtCapTokens,
+        null,
+        ipPrefix);
+  }
+
+  /**
    * Returns the same policy with another limit. A debt cap of one capacity becomes one of the other
    * capacity, and a lease that does not fit is left out.
    *

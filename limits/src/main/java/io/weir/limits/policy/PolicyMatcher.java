@@ -46,6 +46,9 @@ public final class PolicyMatcher {
    */
   private final Map<String, Map<String, CompiledPolicy>> ownLimits = new HashMap<>();
 
+  /** The policies of clients that are limited together, by the names of those they replace. */
+  private final Map<String, CompiledPolicy> ofUnknownClients = new HashMap<>();
+
   private final @Nullable CompiledPolicy refusal;
   private final @Nullable CompiledPolicy refusalOfUnmatched;
   private final Map<PeriodicLimit, Integer> periodic;
@@ -83,8 +86,12 @@ public final class PolicyMatcher {
                 ownLimits.put(client, withOwnLimits(byName, own.limits()));
               }
             });
+    if (clients.unknown() == UnknownClients.LIMIT) {
+      byName.forEach(
+          (name, policy) -> ofUnknownClients.put(name, CompiledPolicy.of(policy.policy.shared())));
+    }
     this.refusal =
-        clients.unknown() == DefaultVerdict.REFUSE ? CompiledPolicy.of(UNKNOWN_CLIENTS) : null;
+        clients.unknown() == UnknownClients.REFUSE ? CompiledPolicy.of(UNKNOWN_CLIENTS) : null;
     this.refusalOfUnmatched =
         set.unmatchedCalls() == DefaultVerdict.REFUSE ? CompiledPolicy.of(UNMATCHED_CALLS) : null;
   }
@@ -185,12 +192,16 @@ public final class PolicyMatcher {
       return build(List.of(refusal), List.of(), call, plan, nowEpochMillis);
     }
     Candidates candidates = plan == null ? withoutPlan : byPlan.getOrDefault(plan, withoutPlan);
-    Map<String, CompiledPolicy> own = settings == null ? null : ownLimits.get(client);
+    Map<String, CompiledPolicy> instead =
+        settings == null ? ofUnknownClients : ownLimits.getOrDefault(client, Map.of());
     List<CompiledPolicy> named = candidates.forNamedClients.get(client);
     List<CompiledPolicy> matched = new ArrayList<>();
     for (CompiledPolicy candidate : named == null ? candidates.forUnnamedClients : named) {
       if ((named != null || fits(candidate.client, client)) && candidate.fits(call, plan)) {
-        matched.add(own == null ? candidate : own.getOrDefault(candidate.policy.name(), candidate));
+        matched.add(
+            instead.isEmpty()
+                ? candidate
+                : instead.getOrDefault(candidate.policy.name(), candidate));
       }
     }
     // a shadow policy changes no verdict

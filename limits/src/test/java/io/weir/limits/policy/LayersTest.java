@@ -76,7 +76,7 @@ class LayersTest {
                 "b", new ClientSettings(ClientCalendar.OF_POLICY, "free", Map.of())),
             Map.of("free", Set.of()),
             null,
-            DefaultVerdict.ALLOW);
+            UnknownClients.ALLOW);
     Policy perPlan = policy("p", PolicyMatch.ANY, KeyPart.PLAN);
 
     for (String client : List.of("a", "b")) {
@@ -182,6 +182,51 @@ class LayersTest {
     MatchedPolicies other = refusing.match("b", "-", "calls", 0);
     assertEquals(PolicyMatcher.UNMATCHED_CALLS, Objects.requireNonNull(other.blocking()).policy());
     assertFalse(other.needsCheck());
+  }
+
+  @Test
+  void unknownClients_limitedTogether_haveOneBucket_thatIsNeitherHeldNorLeasedNorRecorded() {
+    Policy burst =
+        new Policy(
+            "burst",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT, KeyPart.ENDPOINT),
+            LIMIT,
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL,
+            ColdCacheMode.ALLOW,
+            10,
+            new LeaseTerms(2, 1_000_000));
+    Policy daily =
+        new Policy(
+            "daily",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            new CalendarQuota(
+                5, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL,
+            ColdCacheMode.HOLD,
+            5);
+    Clients clients =
+        new Clients(Map.of("known", ClientSettings.NONE), Map.of(), null, UnknownClients.LIMIT);
+
+    for (String client : List.of("made-up", "made-up-too", "*")) {
+      List<MatchedPolicy> matched = matched(call(client, "GET /a", null), clients, burst, daily);
+      assertEquals(
+          List.of("w1:{*5:burst:6:GET /a}", "w1:{*5:daily}@86400"),
+          matched.stream().map(each -> each.bucket().bucket()).toList());
+      for (MatchedPolicy each : matched) {
+        assertFalse(each.policy().isRecorded());
+        assertFalse(each.bucket().held());
+        assertEquals(null, each.policy().lease());
+      }
+    }
+    List<MatchedPolicy> known = matched(call("known", "GET /a", null), clients, burst, daily);
+    assertEquals(
+        List.of("w1:{5:known}:5:burst:6:GET /a", "w1:{5:known}:5:daily@86400"),
+        known.stream().map(each -> each.bucket().bucket()).toList());
+    assertTrue(known.get(1).bucket().held());
   }
 
   /** Was a hole: to try a policy out, in shadow, opened the node to its calls. */
@@ -300,7 +345,7 @@ class LayersTest {
               Map.of("a", new ClientSettings(ClientCalendar.OF_POLICY, "free", Map.of())),
               Map.of("free", Set.of()),
               random.nextInt(3) == 0 ? "free" : null,
-              DefaultVerdict.ALLOW);
+              UnknownClients.ALLOW);
       PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies, clients));
       Map<List<Object>, String> textsByIdentity = new HashMap<>();
       for (int i = 0; i < 6; i++) {

@@ -310,7 +310,7 @@ class PolicyMatcherTest {
         ClientSettings settings = clients.settings().get(client);
         List<MatchedPolicy> matched =
             matcher.match(client, "GET /v1/items", "calls", 0).evaluated();
-        if (settings == null && clients.unknown() == DefaultVerdict.REFUSE) {
+        if (settings == null && clients.unknown() == UnknownClients.REFUSE) {
           assertEquals(List.of("unknown-clients"), names(matcher, client), where);
           assertTrue(matched.get(0).policy().denies(), where);
           continue;
@@ -357,7 +357,7 @@ class PolicyMatcherTest {
         settings,
         plans,
         random.nextBoolean() ? "free" : null,
-        random.nextInt(4) == 0 ? DefaultVerdict.REFUSE : DefaultVerdict.ALLOW);
+        random.nextInt(4) == 0 ? UnknownClients.REFUSE : UnknownClients.ALLOW);
   }
 
   private static boolean isOfPlan(

@@ -12,6 +12,7 @@ import io.weir.limits.policy.DefaultVerdict;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
 import java.time.DateTimeException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -249,8 +250,15 @@ public final class PolicyState {
             nextSettings,
             nextPlans,
             setting(nextEntries, "default_plan"),
-            verdict(nextEntries, "unknown_clients", problems));
-    DefaultVerdict unmatched = verdict(nextEntries, "unmatched_calls", problems);
+            choice(
+                nextEntries,
+                "unknown_clients",
+                UnknownClients.class,
+                UnknownClients.ALLOW,
+                problems));
+    DefaultVerdict unmatched =
+        choice(
+            nextEntries, "unmatched_calls", DefaultVerdict.class, DefaultVerdict.ALLOW, problems);
     if (problems.isEmpty()) {
       problems.addAll(references(nextPolicies.values(), nextClients));
     }
@@ -284,16 +292,25 @@ public final class PolicyState {
     return content == null ? null : content.path("value").asText("");
   }
 
-  private static DefaultVerdict verdict(
-      SortedMap<PolicyKey, PolicyEntry> entries, String name, List<String> problems) {
+  private static <E extends Enum<E>> E choice(
+      SortedMap<PolicyKey, PolicyEntry> entries,
+      String name,
+      Class<E> type,
+      E absent,
+      List<String> problems) {
     String word = setting(entries, name);
-    for (DefaultVerdict known : DefaultVerdict.values()) {
-      if (word == null || known.name().toLowerCase(Locale.ROOT).equals(word)) {
-        return known;
+    if (word == null) {
+      return absent;
+    }
+    List<String> words = new ArrayList<>();
+    for (E constant : type.getEnumConstants()) {
+      words.add(constant.name().toLowerCase(Locale.ROOT));
+      if (words.contains(word)) {
+        return constant;
       }
     }
-    problems.add(name + " must be one of allow, refuse, is '" + word + "'");
-    return DefaultVerdict.ALLOW;
+    problems.add(name + " must be one of " + String.join(", ", words) + ", is '" + word + "'");
+    return absent;
   }
 
   private static void readSetting(PolicyEntry entry, List<String> problems) {
