@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.ingest.policy.log.PolicyEditor.Outcome;
+import io.weir.ingest.policy.log.PolicyEditor.Reason;
+import io.weir.ingest.policy.log.PolicyFollower.Source;
+import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
+import io.weir.topics.catalog.Topics;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Nodes with a policy file, and nodes whose topics are lost, over a real broker. */
+final class LostPoliciesIT extends PolicyLogFixture {
+  @Test
+  void file_isAppliedWhenItIsNewToTheNode_andDoesNotUndoLaterChanges() throws Exception {
+    AppliedFile first = file("first", 2);
+    PolicyFollower one = follower("one", first);
+    assertEquals(Set.of("first-0", "first-1"), names(one));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("later"), bucket("later", 5), 0));
+    restart("one", first);
+    assertEquals(Set.of("first-0", "first-1", "later"), names(last()), "the same file again");
+    follower("new", first);
+    assertEquals(Set.of("first-0", "first-1", "later"), names(last()), "a node without a past");
+
+    AppliedFile second = file("second", 1);
+    restart("one", second);
+    assertEquals(Set.of("second-0"), names(last()), "another file");
+    restart("new", first);
+    assertEquals(Set.of("second-0"), names(last()), "a node that still has the first file");
+    restart("one", first);
+    assertEquals(Set.of("first-0", "first-1"), names(last()), "the first file put back");
+  }
+
+  @Test
+  @Tag(STOPS_KAFKA)
+  void kafkaAway_withoutAPast_startsByTheFile_andAppliesItLater() throws Exception {
+    kafka.stop();
+    AppliedFile file = file("first", 2);
+    PolicyFollower follower = follower("one", file);
+    assertEquals(Source.FILE, follower.inForce().source());
+    assertEquals(0, follower.set().version());
+    assertEquals(Set.of("first-0", "first-1"), names(follower));
+
+    kafka.restart();
+    assertTrue(follower.awaitVersion(1, PATIENCE));
+    assertEquals(Source.LOG, follower.inForce().source());
+    assertEquals(Set.of("first-0", "first-1"), names(follower));
+  }
+
+  @Test
+  @FullSuite(
+      reason =
+          "a node waits for 15 s; kafkaAway_withoutAPast_startsByTheFile_andAppliesItLater, which always runs, has a file",
+      turn = 2)
+  void nothingPublished_andNoFile_doesNotStart() {
+    PolicyFollower.NoPoliciesException none =
+        assertThrows(PolicyFollower.NoPoliciesException.class, () -> follower("one", null));
+    assertTrue(String.valueOf(none.getMessage()).contains("weir policies apply"));
+  }
+
+  @Test
+  void topicsMissing_isSaid_andTheFileDecides() throws Exception {
+    deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
+    PolicyFollower follower = follower("one", file("first", 1));
+    assertEquals(Source.FILE, follower.inForce().source());
+    assertTrue(String.valueOf(follower.problem()).contains("weir topics create"));
+
+    createTopics();
+    assertTrue(follower.awaitVersion(1, PATIENCE));
+  }
+
+  /** What was published must not stop being in force because the topics were deleted. */
+  @Test
+  void topicsDeletedAndCreated_theNodeKeepsItsPolicies_untilSomethingIsPublished()
+      throws Exception {
+    first(bucket("a", 5));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("a"), bucket("a", 6), 1));
+    follower("one", null);
+    deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
+    createTopics();
+    restart("one", null);
+    assertEquals(Set.of("a"), names(last()));
+    assertEquals(2, last().set().version());
+
+    first(bucket("b", 5));
+    Await.until("the new log is in force", () -> names(last()).equals(Set.of("b")));
+  }
+
+  /** Was a hole: until its later limit was in force, a policy that was restored had none. */
+  @Test
+  @FullSuite(
+      reason =
+          "as allTopicsLost_aNodeWithAFilePublishesWhatWasPublished, which always runs; a deletion"
+              + " takes seconds",
+      turn = 2)
+  void topicsLost_whatIsRestoredOfALaterPolicyIsInForceUntilThen() throws Exception {
+    AppliedFile file = file("first", 1);
+    follower("one", file);
+    Instant then = Instant.ofEpochMilli(clock.get()).plus(Duration.ofHours(1));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("first-0"), from(then, bucket("first-0", 9)), 1));
+    assertTrue(last().awaitVersion(2, PATIENCE));
+    deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
+    createTopics();
+    restart("one", file);
+    Await.until("it is published", () -> last().inForce().source() == Source.LOG);
+    assertEquals(3, last().set().version(), "versions go on");
+    assertEquals(5, only(last()).limit().capacityTokens());
+    clock.set(then.toEpochMilli());
+    Await.until("its time has come", () -> only(last()).limit().capacityTokens() == 9);
+  }
+
+  /** Was a hole: a node ran without limits, and said that all was well. */
+  @Test
+  void policiesTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
+      throws Exception {
+    assertToldAndNothingChanges(Topics.POLICIES.name());
+  }
+
+  @Test
+  @FullSuite(
+      reason = "as the topic of policies, which always runs; a deletion takes seconds",
+      turn = 1)
+  void clientsTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
+      throws Exception {
+    assertToldAndNothingChanges(Topics.CLIENTS.name());
+  }
+
+  /** Was a hole: its file, which may be older than what was published, replaced everything. */
+  @Test
+  void allTopicsLost_aNodeWithAFilePublishesWhatWasPublished() throws Exception {
+    AppliedFile file = file("first", 1);
+    follower("one", file);
+    change(PolicyEdits.put(PolicyKey.ofPolicy("emergency"), bucket("emergency", 1), 0));
+    assertTrue(last().awaitVersion(2, PATIENCE));
+    deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
+    createTopics();
+    restart("one", file);
+    Await.until("it is published", () -> last().inForce().source() == Source.LOG);
+    assertEquals(Set.of("first-0", "emergency"), names(last()));
+    assertEquals(Set.of("first-0", "emergency"), policies(read()));
+  }
+
+  /** Was a hole: a rollout of a file took back what was changed while it went on. */
+  @Test
+  void fileRolledOut_whatIsChangedMeanwhileStays() throws Exception {
+    AppliedFile old = file("old", 1);
+    AppliedFile next = file("next", 1);
+    follower("one", old);
+    follower("two", old);
+    restart("one", next);
+    assertEquals(Set.of("next-0"), names(last()));
+    change(PolicyEdits.put(PolicyKey.ofPolicy("emergency"), bucket("emergency", 1), 0));
+    restart("two", next);
+    assertEquals(Set.of("next-0", "emergency"), names(last()));
+    restart("two", old);
+    assertEquals(Set.of("old-0"), names(last()), "put back on purpose");
+  }
+
+  private static ObjectNode from(Instant time, ObjectNode policy) {
+    return policy.put("effective_from", time.toString());
+  }
+
+  private void assertToldAndNothingChanges(String topic) throws Exception {
+    change(PolicyEdits.apply(file("all", 2)));
+    follower("one", null);
+    deleteTopics(List.of(topic));
+    createTopics();
+    Await.until("the running node tells it", () -> last().problem() != null);
+    restart("one", null);
+    assertEquals(Set.of("all-0", "all-1"), names(last()));
+    assertEquals(2, last().set().clients().settings().size());
+    Await.until(
+        "it is told", () -> String.valueOf(last().problem()).contains(topic + " lacks version 1"));
+    assertEquals(
+        Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("c"), bucket("c", 5), 0)));
+
+    Outcome whole = change(PolicyEdits.apply(file("new", 1)));
+    assertEquals(2, whole.after().version());
+    assertTrue(last().awaitVersion(2, PATIENCE));
+    assertEquals(Set.of("new-0"), names(last()));
+    assertEquals(Set.of("new-0"), last().set().clients().settings().keySet());
+    Await.until("nothing is wrong", () -> last().problem() == null);
+  }
+}
