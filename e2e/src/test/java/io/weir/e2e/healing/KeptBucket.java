@@ -24,33 +24,63 @@ record KeptBucket(
     long version,
     long chargedTokens,
     double levelTokens) {
-  /** Form of the state that is read here, see {@code bucket.lua}. */
+  /** Forms of the state, see {@code bucket.lua}: of any bucket, and the short one of most. */
   private static final int FORM = 3;
 
+  private static final int SHORT_FORM = 4;
+
   static KeptBucket of(Place place, long atEpochMicros, byte @Nullable [] state) {
-    double capacity = (double) place.limit().capacityTokens();
     if (state == null) {
+      double capacity = (double) place.limit().capacityTokens();
       return new KeptBucket(place.key(), atEpochMicros, 0, 0, 0, capacity);
     }
     ByteBuffer fields = ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN);
     byte form = fields.get();
-    if (form != FORM) {
-      throw new IllegalStateException("a bucket's state has form " + form + ", not " + FORM);
-    }
-    double units = (double) fields.getLong();
-    double unitsPerToken = (double) fields.getLong();
+    return switch (form) {
+      case FORM -> ofForm3(place, atEpochMicros, fields);
+      case SHORT_FORM -> ofForm4(place, atEpochMicros, fields);
+      default -> throw new IllegalStateException("a bucket's state has form " + form);
+    };
+  }
+
+  private static KeptBucket ofForm3(Place place, long atEpochMicros, ByteBuffer fields) {
+    long units = fields.getLong();
+    long unitsPerToken = fields.getLong();
     long lastEpochMicros = fields.getLong();
     long epoch = fields.getLong();
     fields.getLong(); // the life that the last correction spoke of
     long version = fields.getLong();
-    long charged = fields.getLong();
-    // a quota keeps what was used, as a negative number; a bucket what it held when last written
+    double level = level(place, units, unitsPerToken, atEpochMicros - lastEpochMicros);
+    return new KeptBucket(place.key(), atEpochMicros, epoch, version, fields.getLong(), level);
+  }
+
+  private static KeptBucket ofForm4(Place place, long atEpochMicros, ByteBuffer fields) {
+    long units = signed(fields, 6);
+    long unitsPerToken = signed(fields, 5);
+    long since = signed(fields, 6);
+    long epoch = signed(fields, 7);
+    double level = level(place, units, unitsPerToken, atEpochMicros - (epoch + since));
+    return new KeptBucket(place.key(), atEpochMicros, epoch, 0, signed(fields, 3), level);
+  }
+
+  /** Reads a little-endian number in two's complement. */
+  private static long signed(ByteBuffer fields, int bytes) {
+    long value = 0;
+    for (int i = 0; i < bytes; i++) {
+      value |= Byte.toUnsignedLong(fields.get()) << (Byte.SIZE * i);
+    }
+    int unused = Long.SIZE - Byte.SIZE * bytes;
+    return value << unused >> unused;
+  }
+
+  /** A quota keeps what was used, as a negative number; a bucket what it held when last written. */
+  private static double level(Place place, long units, long unitsPerToken, long sinceMicros) {
+    double capacity = (double) place.limit().capacityTokens();
     double level =
         place.limit() instanceof TokenBucketLimit bucket
-            ? units / unitsPerToken + refillTokens(bucket, atEpochMicros - lastEpochMicros)
+            ? (double) units / unitsPerToken + refillTokens(bucket, sinceMicros)
             : capacity + units;
-    return new KeptBucket(
-        place.key(), atEpochMicros, epoch, version, charged, Math.min(capacity, level));
+    return Math.min(capacity, level);
   }
 
   private static double refillTokens(TokenBucketLimit bucket, long micros) {
