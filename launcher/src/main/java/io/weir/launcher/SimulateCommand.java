@@ -3,13 +3,13 @@ package io.weir.launcher;
 
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.launcher.simulate.AccessLog;
-import io.weir.launcher.simulate.AlgorithmRun;
-import io.weir.launcher.simulate.ComparisonReport;
+import io.weir.launcher.simulate.Comparison;
 import io.weir.launcher.simulate.PolicyTrial;
 import io.weir.launcher.simulate.RecordedCalls;
 import io.weir.launcher.simulate.SimulatedAlgorithm;
 import io.weir.launcher.simulate.SimulatedCall;
 import io.weir.launcher.simulate.TrafficShape;
+import io.weir.launcher.simulate.TrialTable;
 import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -17,11 +17,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
@@ -63,8 +60,6 @@ import picocli.CommandLine.Spec;
     })
 final class SimulateCommand implements Callable<Integer> {
   private static final int FAILED = 1;
-  private static final int MOMENTS = 600;
-  private static final int SHOWN_CLIENTS = 20;
   private static final long MICROS_PER_SECOND = 1_000_000;
   private static final int MAX_MADE_CALLS = 10_000_000;
   private static final double MOST_CALLS_PER_LIMIT = 2;
@@ -279,96 +274,25 @@ final class SimulateCommand implements Callable<Integer> {
     if (calls == null) {
       return FAILED;
     }
-    long windowMicros = window.toSeconds() * MICROS_PER_SECOND;
-    List<AlgorithmRun> runs = new ArrayList<>();
+    Comparison comparison;
     long total = (long) calls.size() * compared.size();
     try (ProgressBar bar = Bars.named("simulating").setInitialMax(total).build()) {
-      for (SimulatedAlgorithm algorithm : compared) {
-        AlgorithmRun run = new AlgorithmRun(algorithm, limit, windowMicros);
-        for (SimulatedCall call : calls) {
-          run.decide(call);
-          bar.step();
-        }
-        runs.add(run);
-      }
+      comparison = new Comparison(compared, calls, limit, window, trafficShown(), bar::step);
     }
-    out().println(subtitle(calls));
-    out()
-        .printf(
-            "%-20s %12s %16s %14s %12s %10s%n",
-            "algorithm",
-            "admitted",
-            "wrongly admitted",
-            "wrongly denied",
-            "worst window",
-            "mean error");
-    for (AlgorithmRun run : runs) {
-      AlgorithmRun.Figures figures = run.figures();
-      out()
-          .printf(
-              "%-20s %,12d %,16d %,14d %,12d %8.1f %%%n",
-              figures.algorithm().name(),
-              figures.admitted(),
-              figures.wronglyAdmitted(),
-              figures.wronglyDenied(),
-              figures.worstWindow(),
-              100 * figures.meanError());
-    }
-    out().flush();
+    comparison.print(out());
     if (html != null) {
-      Files.writeString(html, page(calls, runs, windowMicros));
+      Files.writeString(html, comparison.page());
       out().println(html + " has the pictures");
       out().flush();
     }
     return 0;
   }
 
-  private String subtitle(List<SimulatedCall> calls) {
-    String what =
-        from != null
-            ? "recorded from " + from + " to " + to
-            : log == null ? shape().words() : String.valueOf(log.getFileName());
-    long clients = calls.stream().map(SimulatedCall::client).distinct().count();
-    return String.format(
-        "%,d calls of %s at %,d calls a window of %s: %s",
-        calls.size(),
-        clients == 1 ? "one client" : String.format("%,d clients", clients),
-        limit,
-        window,
-        what);
-  }
-
-  private String page(List<SimulatedCall> calls, List<AlgorithmRun> runs, long windowMicros) {
-    Map<String, Integer> byClient = new HashMap<>();
-    calls.forEach(call -> byClient.merge(call.client(), 1, Integer::sum));
-    String busiest =
-        byClient.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow().getKey();
-    List<Long> times =
-        calls.stream()
-            .filter(call -> call.client().equals(busiest))
-            .map(SimulatedCall::atMicros)
-            .toList();
-    long first = times.get(0);
-    long length = Math.min(times.get(times.size() - 1) - first, 12 * windowMicros);
-    List<Long> moments = new ArrayList<>(MOMENTS);
-    for (int i = 0; i < MOMENTS; i++) {
-      moments.add(first + length * i / (MOMENTS - 1));
+  private String trafficShown() {
+    if (from != null) {
+      return "recorded from " + from + " to " + to;
     }
-    AlgorithmRun exact =
-        new AlgorithmRun(
-            SimulatedAlgorithm.ofNames("sliding-log", limit, window).get(0), limit, windowMicros);
-    times.forEach(at -> exact.decide(new SimulatedCall(at, busiest, "-")));
-    List<ComparisonReport.Curve> curves = new ArrayList<>();
-    for (AlgorithmRun run : runs) {
-      curves.add(new ComparisonReport.Curve(run.figures(), run.curve(busiest, moments)));
-    }
-    String whose = byClient.size() == 1 ? "" : ". The pictures are of the client " + busiest;
-    return new ComparisonReport("Rate limits compared", subtitle(calls) + whose, limit)
-        .page(
-            curves,
-            AlgorithmRun.counts(times, moments, windowMicros),
-            exact.curve(busiest, moments),
-            Duration.ofSeconds(length / MICROS_PER_SECOND).toString());
+    return log == null ? shape().words() : String.valueOf(log.getFileName());
   }
 
   private int tryPolicies(Path file) throws IOException {
@@ -388,59 +312,8 @@ final class SimulateCommand implements Callable<Integer> {
           bar.step();
         }
       }
-      print(trial, calls);
+      TrialTable.print(trial, calls, out());
     }
     return 0;
-  }
-
-  private static String count(long number, String singular, String plural) {
-    return String.format("%,d %s", number, number == 1 ? singular : plural);
-  }
-
-  private void print(PolicyTrial trial, List<SimulatedCall> calls) {
-    PrintWriter out = out();
-    List<PolicyTrial.Limited> limited = trial.limited();
-    out.printf(
-        "%s of %s from %s to %s%n",
-        count(trial.calls(), "call", "calls"),
-        count(trial.clientCount(), "client", "clients"),
-        Instant.ofEpochSecond(calls.get(0).atMicros() / MICROS_PER_SECOND),
-        Instant.ofEpochSecond(calls.get(calls.size() - 1).atMicros() / MICROS_PER_SECOND));
-    out.printf(
-        "%s (%.1f %%) of %s would have been denied, at a cost of %,d%n",
-        count(trial.denied(), "call", "calls"),
-        100.0 * trial.denied() / trial.calls(),
-        count(limited.size(), "client", "clients"),
-        trial.deniedCost());
-    if (trial.unmatched() > 0) {
-      out.printf(
-          "%s no policy%n",
-          trial.unmatched() == 1
-              ? "1 call matches"
-              : String.format("%,d calls match", trial.unmatched()));
-    }
-    out.printf("%n%-30s %12s%n", "policy", "denied");
-    trial
-        .denialsByPolicy()
-        .forEach((policy, denied) -> out.printf("%-30s %,12d%n", policy, denied));
-    if (!limited.isEmpty()) {
-      out.printf(
-          "%n%-30s %12s %12s   %-20s   %s%n", "client", "calls", "denied", "first", "mostly by");
-      limited.stream()
-          .limit(SHOWN_CLIENTS)
-          .forEach(
-              client ->
-                  out.printf(
-                      "%-30s %,12d %,12d   %-20s   %s%n",
-                      client.client(),
-                      client.calls(),
-                      client.denied(),
-                      client.firstDenied(),
-                      client.policy()));
-      if (limited.size() > SHOWN_CLIENTS) {
-        out.printf("and %,d clients more%n", limited.size() - SHOWN_CLIENTS);
-      }
-    }
-    out.flush();
   }
 }

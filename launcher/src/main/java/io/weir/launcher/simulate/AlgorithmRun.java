@@ -10,7 +10,7 @@ import java.util.Map;
  * One algorithm over a traffic, judged by the exact sliding window: of the calls that the algorithm
  * itself has admitted, a window holds at most the limit. Not thread-safe.
  */
-public final class AlgorithmRun {
+final class AlgorithmRun {
   private final SimulatedAlgorithm algorithm;
   private final long limit;
   private final long windowMicros;
@@ -48,7 +48,7 @@ public final class AlgorithmRun {
    * @param meanError the mean, over all calls, of the difference between what it took for used and
    *     what was, as a part of the limit
    */
-  public record Figures(
+  record Figures(
       SimulatedAlgorithm algorithm,
       long calls,
       long admitted,
@@ -57,14 +57,14 @@ public final class AlgorithmRun {
       int worstWindow,
       double meanError) {}
 
-  public AlgorithmRun(SimulatedAlgorithm algorithm, long limit, long windowMicros) {
+  AlgorithmRun(SimulatedAlgorithm algorithm, long limit, long windowMicros) {
     this.algorithm = algorithm;
     this.limit = limit;
     this.windowMicros = windowMicros;
   }
 
   /** Decides the next call; calls come in the order of their times. */
-  public void decide(SimulatedCall call) {
+  void decide(SimulatedCall call) {
     OfClient client =
         clients.computeIfAbsent(
             call.client(),
@@ -84,7 +84,7 @@ public final class AlgorithmRun {
     }
   }
 
-  public Figures figures() {
+  Figures figures() {
     return new Figures(
         algorithm,
         calls,
@@ -100,7 +100,7 @@ public final class AlgorithmRun {
    *
    * @param moments in ascending order
    */
-  public List<Integer> curve(String client, List<Long> moments) {
+  List<Integer> curve(String client, List<Long> moments) {
     OfClient of = clients.get(client);
     return counts(of == null ? List.of() : of.admitted, moments, windowMicros);
   }
@@ -111,7 +111,7 @@ public final class AlgorithmRun {
    * @param times in ascending order
    * @param moments in ascending order
    */
-  public static List<Integer> counts(List<Long> times, List<Long> moments, long windowMicros) {
+  static List<Integer> counts(List<Long> times, List<Long> moments, long windowMicros) {
     List<Integer> counts = new ArrayList<>(moments.size());
     int from = 0;
     int to = 0;

@@ -9,7 +9,7 @@ import java.util.Locale;
  * a picture of what it admitted within the window before each moment. Light and dark, as the reader
  * prefers.
  */
-public final class ComparisonReport {
+final class ComparisonReport {
   private static final int WIDTH = 900;
   private static final int HEIGHT = 220;
   private static final int LEFT = 48;
@@ -45,7 +45,7 @@ public final class ComparisonReport {
    * @param title in one line
    * @param subtitle what was compared, in a sentence
    */
-  public ComparisonReport(String title, String subtitle, long limit) {
+  ComparisonReport(String title, String subtitle, long limit) {
     this.title = title;
     this.subtitle = subtitle;
     this.limit = limit;
@@ -57,8 +57,8 @@ public final class ComparisonReport {
    * @param figures what it did
    * @param admitted what it admitted within the window before each moment
    */
-  public record Curve(AlgorithmRun.Figures figures, List<Integer> admitted) {
-    public Curve {
+  record Curve(AlgorithmRun.Figures figures, List<Integer> admitted) {
+    Curve {
       admitted = List.copyOf(admitted);
     }
   }
@@ -70,7 +70,7 @@ public final class ComparisonReport {
    * @param exact what the exact sliding window admits within the window before each moment
    * @param span how long the pictures are, as shown at their right end
    */
-  public String page(List<Curve> curves, List<Integer> asked, List<Integer> exact, String span) {
+  String page(List<Curve> curves, List<Integer> asked, List<Integer> exact, String span) {
     page.append("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>")
         .append("<meta name=\"viewport\" content=\"width=device-width\"/><title>")
         .append(escaped(title))
