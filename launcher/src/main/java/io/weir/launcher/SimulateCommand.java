@@ -165,6 +165,9 @@ final class SimulateCommand implements Callable<Integer> {
             && window.toNanosPart() == 0,
         "--window must be whole seconds from PT1S to PT24H, is " + window);
     require((from == null) == (to == null), "--from and --to belong together");
+    Path folder = html == null ? null : html.toAbsolutePath().getParent();
+    require(
+        folder == null || Files.isDirectory(folder), "--html is in no folder that exists: " + html);
     require(from == null || to == null || from.isBefore(to), "--from must be before --to");
     require(
         (log == null ? 0 : 1) + (traffic == null ? 0 : 1) + (from == null ? 0 : 1) <= 1,
@@ -204,7 +207,13 @@ final class SimulateCommand implements Callable<Integer> {
     }
     Path file = log;
     if (file == null) {
-      return shape().calls(limit, window.toSeconds() * MICROS_PER_SECOND, windows, seed);
+      List<SimulatedCall> made =
+          shape().calls(limit, window.toSeconds() * MICROS_PER_SECOND, windows, seed);
+      if (made.isEmpty()) {
+        err("in so few windows this traffic makes no call: give more --windows");
+        return null;
+      }
+      return made;
     }
     AccessLog.Read read;
     try (ProgressBar bar = Bars.named("reading").setInitialMax(Files.size(file)).build()) {

@@ -108,8 +108,40 @@ final class SimulateCommandIT {
       assertEnds(2, wrong);
       assertTrue(errors.contains(wrong[1]), errors);
     }
+    assertEnds(2, "simulate", "--html", folder.resolve("none/page.html").toString());
+    assertTrue(errors.contains("--html is in no folder that exists"), errors);
+    assertEnds(1, "simulate", "--windows", "1");
+    assertTrue(errors.contains("give more --windows"), errors);
     assertEnds(1, "simulate", "--log", folder.resolve("none.log").toString());
     assertTrue(errors.contains("none.log"), errors);
+  }
+
+  /** Was a hole: policies by address denied nothing, and nothing was said. */
+  @Test
+  void policies_thatLookAtAddresses_seeThoseOfTheLog_andWhatIsUnknownIsTold() throws Exception {
+    String line = "203.0.113.9 - - [26/Nov/2026:00:00:00 +0000] \"GET /a H\" 200 1\n";
+    Path log = Files.writeString(folder.resolve("access.log"), line.repeat(5));
+    Path policies =
+        Files.writeString(
+            folder.resolve("p.yml"),
+            """
+            policies:
+              - name: address
+                key: [ip]
+                limit: {capacity: 2, refill_tokens: 1, refill_period: PT1H}
+              - name: region
+                match: {attributes: {region: [eu]}}
+                limit: {algorithm: deny}
+              - name: tried
+                mode: shadow
+                limit: {algorithm: deny}
+            """);
+
+    assertEnds(0, "simulate", "--policies", policies.toString(), "--log", log.toString());
+
+    assertTrue(output.contains("3 calls (60.0 %) of 1 client would have been denied"), output);
+    assertTrue(output.contains("'region' looks at attributes, which the traffic"), output);
+    assertTrue(output.contains("'tried' is not enforced"), output);
   }
 
   @Test

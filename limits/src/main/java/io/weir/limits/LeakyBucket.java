@@ -60,13 +60,19 @@ public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements P
 
   /**
    * Returns how long an admitted call has to wait until everything that was in the bucket before it
-   * has leaked. Exact to a tick of the mirror's arithmetic, never too short by more.
+   * has leaked. Never too long, and too short by less than a tick of the mirror's arithmetic, which
+   * is a microsecond unless the numbers are very large.
    *
    * @param limit the limit by which the call was admitted: the mirror, or a node's share of it
-   * @param costTokens the call's cost
-   * @param resetMicros time until the bucket is empty, with the call in it
+   * @param pouredTokens the call's cost, if it is in the bucket already; else 0, as for a peek
+   * @param resetMicros time until the bucket is empty
    */
-  public static long delayMicros(BucketLimit limit, long costTokens, long resetMicros) {
-    return Math.max(0, resetMicros - limit.arithmetic().refillMicros(costTokens));
+  public static long delayMicros(BucketLimit limit, long pouredTokens, long resetMicros) {
+    BucketArithmetic.Parameters by = limit.arithmetic().parameters();
+    long units = pouredTokens * by.unitsPerToken();
+    long ticks = units / by.unitsPerTick() + (units % by.unitsPerTick() == 0 ? 0 : 1);
+    return ticks >= resetMicros / by.tickMicros() + 1
+        ? 0
+        : Math.max(0, resetMicros - ticks * by.tickMicros());
   }
 }

@@ -66,6 +66,25 @@ class LeakyBucketTest {
         300_000, LeakyBucket.delayMicros(mirror, 1, arithmetic.resetMicros(second, SECOND)));
   }
 
+  /** Was a hole: where a token is no whole number of ticks, an empty queue made a call wait. */
+  @Test
+  void emptyBucket_ofAnyRate_neverMakesACallWait() {
+    for (long[] rate :
+        new long[][] {
+          {20, 3, SECOND}, {20, 7, 60 * SECOND}, {5_000_000_000L, 1_000_007, 3_600 * SECOND}
+        }) {
+      TokenBucketLimit mirror = new TokenBucketLimit(rate[0], rate[1], rate[2]);
+      BucketArithmetic arithmetic = mirror.arithmetic();
+      long now = 1_800_000_000L * SECOND;
+      BucketState first = arithmetic.charge(arithmetic.refill(null, now), 1, now);
+
+      assertEquals(0, LeakyBucket.delayMicros(mirror, 1, arithmetic.resetMicros(first, now)));
+      assertEquals(
+          arithmetic.resetMicros(first, now),
+          LeakyBucket.delayMicros(mirror, 0, arithmetic.resetMicros(first, now)));
+    }
+  }
+
   @Test
   void isCountedAsTheTokenBucketOfItsNumbers() {
     TokenBucketLimit mirror = new TokenBucketLimit(20, 10, SECOND);

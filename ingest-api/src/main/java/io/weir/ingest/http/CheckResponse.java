@@ -161,7 +161,9 @@ final class CheckResponse {
       if (limit.policy().queues() && limit.enforced() && decided.call().allowed()) {
         long delay =
             LeakyBucket.delayMicros(
-                limit.limit(), decided.call().cost(), limit.reply().resetMicros());
+                limit.limit(),
+                limit.reply().charged() ? decided.call().cost() : 0,
+                limit.reply().resetMicros());
         longestMicros = Math.max(longestMicros, delay);
       }
     }

@@ -84,6 +84,12 @@ final class CheckResponseTest {
     JsonNode body = new ObjectMapper().readTree(CheckResponse.body(allowed));
 
     assertEquals(500, body.path("delay_ms").asLong());
+    BucketReply peeked = new BucketReply(true, 15, 500_000, 0, 1, 0, 5, false);
+    CheckOutcome.Decided peek =
+        new CheckOutcome.Decided(
+            call, List.of(new LimitStatus(queue, mirror, null, peeked)), null, null);
+    assertEquals(
+        500, new ObjectMapper().readTree(CheckResponse.body(peek)).path("delay_ms").asLong());
     assertTrue(
         new ObjectMapper()
             .readTree(CheckResponse.body(denied(DecidedBy.CACHE, LIMIT, 0)))

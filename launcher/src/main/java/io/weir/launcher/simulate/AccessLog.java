@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.simulate;
 
+import io.weir.limits.IpAddress;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -28,7 +29,10 @@ import java.util.regex.Pattern;
  */
 public final class AccessLog {
   private static final Pattern LINE =
-      Pattern.compile("(\\S+) \\S+ (\\S+) \\[([^\\]]+)] \"([A-Z]+) ([^\" ?]+)[^\"]*\".*");
+      Pattern.compile(
+          "(\\S+) \\S+ (\\S+) \\[([^\\]]+)]"
+              + " \"([A-Za-z-]+) ((?:[^\" ?\\\\]|\\\\.)+)(?:[^\"\\\\]|\\\\.)*\".*",
+          Pattern.DOTALL);
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("dd/MMM/uuuu:HH:mm:ss Z", Locale.ENGLISH)
           .withResolverStyle(ResolverStyle.STRICT);
@@ -36,9 +40,12 @@ public final class AccessLog {
   private static final int TIME_OF_DAY = 3;
   private static final int METHOD = 4;
   private static final int PATH = 5;
+  private static final int MIN_YEAR = 1971;
+  private static final int MAX_YEAR = 2200;
   private static final long MICROS_PER_SECOND = 1_000_000;
 
   private final Map<String, String> names = new HashMap<>();
+  private final Map<String, IpAddress> addresses = new HashMap<>();
   private final List<SimulatedCall> calls = new ArrayList<>();
   private long unread;
   private long firstUnread;
@@ -72,22 +79,19 @@ public final class AccessLog {
       }
     }
     log.calls.sort(Comparator.comparingLong(SimulatedCall::atMicros));
-    return new Read(spread(log.calls), log.unread, log.firstUnread);
+    spread(log.calls);
+    return new Read(log.calls, log.unread, log.firstUnread);
   }
 
   private void take(String line, long number) {
     Matcher fields = LINE.matcher(line);
     if (fields.matches()) {
       try {
-        long second = OffsetDateTime.parse(fields.group(TIME_OF_DAY), TIME).toEpochSecond();
-        String user = fields.group(USER);
-        String client = user.equals("-") ? fields.group(1) : user;
-        calls.add(
-            new SimulatedCall(
-                second * MICROS_PER_SECOND,
-                name(client),
-                name(fields.group(METHOD) + " " + fields.group(PATH))));
-        return;
+        OffsetDateTime time = OffsetDateTime.parse(fields.group(TIME_OF_DAY), TIME);
+        if (time.getYear() >= MIN_YEAR && time.getYear() <= MAX_YEAR) {
+          add(fields, time.toEpochSecond());
+          return;
+        }
       } catch (DateTimeException noTime) {
         // counted below, as any line that is none
       }
@@ -96,13 +100,25 @@ public final class AccessLog {
     firstUnread = firstUnread == 0 ? number : firstUnread;
   }
 
+  private void add(Matcher fields, long epochSecond) {
+    String host = fields.group(1);
+    String user = fields.group(USER);
+    boolean isNamed = !user.equals("-") && !user.equals("\"\"");
+    calls.add(
+        new SimulatedCall(
+            epochSecond * MICROS_PER_SECOND,
+            name(isNamed ? user : host),
+            name(fields.group(METHOD) + " " + fields.group(PATH)),
+            addresses.computeIfAbsent(host, IpAddress::parse)));
+  }
+
   /** Returns the one instance of a name, of which a log has many. */
   private String name(String text) {
     return names.computeIfAbsent(text, it -> it);
   }
 
-  private static List<SimulatedCall> spread(List<SimulatedCall> sorted) {
-    List<SimulatedCall> spread = new ArrayList<>(sorted.size());
+  /** Spreads the calls of each second over it. */
+  private static void spread(List<SimulatedCall> sorted) {
     int from = 0;
     while (from < sorted.size()) {
       int to = from;
@@ -112,10 +128,11 @@ public final class AccessLog {
       for (int i = from; i < to; i++) {
         SimulatedCall call = sorted.get(i);
         long within = MICROS_PER_SECOND * (i - from) / (to - from);
-        spread.add(new SimulatedCall(call.atMicros() + within, call.client(), call.endpoint()));
+        sorted.set(
+            i,
+            new SimulatedCall(call.atMicros() + within, call.client(), call.endpoint(), call.ip()));
       }
       from = to;
     }
-    return spread;
   }
 }

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One algorithm over a traffic, judged by the exact sliding window: of the calls that the algorithm
@@ -14,6 +15,8 @@ final class AlgorithmRun {
   private final SimulatedAlgorithm algorithm;
   private final long limit;
   private final long windowMicros;
+  private final @Nullable String charted;
+  private final List<Long> admittedOfCharted = new ArrayList<>();
   private final Map<String, OfClient> clients = new HashMap<>();
   private long calls;
   private long admitted;
@@ -26,7 +29,6 @@ final class AlgorithmRun {
   private static final class OfClient {
     private final SimulatedLimiter limiter;
     private final SlidingLog truth;
-    private final List<Long> admitted = new ArrayList<>();
 
     OfClient(SimulatedLimiter limiter, SlidingLog truth) {
       this.limiter = limiter;
@@ -57,7 +59,14 @@ final class AlgorithmRun {
       int worstWindow,
       double meanError) {}
 
-  AlgorithmRun(SimulatedAlgorithm algorithm, long limit, long windowMicros) {
+  /**
+   * Begins a run.
+   *
+   * @param charted the client whose admitted calls are remembered for a curve; null for none
+   */
+  AlgorithmRun(
+      SimulatedAlgorithm algorithm, long limit, long windowMicros, @Nullable String charted) {
+    this.charted = charted;
     this.algorithm = algorithm;
     this.limit = limit;
     this.windowMicros = windowMicros;
@@ -77,7 +86,9 @@ final class AlgorithmRun {
       admitted++;
       wronglyAdmitted += before >= limit ? 1 : 0;
       client.truth.note(at);
-      client.admitted.add(at);
+      if (call.client().equals(charted)) {
+        admittedOfCharted.add(at);
+      }
       worstWindow = Math.max(worstWindow, before + 1);
     } else {
       wronglyDenied += before < limit ? 1 : 0;
@@ -96,13 +107,13 @@ final class AlgorithmRun {
   }
 
   /**
-   * Returns how many calls of a client were admitted within the window before each of some moments.
+   * Returns how many calls of the charted client were admitted within the window before each of
+   * some moments.
    *
    * @param moments in ascending order
    */
-  List<Integer> curve(String client, List<Long> moments) {
-    OfClient of = clients.get(client);
-    return counts(of == null ? List.of() : of.admitted, moments, windowMicros);
+  List<Integer> curve(List<Long> moments) {
+    return counts(admittedOfCharted, moments, windowMicros);
   }
 
   /**

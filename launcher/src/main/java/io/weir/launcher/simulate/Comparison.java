@@ -22,6 +22,10 @@ public final class Comparison {
   private final long limit;
   private final Duration window;
   private final String title;
+
+  /** The client with most calls, whose curves a page shows. */
+  private final String busiest;
+
   private final List<AlgorithmRun> runs = new ArrayList<>();
 
   /**
@@ -44,8 +48,12 @@ public final class Comparison {
     this.limit = limit;
     this.window = window;
     this.title = title(traffic);
+    Map<String, Integer> byClient = new HashMap<>();
+    calls.forEach(call -> byClient.merge(call.client(), 1, Integer::sum));
+    this.busiest =
+        byClient.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow().getKey();
     for (SimulatedAlgorithm algorithm : algorithms) {
-      AlgorithmRun run = new AlgorithmRun(algorithm, limit, windowMicros());
+      AlgorithmRun run = new AlgorithmRun(algorithm, limit, windowMicros(), busiest);
       for (SimulatedCall call : this.calls) {
         run.decide(call);
         decided.run();
@@ -97,10 +105,6 @@ public final class Comparison {
   /** Returns the figures, with pictures of the client with most calls, as a page of HTML. */
   public String page() {
     long windowMicros = windowMicros();
-    Map<String, Integer> byClient = new HashMap<>();
-    calls.forEach(call -> byClient.merge(call.client(), 1, Integer::sum));
-    String busiest =
-        byClient.entrySet().stream().max(Map.Entry.comparingByValue()).orElseThrow().getKey();
     List<Long> times =
         calls.stream()
             .filter(call -> call.client().equals(busiest))
@@ -114,18 +118,22 @@ public final class Comparison {
     }
     AlgorithmRun exact =
         new AlgorithmRun(
-            SimulatedAlgorithm.ofNames("sliding-log", limit, window).get(0), limit, windowMicros);
+            SimulatedAlgorithm.ofNames("sliding-log", limit, window).get(0),
+            limit,
+            windowMicros,
+            busiest);
     times.forEach(at -> exact.decide(new SimulatedCall(at, busiest, "-")));
     List<ComparisonReport.Curve> curves = new ArrayList<>();
     for (AlgorithmRun run : runs) {
-      curves.add(new ComparisonReport.Curve(run.figures(), run.curve(busiest, moments)));
+      curves.add(new ComparisonReport.Curve(run.figures(), run.curve(moments)));
     }
-    String whose = byClient.size() == 1 ? "" : ". The pictures are of the client " + busiest;
+    boolean isAlone = times.size() == calls.size();
+    String whose = isAlone ? "" : ". The pictures are of the client " + busiest;
     return new ComparisonReport("Rate limits compared", title + whose, limit)
         .page(
             curves,
             AlgorithmRun.counts(times, moments, windowMicros),
-            exact.curve(busiest, moments),
+            exact.curve(moments),
             Duration.ofSeconds(length / MICROS_PER_SECOND).toString());
   }
 }

@@ -4,9 +4,12 @@ package io.weir.launcher.simulate;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
+import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import java.time.Instant;
 import java.util.Comparator;
@@ -21,6 +24,8 @@ public final class PolicyTrial implements AutoCloseable {
   private static final long MICROS_PER_SECOND = 1_000_000;
 
   private final PolicyMatcher matcher;
+  private final List<Policy> policies;
+  private boolean isAddressKnown;
   private final MemoryDecisionCache cache = new MemoryDecisionCache(() -> nowMicros());
   private final Map<String, Client> clients = new HashMap<>();
   private final Map<String, Long> denialsByPolicy = new TreeMap<>();
@@ -32,6 +37,7 @@ public final class PolicyTrial implements AutoCloseable {
 
   public PolicyTrial(PolicySet policies) {
     this.matcher = PolicyMatcher.of(policies);
+    this.policies = policies.policies();
     policies.policies().forEach(policy -> denialsByPolicy.put(policy.name(), 0L));
   }
 
@@ -61,9 +67,10 @@ public final class PolicyTrial implements AutoCloseable {
   /** Decides the next call; calls come in the order of their times. */
   public void decide(SimulatedCall call) {
     nowMicros = call.atMicros();
+    isAddressKnown |= call.ip() != null;
     MatchedPolicies matched =
         matcher.match(
-            new CallFacts(call.client(), call.endpoint(), call.meter()),
+            new CallFacts(call.client(), call.endpoint(), call.meter(), call.ip(), Map.of()),
             nowMicros / MICROS_PER_MILLI);
     Client client = clients.computeIfAbsent(call.client(), name -> new Client());
     client.calls++;
@@ -98,6 +105,22 @@ public final class PolicyTrial implements AutoCloseable {
 
   public long denied() {
     return denied;
+  }
+
+  /** Returns why a policy could deny nothing of this traffic, by the policies' names. */
+  public Map<String, String> withoutSay() {
+    Map<String, String> why = new TreeMap<>();
+    for (Policy policy : policies) {
+      boolean needsAddress = policy.key().contains(KeyPart.IP) || !policy.match().ip().isEmpty();
+      if (policy.mode() != PolicyMode.ENFORCE) {
+        why.put(policy.name(), "is not enforced");
+      } else if (!policy.match().attributes().isEmpty()) {
+        why.put(policy.name(), "looks at attributes, which the traffic does not have");
+      } else if (needsAddress && !isAddressKnown) {
+        why.put(policy.name(), "looks at addresses, which the traffic does not have");
+      }
+    }
+    return why;
   }
 
   /** Returns the cost of the calls that would have been denied, together. */

@@ -76,7 +76,8 @@ public final class RecordedCalls {
                   name(call.client()),
                   name(call.endpoint()),
                   name(call.meter()),
-                  call.cost()));
+                  call.cost(),
+                  null));
         }
       } catch (MalformedRecordException notOurs) {
         unread++;

@@ -56,7 +56,7 @@ public enum TrafficShape {
     }
   };
 
-  /** When the simulated time begins: the boundary of windows of every length up to a day. */
+  /** Before the simulated time begins, which is at the next boundary of two windows. */
   static final Instant BEGIN = Instant.parse("2026-01-01T00:00:00Z");
 
   private static final String CLIENT = "client";
@@ -94,6 +94,7 @@ public enum TrafficShape {
   static final class Calls {
     private final long limit;
     private final long windowMicros;
+    private final long beginMicros;
     final double length;
     private final Random random;
     private final List<SimulatedCall> made = new ArrayList<>();
@@ -101,6 +102,7 @@ public enum TrafficShape {
     private Calls(long limit, long windowMicros, double length, Random random) {
       this.limit = limit;
       this.windowMicros = windowMicros;
+      this.beginMicros = (BEGIN.getEpochSecond() * 1_000_000 / windowMicros + 1) * windowMicros;
       this.length = length;
       this.random = random;
     }
@@ -108,7 +110,8 @@ public enum TrafficShape {
     /** Makes calls at the same distance from one another. */
     void evenly(double from, double to, double limitsAWindow) {
       double pause = 1 / (limit * limitsAWindow);
-      for (long i = 0; from + i * pause < Math.min(to, length); i++) {
+      long count = Math.round((to - from) / pause);
+      for (long i = 0; i < count && from + i * pause < length; i++) {
         add(from + i * pause);
       }
     }
@@ -119,7 +122,7 @@ public enum TrafficShape {
     }
 
     void add(double at) {
-      long micros = BEGIN.getEpochSecond() * 1_000_000 + (long) (at * windowMicros);
+      long micros = beginMicros + Math.round(at * windowMicros);
       made.add(new SimulatedCall(micros, CLIENT, ENDPOINT));
     }
   }

@@ -46,6 +46,7 @@ public final class TrialTable {
     trial
         .denialsByPolicy()
         .forEach((policy, denied) -> out.printf("%-30s %,12d%n", policy, denied));
+    trial.withoutSay().forEach((policy, why) -> out.printf("'%s' %s%n", policy, why));
     if (!limited.isEmpty()) {
       out.printf(
           "%n%-30s %12s %12s   %-20s   %s%n", "client", "calls", "denied", "first", "mostly by");

@@ -3,6 +3,7 @@ package io.weir.launcher.simulate;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.limits.IpAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -32,11 +33,32 @@ final class AccessLogTest {
 
     assertEquals(
         List.of(
-            new SimulatedCall(BEGIN, "2001:db8::1", "POST /v1/orders"),
-            new SimulatedCall(BEGIN + 1_000_000, "acme", "GET /v1/items"),
-            new SimulatedCall(BEGIN + 1_500_000, "acme", "GET /")),
+            call(0, "2001:db8::1", "POST /v1/orders", "2001:db8::1"),
+            call(1_000_000, "acme", "GET /v1/items", "203.0.113.9"),
+            call(1_500_000, "acme", "GET /", "203.0.113.9")),
         read.calls());
     assertEquals(0, read.unread());
+  }
+
+  private static SimulatedCall call(long after, String client, String endpoint, String ip) {
+    return new SimulatedCall(BEGIN + after, client, endpoint, IpAddress.parse(ip));
+  }
+
+  /** Were read as something else, or not at all. */
+  @Test
+  void oddLines_areReadAsTheyAreMeant() throws Exception {
+    AccessLog.Read read =
+        read(
+            """
+            h - "" [26/Nov/2026:00:00:00 +0100] "GET /a\\"b?c HTTP/1.1" 200 1
+            h - u [26/Nov/2026:00:00:00 +0100] "M-SEARCH * HTTP/1.1" 200 1 "-" "\u00c3\u0085lesund"
+            h - u [26/Nov/1960:00:00:00 +0100] "GET / HTTP/1.1" 200 1
+            """);
+
+    assertEquals(1, read.unread());
+    assertEquals("h", read.calls().get(0).client());
+    assertEquals("GET /a\\\"b", read.calls().get(0).endpoint());
+    assertEquals("M-SEARCH *", read.calls().get(1).endpoint());
   }
 
   @Test

@@ -173,6 +173,7 @@ public final class PolicyAdvice {
    */
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE
+        || (policy.queues() && !tight.denies()) // it also tells calls how long to wait
         || !covers(tight.match(), policy.match())
         || !isForAllClientsOf(tight, policy)
         || !sharesBuckets(tight, policy)
