@@ -26,7 +26,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local charged_views = {}
 
--- Returns a limit. Base is what a quota's kept units lack of its units.
+-- Returns a limit. What a bucket keeps plus base is its content: a quota keeps minus the tokens used.
 local function limit_of(tick, per_tick, per_token, capacity)
   local quota = per_tick == 0
   return { tick = tick, per_tick = per_tick, per_token = per_token, capacity = capacity,
@@ -34,8 +34,8 @@ local function limit_of(tick, per_tick, per_token, capacity)
 end
 
 -- Returns a bucket under a limit as it was last written; full and without an epoch if nothing of
--- its kind is stored; nil if the value is not a bucket's state. The value is what the key holds; if
--- false, as of a key of another type, too, it is asked for.
+-- its kind is stored; nil if the value is not a bucket's state. The value is what MGET found under
+-- the key; if it is nil or false, which a key of another type gives, too, the key is read here.
 local function load(key, value, limit)
   local base, kind, capacity = limit.base, limit.kind, limit.capacity
   local form, units, kept_kind, last, epoch, corrected, version, charged = FORM, capacity - base, kind, now, 0, 0, 0, 0

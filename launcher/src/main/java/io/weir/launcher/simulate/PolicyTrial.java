@@ -26,23 +26,24 @@ public final class PolicyTrial implements AutoCloseable {
   private final PolicyMatcher matcher;
   private final List<Policy> policies;
   private boolean isAddressKnown;
-  private final MemoryDecisionCache cache = new MemoryDecisionCache(() -> nowMicros());
+  private long nowMicros = 1;
+  private final MemoryDecisionCache cache = new MemoryDecisionCache(() -> nowMicros);
   private final Map<String, Client> clients = new HashMap<>();
   private final Map<String, Long> denialsByPolicy = new TreeMap<>();
-  private long nowMicros = 1;
   private long calls;
   private long denied;
   private long unmatched;
   private long deniedCost;
 
+  /**
+   * Begins a trial with full buckets.
+   *
+   * @param policies what is tried
+   */
   public PolicyTrial(PolicySet policies) {
     this.matcher = PolicyMatcher.of(policies);
     this.policies = policies.policies();
     policies.policies().forEach(policy -> denialsByPolicy.put(policy.name(), 0L));
-  }
-
-  private long nowMicros() {
-    return nowMicros;
   }
 
   private static final class Client {
@@ -99,10 +100,12 @@ public final class PolicyTrial implements AutoCloseable {
     denialsByPolicy.merge(policy, 1L, Long::sum);
   }
 
+  /** Returns how many calls were decided. */
   public long calls() {
     return calls;
   }
 
+  /** Returns how many calls would have been denied. */
   public long denied() {
     return denied;
   }
@@ -133,6 +136,7 @@ public final class PolicyTrial implements AutoCloseable {
     return unmatched;
   }
 
+  /** Returns how many clients have called. */
   public int clientCount() {
     return clients.size();
   }
