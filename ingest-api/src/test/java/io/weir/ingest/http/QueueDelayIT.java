@@ -67,14 +67,13 @@ final class QueueDelayIT {
     for (int i = 0; i < CROWD; i++) {
       callers.add(new Caller(i));
     }
-    for (int i = 0; i < ROUNDS; i++) {
+    // how many calls a round sheds depends on how fast the callers come back, so rounds are added
+    for (int i = 0; i < ROUNDS || shed() < ROUNDS * CROWD; i++) {
       double decided = node.decided();
       Await.until("decisions by Redis", () -> node.decided() > decided + CROWD);
-      double before = shed();
       node.redis().pause();
       Await.until("calls that wait too long", () -> node.statistics.shedShare() > 0.5);
       node.redis().resume();
-      Await.until("shed calls", () -> shed() >= before + CROWD);
     }
     assertEquals(0, node.statistics.shed(HttpStatistics.Shed.CALLS_UNDER_WAY).count());
     // some are served however many are shed
