@@ -4,9 +4,7 @@ package io.weir.ingest;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
-import io.weir.decision.redis.RedisBucketCorrector;
-import io.weir.decision.redis.RedisCacheLife;
-import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.decision.redis.RedisCache;
 import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.correct.Corrections;
 import io.weir.limits.policy.PolicySet;
@@ -34,12 +32,12 @@ final class CacheHealing implements AutoCloseable {
    */
   static CacheHealing of(
       IngestConfig config,
-      RedisDecisionCache cache,
+      RedisCache cache,
       Supplier<PolicySet> policies,
       LongSupplier cacheClockMillis,
       MeterRegistry registry) {
-    BucketCorrector corrector = RedisBucketCorrector.start(config.redis());
-    CacheLife life = RedisCacheLife.of(cache);
+    BucketCorrector corrector = cache.startCorrector();
+    CacheLife life = cache.life();
     Corrections corrections =
         Corrections.of(
             new CorrectionSettings(config.node(), config.kafka(), config.correctionsMaxRate()),

@@ -2,7 +2,7 @@
 package io.weir.ingest;
 
 import io.micrometer.core.instrument.MeterRegistry;
-import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.decision.redis.RedisCache;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.CheckApi;
@@ -71,7 +71,7 @@ public final class Ingest implements AutoCloseable {
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
 
   private final IngestMetrics metrics;
-  private final RedisDecisionCache cache;
+  private final RedisCache cache;
   private final KafkaCallLog log;
   private final PolicyFollower policies;
   private final LeaseTimer leases;
@@ -84,7 +84,7 @@ public final class Ingest implements AutoCloseable {
 
   private Ingest(
       IngestMetrics metrics,
-      RedisDecisionCache cache,
+      RedisCache cache,
       KafkaCallLog log,
       PolicyFollower policies,
       LeaseTimer leases,
@@ -127,7 +127,7 @@ public final class Ingest implements AutoCloseable {
     AppliedFile file = policyFile(config);
     IngestMetrics metrics = new IngestMetrics();
     MeterRegistry registry = metrics.registry();
-    RedisDecisionCache cache = RedisDecisionCache.start(config.redis(), registry);
+    RedisCache cache = RedisCache.start(config.redis(), registry);
     KafkaCallLog log = null;
     CacheHealing healing = null;
     VerdictFollower verdicts = null;
@@ -136,7 +136,7 @@ public final class Ingest implements AutoCloseable {
     try {
       refuseServer(cache);
       DecisionClock clock = DecisionClock.ofSystem();
-      cache.onServerTime(micros -> clock.observe(micros / MICROS_PER_MILLI));
+      cache.onServerTime((server, micros) -> clock.observe(server, micros / MICROS_PER_MILLI));
       warmUp(cache, clock);
       CopyCheck copies = CopyCheck.begin(config, copyPatience);
       log = KafkaCallLog.open(recordConfig(config), clock, copies::objection, registry);
@@ -310,7 +310,7 @@ public final class Ingest implements AutoCloseable {
         String.valueOf(file.getFileName()), ((PolicyFile.Content.Valid) content).tree());
   }
 
-  private static void refuseServer(RedisDecisionCache cache) {
+  private static void refuseServer(RedisCache cache) {
     String refusal = cache.refusal();
     if (!refusal.isEmpty()) {
       boolean mayEvict = cache.evictionCheck().describe().equals(refusal);
@@ -328,7 +328,7 @@ public final class Ingest implements AutoCloseable {
    * decision clock, so that the first low watermark follows the cache's clock. An unreachable cache
    * ends the warm-up; each policy's failure mode decides then.
    */
-  private static void warmUp(RedisDecisionCache cache, DecisionClock clock) {
+  private static void warmUp(RedisCache cache, DecisionClock clock) {
     Check check =
         new Check(
             List.of(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.aggregator.report.LiveCache;
+import io.weir.decision.redis.RedisCache;
 import io.weir.decision.redis.RedisCacheConfig;
-import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -17,9 +18,9 @@ import java.util.Map;
 
 /** Reads the buckets' tokens from Redis by peeks, which charge nothing. Thread-safe. */
 final class RedisLiveCache implements LiveCache, AutoCloseable {
-  private final RedisDecisionCache cache;
+  private final RedisCache cache;
 
-  private RedisLiveCache(RedisDecisionCache cache) {
+  private RedisLiveCache(RedisCache cache) {
     this.cache = cache;
   }
 
@@ -27,7 +28,8 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
    * Creates an instance and connects to Redis, now if it is reachable, otherwise as soon as it is.
    */
   static RedisLiveCache start(RedisCacheConfig config) {
-    return new RedisLiveCache(RedisDecisionCache.start(config.withDenyCacheAge(Duration.ZERO)));
+    return new RedisLiveCache(
+        RedisCache.start(config.withDenyCacheAge(Duration.ZERO), new SimpleMeterRegistry()));
   }
 
   @Override

@@ -39,6 +39,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
 
   private static final String CLIENT_START = VERSION + ":{";
   private static final String CLIENT_END = "}:";
+  private static final char SHARED = '*';
   private static final char PLAN_START = '+';
   private static final char NETWORK_START = '|';
   private static final char PERIOD_START = '@';
@@ -245,7 +246,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
       @Nullable IpNetwork network,
       long endEpochSecond) {
     StringBuilder text = new StringBuilder();
-    text.append(client == null ? CLIENT_START + '*' : clientPrefix(client)).append(policyText);
+    text.append(client == null ? CLIENT_START + SHARED : clientPrefix(client)).append(policyText);
     if (plan != null) {
       text.append(PLAN_START).append(plan.keyText());
     }
@@ -263,13 +264,18 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
         : text.append(PERIOD_START).append(endEpochSecond).toString();
   }
 
+  /** Returns whether a key's text is that of a bucket that clients share. */
+  public static boolean isShared(String text) {
+    return text.startsWith(CLIENT_START + SHARED);
+  }
+
   /**
    * Returns what the buckets of one sender have in common in their keys' texts, so that one who has
    * many can be told: the client, or, of a bucket that clients share, the policy.
    */
   public static String ownerOf(String text) {
     int policyStart = CLIENT_START.length() + 1;
-    if (text.startsWith(CLIENT_START + '*')) {
+    if (text.startsWith(CLIENT_START + SHARED)) {
       try {
         return text.substring(0, policyStart + Part.parse(text, policyStart).keyChars());
       } catch (NumberFormatException | IndexOutOfBoundsException foreign) {

@@ -3,7 +3,6 @@ package io.weir.decision.redis;
 
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.correction.CacheUnavailableException;
 import java.time.Duration;
@@ -79,10 +78,7 @@ final class BlockingScript {
   private byte @Nullable [] evaluate(
       StatefulRedisConnection<byte[], byte[]> connection, byte[][] keys, byte[][] arguments)
       throws ExecutionException, TimeoutException, InterruptedException {
-    RedisFuture<byte @Nullable []> reply =
-        connection
-            .async()
-            .<byte @Nullable []>evalsha(script.sha1(), ScriptOutputType.VALUE, keys, arguments);
+    RedisFuture<byte @Nullable []> reply = script.send(connection, 0, keys, arguments);
     if (watch != null) {
       AwaitedReply awaited = watch.begun(connection, () -> {});
       reply.whenComplete((bytes, error) -> watch.ended(awaited));

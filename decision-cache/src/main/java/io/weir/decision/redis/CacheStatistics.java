@@ -2,12 +2,15 @@
 package io.weir.decision.redis;
 
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Decision;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 
 /**
  * Metrics of a cache since it was started. Thread-safe.
@@ -55,7 +58,10 @@ final class CacheStatistics {
   private final Map<Decision.Cause, Counter> undecided = new EnumMap<>(Decision.Cause.class);
   private final Counter[] batches = new Counter[SIZE_CLASSES];
 
+  private final MeterRegistry registry;
+
   CacheStatistics(MeterRegistry registry) {
+    this.registry = registry;
     asked = counter(registry, "weir.cache.asked", "checks and peeks put to the cache");
     allowed = counter(registry, "weir.cache.allowed", "checks and peeks allowed");
     denied = counter(registry, "weir.cache.denied", "checks and peeks denied");
@@ -106,6 +112,21 @@ final class CacheStatistics {
             "weir.cache.faults",
             "exceptions that nothing expected, in the threads that ask Redis; these went on");
     faultsOf = new Faults(faults::increment);
+  }
+
+  /**
+   * Adds the figures that are read off a cache.
+   *
+   * @param deniedBuckets how many buckets' calls it denies without asking
+   */
+  void bind(DecisionCache cache, LongSupplier deniedBuckets) {
+    Gauge.builder("weir.cache.up", cache, bound -> bound.check().ok() ? 1 : 0)
+        .description("1 when the cache answers, else 0")
+        .register(registry);
+    Gauge.builder("weir.deny.cache.buckets", deniedBuckets, LongSupplier::getAsLong)
+        .description("buckets whose calls are denied without asking Redis")
+        .strongReference(true)
+        .register(registry);
   }
 
   private static Counter counter(MeterRegistry registry, String name, String description) {

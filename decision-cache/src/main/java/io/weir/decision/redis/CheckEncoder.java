@@ -13,6 +13,16 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Encodes a check for {@code take_tokens.lua}. Thread-safe. */
 final class CheckEncoder {
+  /** What is asked of the buckets of a check, in the order of the numbers that the script knows. */
+  enum Purpose {
+    /** To take the cost from all of them, or from none. */
+    TAKE,
+    /** To tell what {@link #TAKE} would do. */
+    PEEK,
+    /** To put back the cost that they have given to a call which was refused elsewhere. */
+    GIVE_BACK
+  }
+
   private static final int HEAD_BYTES = 1 + 1 + 8;
   static final int LIMIT_BYTES = 4 * 8;
 
@@ -25,11 +35,11 @@ final class CheckEncoder {
 
   private final Map<BucketLimit, byte[]> limits = new ConcurrentHashMap<>();
 
-  byte[] encode(Check check, boolean peek) {
+  byte[] encode(Check check, Purpose purpose) {
     ByteBuffer buffer =
         ByteBuffer.allocate(HEAD_BYTES + check.buckets().size() * (1 + LIMIT_BYTES))
             .order(ByteOrder.LITTLE_ENDIAN)
-            .put((byte) (peek ? 1 : 0))
+            .put((byte) purpose.ordinal())
             .put((byte) check.buckets().size())
             .putLong(check.cost());
     for (BucketRequest request : check.buckets()) {

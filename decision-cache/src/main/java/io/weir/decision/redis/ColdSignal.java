@@ -11,8 +11,26 @@ import java.util.concurrent.TimeUnit;
  * the thread once. Thread-safe.
  */
 final class ColdSignal {
-  private final Semaphore turnedCold = new Semaphore(0);
+  private final Semaphore turnedCold;
   private volatile boolean warm = true;
+
+  ColdSignal() {
+    this(new Semaphore(0));
+  }
+
+  /**
+   * Creates the signal of one of several servers, for all of which one thread waits.
+   *
+   * @param turnedCold what that thread waits for
+   */
+  ColdSignal(Semaphore turnedCold) {
+    this.turnedCold = turnedCold;
+  }
+
+  /** Returns whether the cache was warm when it decided, or was queried, last. */
+  boolean isWarm() {
+    return warm;
+  }
 
   /** Records whether the cache was warm when it decided. */
   void seen(boolean nowWarm) {

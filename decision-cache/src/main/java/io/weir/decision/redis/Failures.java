@@ -34,8 +34,23 @@ final class Failures {
 
   /** Detail for a server in cluster mode. */
   static final String CLUSTER_MODE =
-      "the server is in cluster mode, which is not supported: one script call decides checks of"
-          + " many clients; give a single server (or a primary with replicas)";
+      "the server is in cluster mode; name the cluster by redis-cluster://host:port, or by several"
+          + " of its servers, separated by commas";
+
+  /** Detail for a server that is in no cluster, although one was named. */
+  static final String NOT_CLUSTER_MODE =
+      "the server is not in cluster mode; name a single server by redis://host:port";
+
+  /**
+   * The outcome for a check that was sent to a server of a cluster which does not hold all of its
+   * keys, or does not serve now. Nothing was charged. Told by identity.
+   */
+  static final Decision.Undecided MOVED =
+      new Decision.Undecided(
+          Cause.UNAVAILABLE, "the slots of its buckets are moving, or the cluster does not serve");
+
+  /** What errors of scripts begin with that use keys which this server does not hold. */
+  private static final String NOT_HERE = "Script attempted to ";
 
   private Failures() {}
 
@@ -66,7 +81,19 @@ final class Failures {
             || detail.startsWith("ASK "));
   }
 
+  /**
+   * Returns whether a server of a cluster has refused a script because of its slots, in which case
+   * the script has written nothing.
+   */
+  static boolean isMoved(Throwable error) {
+    return unwrap(error) instanceof RedisCommandExecutionException
+        && describe(error).contains(NOT_HERE);
+  }
+
   static Decision.Undecided undecided(Throwable error) {
+    if (isMoved(error)) {
+      return MOVED;
+    }
     if (isClusterMode(error)) {
       return unavailable(CLUSTER_MODE);
     }

@@ -71,7 +71,15 @@ final class Flusher implements AutoCloseable {
     this.permits = new AtomicInteger(config.maxInFlight());
     this.environment =
         new ScriptCall.Environment(
-            config, script, link, statistics, coldSignal, denyCache, watch, this::ended);
+            config,
+            script,
+            script.kind() == ServerKind.SINGLE ? LifeMarkers.OF_SERVER : LifeMarkers.OF_SLOTS,
+            link,
+            statistics,
+            coldSignal,
+            denyCache,
+            watch,
+            this::ended);
     this.lookPause = lookPause(config.patience());
   }
 
@@ -208,8 +216,7 @@ final class Flusher implements AutoCloseable {
     takeLock.lock();
     try {
       WaitingCheck next = queue.peek();
-      while (next != null
-          && (batch.isEmpty() || buckets + next.keys().length <= config.maxBatchBuckets())) {
+      while (next != null && (batch.isEmpty() || fits(next, batch, buckets))) {
         queue.remove();
         if (next.trySend()) {
           batch.add(next);
@@ -222,6 +229,12 @@ final class Flusher implements AutoCloseable {
     } finally {
       takeLock.unlock();
     }
+  }
+
+  private boolean fits(WaitingCheck next, List<WaitingCheck> batch, int buckets) {
+    return buckets + next.keys().length <= config.maxBatchBuckets()
+        && !next.isAlone()
+        && !batch.get(0).isAlone();
   }
 
   private List<WaitingCheck> takeAll() {

@@ -29,8 +29,18 @@ final class LifeKeys {
     return MARKER.clone();
   }
 
+  /** Returns the marker of a slot of a cluster, which lies in that slot. */
+  static byte[] marker(int slot) {
+    return bytes("warm" + tag(slot));
+  }
+
   static byte[] restoring() {
     return RESTORING.clone();
+  }
+
+  /** Returns the key of the generation that is being restored on a server which holds a slot. */
+  static byte[] restoring(int slot) {
+    return bytes("restoring" + tag(slot));
   }
 
   static byte[] raised() {
@@ -40,6 +50,15 @@ final class LifeKeys {
   /** Returns the key of the set of partitions restored for a generation. */
   static byte[] restored(String generation) {
     return bytes("restored:" + generation);
+  }
+
+  /** Returns the key of the set of partitions restored on a server which holds a slot. */
+  static byte[] restored(int slot, String generation) {
+    return bytes("restored" + tag(slot) + ":" + generation);
+  }
+
+  private static String tag(int slot) {
+    return "{" + SlotTags.of(slot) + "}";
   }
 
   private static byte[] bytes(String name) {

@@ -5,15 +5,20 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.StaticCredentialsProvider;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The address of a Redis server and its credentials, parsed from {@code
- * redis://[user:password@]host[:port][/database][?options]} or {@code rediss://}. Everything before
- * the last {@code @} belongs to the credentials, so a password may contain {@code /}, {@code @},
- * {@code #} and {@code ?} unencoded; a {@code %} begins an encoded character. Immutable.
+ * The address of a Redis server, or of servers of a Redis Cluster, and the credentials, parsed from
+ * {@code redis://[user:password@]host[:port][/database][?options]} or {@code rediss://}. Several
+ * servers, separated by commas, or the scheme {@code redis-cluster://} or {@code
+ * rediss-cluster://}, name a cluster, which has no databases but 0. Everything before the last
+ * {@code @} belongs to the credentials, so a password may contain {@code /}, {@code @}, {@code #},
+ * {@code ,} and {@code ?} unencoded; a {@code %} begins an encoded character. Immutable.
  *
  * <p>Neither {@link #toString} nor a message of this class contains any part of the credentials,
  * nor of an address that cannot be parsed, since the position of the password in it is unknown.
@@ -22,29 +27,54 @@ final class RedisAddress {
   private static final int DEFAULT_PORT = 6379;
   private static final int MAX_PORT = 65_535;
   private static final Pattern FORM =
-      Pattern.compile("(rediss?)://(?:(.*)@)?([^@]*)", Pattern.DOTALL);
-  private static final Pattern SERVER =
+      Pattern.compile("(rediss?)(-cluster)?://(?:(.*)@)?([^@]*)", Pattern.DOTALL);
+  private static final String HOST = "\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9._-]+";
+  private static final String HOST_AND_PORT = "(?:" + HOST + ")(?::[0-9]{1,5})?";
+  private static final Pattern SERVER = Pattern.compile("(" + HOST + ")(?::([0-9]{1,5}))?");
+  private static final Pattern SERVERS =
       Pattern.compile(
-          "(\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?(?:/([0-9]{0,5}))?(\\?.*)?",
+          "(" + HOST_AND_PORT + "(?:," + HOST_AND_PORT + ")*)(?:/([0-9]{0,5}))?(\\?.*)?",
           Pattern.DOTALL);
 
   /** A percent sign that is not followed by two hexadecimal digits. */
   private static final Pattern BARE_PERCENT = Pattern.compile("%(?![0-9A-Fa-f]{2})");
 
   private final String scheme;
+  private final boolean isCluster;
   private final @Nullable String credentials;
-  private final String host;
-  private final int port;
+  private final List<Server> servers;
   private final String database;
   private final String options;
 
-  private RedisAddress(Matcher form, Matcher server) {
+  /** A host and its port. */
+  record Server(String host, int port) {
+    @Override
+    public String toString() {
+      return host + ":" + port;
+    }
+  }
+
+  private RedisAddress(Matcher form, Matcher rest) {
     this.scheme = form.group(1);
-    this.credentials = form.group(2);
-    this.host = server.group(1);
-    this.port = server.group(2) == null ? DEFAULT_PORT : Integer.parseInt(server.group(2));
-    this.database = server.group(3) == null ? "" : server.group(3);
-    this.options = server.group(4) == null ? "" : server.group(4);
+    this.credentials = form.group(3);
+    this.servers = servers(rest.group(1));
+    this.isCluster = form.group(2) != null || servers.size() > 1;
+    this.database = rest.group(2) == null ? "" : rest.group(2);
+    this.options = rest.group(3) == null ? "" : rest.group(3);
+  }
+
+  private static List<Server> servers(String text) {
+    List<Server> servers = new ArrayList<>();
+    Matcher server = SERVER.matcher(text);
+    while (server.find()) {
+      int port = server.group(2) == null ? DEFAULT_PORT : Integer.parseInt(server.group(2));
+      if (port < 1 || port > MAX_PORT) {
+        throw new IllegalArgumentException(
+            "must have a port from 1 to " + MAX_PORT + ", has " + port);
+      }
+      servers.add(new Server(server.group(1), port));
+    }
+    return List.copyOf(servers);
   }
 
   /**
@@ -56,30 +86,46 @@ final class RedisAddress {
   static RedisAddress of(String uri) {
     Matcher form = FORM.matcher(uri);
     if (!form.matches()) {
-      throw new IllegalArgumentException("must begin with redis:// or rediss://");
-    }
-    Matcher server = SERVER.matcher(form.group(3));
-    if (!server.matches()) {
       throw new IllegalArgumentException(
-          "must be redis://[user:password@]host[:port][/database]; what stands behind the last @,"
-              + " or behind // when there is none, is no host with a port and a database");
+          "must begin with redis://, rediss://, redis-cluster:// or rediss-cluster://");
     }
-    String credentials = form.group(2);
+    Matcher rest = SERVERS.matcher(form.group(4));
+    if (!rest.matches()) {
+      throw new IllegalArgumentException(
+          "must be redis://[user:password@]host[:port][/database], with several host:port separated"
+              + " by commas for a cluster; what stands behind the last @, or behind // when there is"
+              + " none, is no host with a port and a database");
+    }
+    String credentials = form.group(3);
     if (credentials != null && BARE_PERCENT.matcher(credentials).find()) {
       throw new IllegalArgumentException(
           "has a % in its user or password that begins no encoded character; write it as %25");
     }
-    RedisAddress address = new RedisAddress(form, server);
-    if (address.port < 1 || address.port > MAX_PORT) {
-      throw new IllegalArgumentException(
-          "must have a port from 1 to " + MAX_PORT + ", has " + address.port);
+    RedisAddress address = new RedisAddress(form, rest);
+    if (address.isCluster && !address.database.isEmpty() && !address.database.equals("0")) {
+      throw new IllegalArgumentException("names a database, and a cluster has 0 alone");
     }
-    address.toLettuce();
+    RedisURI unused = address.toLettuce();
     return address;
   }
 
-  /** Returns this address for the client library. */
+  /** Returns whether the servers are some of those of a cluster. */
+  boolean isCluster() {
+    return isCluster;
+  }
+
+  /** Returns the servers, at least one. */
+  List<Server> servers() {
+    return servers;
+  }
+
+  /** Returns the address of the first server for the client library. */
   RedisURI toLettuce() {
+    return toLettuce(servers.get(0));
+  }
+
+  /** Returns the address of a server, with these credentials and options. */
+  RedisURI toLettuce(Server server) {
     // the library's parser gets no credentials, since its exceptions quote their input
     RedisURI uri;
     try {
@@ -87,8 +133,8 @@ final class RedisAddress {
     } catch (IllegalArgumentException refused) {
       throw new IllegalArgumentException("has a database or an option that is not known");
     }
-    uri.setHost(host);
-    uri.setPort(port);
+    uri.setHost(server.host());
+    uri.setPort(server.port());
     if (credentials != null && !credentials.isEmpty()) {
       int colon = credentials.indexOf(':');
       String user = colon <= 0 ? null : decoded(credentials.substring(0, colon));
@@ -103,15 +149,23 @@ final class RedisAddress {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
+  /** Returns the address of a server without credentials and options. */
+  String shown(Server server) {
+    return scheme
+        + "://"
+        + (credentials == null ? "" : "***@")
+        + server
+        + (database.isEmpty() ? "" : "/" + database);
+  }
+
   /** Returns the address without credentials and options. */
   @Override
   public String toString() {
     return scheme
+        + (isCluster ? "-cluster" : "")
         + "://"
         + (credentials == null ? "" : "***@")
-        + host
-        + ":"
-        + port
+        + servers.stream().map(Server::toString).collect(Collectors.joining(","))
         + (database.isEmpty() ? "" : "/" + database);
   }
 }

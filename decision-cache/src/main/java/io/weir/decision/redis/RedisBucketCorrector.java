@@ -45,13 +45,15 @@ public final class RedisBucketCorrector implements BucketCorrector {
    * @throws IllegalArgumentException if the URI is not valid
    */
   public static RedisBucketCorrector start(RedisCacheConfig config) {
-    return start(config, RedisScript.correctBuckets());
+    return start(config, LinkTarget.of(config));
   }
 
-  static RedisBucketCorrector start(RedisCacheConfig config, RedisScript script) {
+  static RedisBucketCorrector start(RedisCacheConfig config, LinkTarget target) {
+    RedisScript script = RedisScript.correctBuckets(target.kind());
     RedisLink link =
         new RedisLink(
             config,
+            target,
             script,
             () -> {},
             null,

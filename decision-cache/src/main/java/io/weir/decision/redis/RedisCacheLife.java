@@ -56,7 +56,8 @@ public final class RedisCacheLife implements CacheLife {
   }
 
   private static BlockingScript script(String name, RedisDecisionCache cache, Duration timeout) {
-    return new BlockingScript(RedisScript.of(name), cache.link(), cache.watch(), timeout);
+    return new BlockingScript(
+        RedisScript.of(ServerKind.SINGLE, name), cache.link(), cache.watch(), timeout);
   }
 
   @Override

@@ -4,18 +4,20 @@ package io.weir.decision.redis;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.metrics.MicrometerCommandLatencyRecorder;
 import io.lettuce.core.metrics.MicrometerOptions;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.weir.decision.DecisionCache;
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheLife;
 import io.weir.decision.deny.DenyCache;
+import io.weir.decision.redis.CheckEncoder.Purpose;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.LongConsumer;
+import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 
 /**
  * A decision cache in a Redis server. Callers add their checks to a bounded queue; the thread that
@@ -35,24 +37,37 @@ import java.util.function.LongConsumer;
  * patience, the answer is {@link Cause#REJECTED}: that implies nothing about the server, and is no
  * reason to let a call pass.
  */
-public final class RedisDecisionCache implements DecisionCache {
+public final class RedisDecisionCache implements RedisCache {
   private final RedisCacheConfig config;
+  private final LinkTarget target;
   private final CacheStatistics statistics;
+  private final Consumer<Decision> count;
   private final CheckEncoder encoder = new CheckEncoder();
-  private final ColdSignal coldSignal = new ColdSignal();
+  private final ColdSignal coldSignal;
   private final DenyCache denyCache;
   private final RedisLink link;
   private final Flusher flusher;
   private final HealthProbe probe;
   private volatile boolean closed;
 
-  private RedisDecisionCache(RedisCacheConfig config, RedisScript script, MeterRegistry registry) {
+  private RedisDecisionCache(
+      RedisCacheConfig config,
+      LinkTarget target,
+      RedisScript script,
+      CacheStatistics statistics,
+      ColdSignal coldSignal,
+      Consumer<Decision> count,
+      MeterRegistry registry) {
     this.config = config;
-    this.statistics = new CacheStatistics(registry);
+    this.coldSignal = coldSignal;
+    this.target = target;
+    this.statistics = statistics;
+    this.count = count;
     this.denyCache = new DenyCache(config.denyCacheAge(), NanoClock::now);
     this.link =
         new RedisLink(
             config,
+            target,
             script,
             statistics.connections::increment,
             denyCache.isOn() ? this::raised : null,
@@ -60,12 +75,6 @@ public final class RedisDecisionCache implements DecisionCache {
             new MicrometerCommandLatencyRecorder(registry, MicrometerOptions.create()));
     this.flusher = new Flusher(config, script, link, statistics, coldSignal, denyCache);
     this.probe = new HealthProbe(link, flusher.watch());
-    Gauge.builder("weir.cache.up", this, cache -> cache.check().ok() ? 1 : 0)
-        .description("1 when the cache answers, else 0")
-        .register(registry);
-    Gauge.builder("weir.deny.cache.buckets", denyCache, DenyCache::bucketCount)
-        .description("buckets whose calls are denied without asking Redis")
-        .register(registry);
   }
 
   private void raised(byte[] bucket) {
@@ -96,10 +105,53 @@ public final class RedisDecisionCache implements DecisionCache {
 
   private static RedisDecisionCache start(
       RedisCacheConfig config, RedisScript script, MeterRegistry registry) {
-    RedisDecisionCache cache = new RedisDecisionCache(config, script, registry);
-    cache.link.start();
-    cache.link.every(HealthProbe.PAUSE, cache.probe::probe);
+    CacheStatistics statistics = new CacheStatistics(registry);
+    RedisDecisionCache cache =
+        new RedisDecisionCache(
+            config,
+            LinkTarget.of(config),
+            script,
+            statistics,
+            new ColdSignal(),
+            statistics::count,
+            registry);
+    statistics.bind(cache, cache::deniedBuckets);
+    cache.begin();
     return cache;
+  }
+
+  /**
+   * Creates the part of a cluster's cache that asks one of its servers, and that is not begun.
+   *
+   * @param statistics those of the whole cache; the decisions are not counted in them
+   * @param coldSignal tells when this server turns cold
+   */
+  static RedisDecisionCache ofServer(
+      RedisCacheConfig config,
+      LinkTarget target,
+      CacheStatistics statistics,
+      ColdSignal coldSignal,
+      MeterRegistry registry) {
+    return new RedisDecisionCache(
+        config,
+        target,
+        RedisScript.takeTokens(target.kind()),
+        statistics,
+        coldSignal,
+        decision -> {},
+        registry);
+  }
+
+  /** Connects, and waits for the first attempt. */
+  void begin() {
+    link.start();
+    link.every(HealthProbe.PAUSE, probe::probe);
+  }
+
+  /** Connects, and does not wait. */
+  void beginSoon() {
+    link.startSoon();
+    link.every(HealthProbe.PAUSE, probe::probe);
   }
 
   /**
@@ -107,10 +159,25 @@ public final class RedisDecisionCache implements DecisionCache {
    * anything is decided, on a thread that must not be blocked. The time is already in the past when
    * it is passed.
    *
-   * @param told receives microseconds since 1970
+   * @param told receives the server and microseconds since 1970
    */
-  public void onServerTime(LongConsumer told) {
-    probe.onServerTime(told);
+  @Override
+  public void onServerTime(ObjLongConsumer<String> told) {
+    probe.onServerTime(micros -> told.accept(target.shown(), micros));
+  }
+
+  @Override
+  public CacheLife life() {
+    return RedisCacheLife.of(this);
+  }
+
+  @Override
+  public BucketCorrector startCorrector() {
+    return RedisBucketCorrector.start(config, target);
+  }
+
+  LinkTarget target() {
+    return target;
   }
 
   RedisLink link() {
@@ -138,15 +205,20 @@ public final class RedisDecisionCache implements DecisionCache {
         return CompletableFuture.completedFuture(denied);
       }
     }
-    return submit(check, false);
+    return submit(check, Purpose.TAKE, false);
   }
 
   @Override
   public CompletableFuture<Decision> submitPeek(Check check) {
-    return submit(check, true);
+    return submit(check, Purpose.PEEK, false);
   }
 
-  private CompletableFuture<Decision> submit(Check check, boolean peek) {
+  /**
+   * Submits a check, and asks the server for it even if its denial is known.
+   *
+   * @param alone whether it is to be sent in a call of its own
+   */
+  CompletableFuture<Decision> submit(Check check, Purpose purpose, boolean alone) {
     if (closed || link.current() == null) {
       return undecided(Failures.unavailable(link.reason()));
     }
@@ -157,10 +229,11 @@ public final class RedisDecisionCache implements DecisionCache {
     WaitingCheck waiting =
         new WaitingCheck(
             check,
-            encoder.encode(check, peek),
+            encoder.encode(check, purpose),
+            alone,
             now,
             now + config.patience().toNanos(),
-            statistics::count);
+            count);
     if (!flusher.offer(waiting)) {
       return undecided(new Decision.Undecided(Cause.REJECTED, "too many checks wait already"));
     }
@@ -168,7 +241,7 @@ public final class RedisDecisionCache implements DecisionCache {
   }
 
   private CompletableFuture<Decision> undecided(Decision.Undecided undecided) {
-    statistics.count(undecided);
+    count.accept(undecided);
     return CompletableFuture.completedFuture(undecided);
   }
 
@@ -196,15 +269,17 @@ public final class RedisDecisionCache implements DecisionCache {
     return flusher.checksWaiting();
   }
 
-  /**
-   * Returns why the server that was reached last is not used: its mode, its version, or possible
-   * eviction. Empty if it is used, or if none was reached.
-   */
+  /** Returns the number of buckets whose calls are denied without asking. */
+  long deniedBuckets() {
+    return denyCache.bucketCount();
+  }
+
+  @Override
   public String refusal() {
     return link.refusal();
   }
 
-  /** Returns whether the server connected last may evict buckets. */
+  @Override
   public EvictionCheck evictionCheck() {
     return link.evictionCheck();
   }

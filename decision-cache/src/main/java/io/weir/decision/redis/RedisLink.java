@@ -72,6 +72,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private final @Nullable Consumer<byte[]> onRaised;
   private final Faults faults;
   private final OutageLog outageLog;
+  private final LinkTarget target;
   private final RedisURI uri;
   private final ClientResources resources;
   private final RedisClient client;
@@ -95,6 +96,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   /**
    * Creates a link that is not started yet.
    *
+   * @param target the server
    * @param script loaded before a connection is used
    * @param onConnected run at every connection made
    * @param onRaised receives the keys of buckets that corrections have given tokens, on the thread
@@ -104,6 +106,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
    */
   RedisLink(
       RedisCacheConfig config,
+      LinkTarget target,
       RedisScript script,
       Runnable onConnected,
       @Nullable Consumer<byte[]> onRaised,
@@ -115,8 +118,9 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     this.onConnected = onConnected;
     this.onRaised = onRaised;
     this.mayHear = onRaised != null;
-    this.outageLog = new OutageLog(config.shownUri());
-    this.uri = RedisAddress.of(config.uri()).toLettuce();
+    this.target = target;
+    this.outageLog = new OutageLog(target.shown());
+    this.uri = target.uri();
     uri.setTimeout(config.connectTimeout());
     this.resources =
         ClientResources.builder()
@@ -134,30 +138,44 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     this.newestReader = resources.eventExecutorGroup().next();
     this.reader = newestReader;
     this.client = RedisClient.create(resources, uri);
-    client.setOptions(
-        ClientOptions.builder()
-            .autoReconnect(false)
-            .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
-            .requestQueueSize(config.maxInFlight() * 4 + 16)
-            .maintNotificationsConfig(MaintNotificationsConfig.disabled())
-            .socketOptions(
-                SocketOptions.builder()
-                    .connectTimeout(config.connectTimeout())
-                    .tcpNoDelay(true)
-                    .keepAlive(true)
-                    .build())
-            .build());
+    client.setOptions(options(config));
+  }
+
+  /** Returns the options of every connection. */
+  static ClientOptions options(RedisCacheConfig config) {
+    return ClientOptions.builder()
+        .autoReconnect(false)
+        .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+        .requestQueueSize(config.maxInFlight() * 4 + 16)
+        .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+        .socketOptions(
+            SocketOptions.builder()
+                .connectTimeout(config.connectTimeout())
+                .tcpNoDelay(true)
+                .keepAlive(true)
+                .build())
+        .build();
   }
 
   /** Begins to connect and waits for the outcome of the first attempt. */
   void start() {
-    thread.start();
+    startSoon();
     try {
-      if (!firstTry.await(2 * config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
-        LOG.warn("redis_connect_slow server={}", config.shownUri());
-      }
+      awaitFirstTry();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Begins to connect. */
+  void startSoon() {
+    thread.start();
+  }
+
+  /** Waits for the outcome of the first attempt. */
+  void awaitFirstTry() throws InterruptedException {
+    if (!firstTry.await(2 * config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
+      LOG.warn("redis_connect_slow server={}", target);
     }
   }
 
@@ -334,7 +352,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         return false;
       }
       await(connection.async().scriptLoad(script.body()));
-      life = server.life();
+      life = lifeOf(server);
       boolean asked = mayHear;
       hearing = hears(connection, server) ? connection : null;
       if (asked && !mayHear) {
@@ -416,6 +434,15 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return false;
   }
 
+  /** Returns the run ID; of a server of a cluster that does not report it a name of its own. */
+  private String lifeOf(ServerInfo server) {
+    boolean isShared =
+        target.kind() == ServerKind.OF_CLUSTER && server.life().equals(ServerInfo.UNKNOWN_LIFE);
+    return isShared
+        ? ServerInfo.UNKNOWN_LIFE + "@" + uri.getHost() + ":" + uri.getPort()
+        : server.life();
+  }
+
   private EvictionCheck checkEviction(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException, TimeoutException {
     try {
@@ -431,7 +458,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     try {
       return ServerInfo.of(await(connection.async().info("server")));
     } catch (ExecutionException forbidden) {
-      if (!life.equals(ServerInfo.UNKNOWN_LIFE)) {
+      if (!life.startsWith(ServerInfo.UNKNOWN_LIFE)) {
         LOG.warn(
             "redis_run_id_unknown reason=\"{}\" effect=\"a restart is not noticed\"",
             rootMessage(forbidden));
@@ -442,9 +469,10 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   private String refusalOf(ServerInfo server) {
     boolean mayEvict = evictionCheck.result() == EvictionCheck.Result.MAY_EVICT;
-    return server.refusal().isEmpty() && mayEvict && config.onEviction() == OnEviction.REFUSE
+    String refused = server.refusal(target.kind());
+    return refused.isEmpty() && mayEvict && config.onEviction() == OnEviction.REFUSE
         ? evictionCheck.describe()
-        : server.refusal();
+        : refused;
   }
 
   private <T> T await(Future<T> future)
@@ -457,7 +485,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     reason = why;
   }
 
-  private static String rootMessage(Throwable error) {
+  static String rootMessage(Throwable error) {
     Throwable root = error;
     while (root.getCause() != null) {
       root = root.getCause();

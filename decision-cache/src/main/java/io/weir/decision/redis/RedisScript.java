@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -8,34 +11,75 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A script and the digest by which a server identifies it. Immutable.
  *
  * @param body the source
  * @param sha1 SHA-1 of the source in hexadecimal
+ * @param kind the servers for which the script is written
  */
-record RedisScript(String body, String sha1) {
+record RedisScript(String body, String sha1, ServerKind kind) {
   /** The part that the scripts on buckets share. */
   private static final String BUCKET = "bucket.lua";
 
-  /** Returns the script that decides checks. */
+  /** Precedes every script for a server of a cluster. */
+  private static final String OF_CLUSTER = "of_cluster.lua";
+
+  private static final byte[][] NO_KEYS = {};
+
+  /** Returns the script that decides checks on a single server. */
   static RedisScript takeTokens() {
-    return of(BUCKET, "take_tokens.lua");
+    return takeTokens(ServerKind.SINGLE);
+  }
+
+  /** Returns the script that decides checks. */
+  static RedisScript takeTokens(ServerKind kind) {
+    return of(kind, BUCKET, "take_tokens.lua");
   }
 
   /** Returns the script that corrects buckets. */
-  static RedisScript correctBuckets() {
-    return of(BUCKET, "correct_buckets.lua");
+  static RedisScript correctBuckets(ServerKind kind) {
+    return of(kind, BUCKET, "correct_buckets.lua");
   }
 
   /** Returns the concatenation of the given resources, which are located beside this class. */
-  static RedisScript of(String... resources) {
+  static RedisScript of(ServerKind kind, String... resources) {
     StringBuilder body = new StringBuilder();
+    if (kind == ServerKind.OF_CLUSTER) {
+      body.append(read(OF_CLUSTER));
+    }
     for (String resource : resources) {
       body.append(read(resource));
     }
-    return ofBody(body.toString());
+    return ofBody(body.toString(), kind);
+  }
+
+  /**
+   * Sends a call of this script.
+   *
+   * @param markers how many of the keys, the first ones, are markers of which the script is to see
+   *     one alone, a cold one if there is any; at most 1 if the server is no server of a cluster
+   */
+  RedisFuture<byte @Nullable []> send(
+      StatefulRedisConnection<byte[], byte[]> connection,
+      int markers,
+      byte[][] keys,
+      byte[][] arguments) {
+    if (kind == ServerKind.SINGLE) {
+      return connection.async().evalsha(sha1, ScriptOutputType.VALUE, keys, arguments);
+    }
+    byte[][] all = new byte[2 + keys.length + arguments.length][];
+    all[0] = number(keys.length);
+    all[1] = number(markers);
+    System.arraycopy(keys, 0, all, 2, keys.length);
+    System.arraycopy(arguments, 0, all, 2 + keys.length, arguments.length);
+    return connection.async().evalsha(sha1, ScriptOutputType.VALUE, NO_KEYS, all);
+  }
+
+  private static byte[] number(int number) {
+    return Integer.toString(number).getBytes(StandardCharsets.US_ASCII);
   }
 
   private static String read(String resource) {
@@ -49,11 +93,11 @@ record RedisScript(String body, String sha1) {
     }
   }
 
-  static RedisScript ofBody(String body) {
+  static RedisScript ofBody(String body, ServerKind kind) {
     try {
       byte[] digest =
           MessageDigest.getInstance("SHA-1").digest(body.getBytes(StandardCharsets.UTF_8));
-      return new RedisScript(body, HexFormat.of().formatHex(digest));
+      return new RedisScript(body, HexFormat.of().formatHex(digest), kind);
     } catch (NoSuchAlgorithmException missing) {
       throw new IllegalStateException("every Java platform has SHA-1", missing);
     }

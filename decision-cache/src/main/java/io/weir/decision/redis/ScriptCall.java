@@ -2,7 +2,6 @@
 package io.weir.decision.redis;
 
 import io.lettuce.core.RedisException;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.weir.decision.deny.DenyCache;
 import io.weir.limits.check.Decision;
@@ -26,6 +25,7 @@ final class ScriptCall {
    * The objects that all calls of a cache share.
    *
    * @param script the script
+   * @param markers which markers tell whether the server is warm for a call
    * @param denyCache is told of denials, in the order in which the server made them
    * @param watch detects calls that the server does not answer
    * @param onEnd receives each call once, when it has been answered or never will be
@@ -33,6 +33,7 @@ final class ScriptCall {
   record Environment(
       RedisCacheConfig config,
       RedisScript script,
+      LifeMarkers markers,
       RedisLink link,
       CacheStatistics statistics,
       ColdSignal coldSignal,
@@ -83,7 +84,7 @@ final class ScriptCall {
     byte[][] arguments = new byte[1 + batch.size()][];
     arguments[0] = environment.link.life().getBytes(StandardCharsets.UTF_8);
     List<byte[]> keys = new ArrayList<>(1 + batch.size());
-    keys.add(LifeKeys.marker());
+    int markers = environment.markers.addTo(keys, batch);
     for (int i = 0; i < batch.size(); i++) {
       WaitingCheck check = batch.get(i);
       Collections.addAll(keys, check.keys());
@@ -91,13 +92,9 @@ final class ScriptCall {
     }
     environment.statistics.countCall(batch.size());
     try {
-      connection
-          .async()
-          .<byte[]>evalsha(
-              environment.script.sha1(),
-              ScriptOutputType.VALUE,
-              keys.toArray(byte[][]::new),
-              arguments)
+      environment
+          .script
+          .send(connection, markers, keys.toArray(byte[][]::new), arguments)
           .whenComplete((bytes, error) -> guarded(() -> completed(bytes, error, mayLoad)));
     } catch (RedisException refused) {
       fail(Failures.undecided(refused));

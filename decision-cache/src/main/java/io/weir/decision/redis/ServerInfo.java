@@ -27,6 +27,9 @@ record ServerInfo(String life, String version, String mode) {
 
   private static final int LEAST_VERSION_WITH_MESSAGES = 6;
 
+  /** Lowest supported version in a cluster: the scripts use keys of several slots. */
+  private static final int LEAST_VERSION_OF_CLUSTER = 7;
+
   private static final int UNKNOWN_VERSION = -1;
 
   private static final Pattern FIELD =
@@ -63,13 +66,22 @@ record ServerInfo(String life, String version, String mode) {
   }
 
   /** Returns why the server cannot be used; empty if no reason is known. */
-  String refusal() {
-    if (mode.equals("cluster")) {
+  String refusal(ServerKind kind) {
+    boolean inCluster = mode.equals("cluster");
+    if (inCluster && kind == ServerKind.SINGLE) {
       return Failures.CLUSTER_MODE;
     }
+    if (!inCluster && !mode.isEmpty() && kind == ServerKind.OF_CLUSTER) {
+      return Failures.NOT_CLUSTER_MODE;
+    }
     int major = majorVersion();
-    if (major != UNKNOWN_VERSION && major < LEAST_VERSION) {
-      return "the server has version " + version + "; the least that works is " + LEAST_VERSION;
+    int least = kind == ServerKind.SINGLE ? LEAST_VERSION : LEAST_VERSION_OF_CLUSTER;
+    if (major != UNKNOWN_VERSION && major < least) {
+      return "the server has version "
+          + version
+          + "; the least that works "
+          + (kind == ServerKind.SINGLE ? "is " : "in a cluster is ")
+          + least;
     }
     return "";
   }

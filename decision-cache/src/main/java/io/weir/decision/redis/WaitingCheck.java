@@ -23,6 +23,7 @@ final class WaitingCheck {
   private final Check check;
   private final byte[][] keys;
   private final byte[] argument;
+  private final boolean alone;
   private final long askedNanos;
   private final long patienceEndNanos;
   private final Consumer<Decision> count;
@@ -44,6 +45,7 @@ final class WaitingCheck {
    * Creates a check that waits to be sent.
    *
    * @param argument the check as encoded by {@link CheckEncoder}
+   * @param alone whether the check must be sent in a call of its own
    * @param askedNanos now, by {@link NanoClock}
    * @param patienceEndNanos until when the caller waits, by {@link NanoClock}
    * @param count receives the decision before the caller does
@@ -51,6 +53,7 @@ final class WaitingCheck {
   WaitingCheck(
       Check check,
       byte[] argument,
+      boolean alone,
       long askedNanos,
       long patienceEndNanos,
       Consumer<Decision> count) {
@@ -62,6 +65,7 @@ final class WaitingCheck {
       keys[i] = buckets.get(i).bucket().getBytes(StandardCharsets.UTF_8);
     }
     this.argument = argument;
+    this.alone = alone;
     this.patienceEndNanos = patienceEndNanos;
     this.count = count;
   }
@@ -81,6 +85,11 @@ final class WaitingCheck {
 
   byte[] argument() {
     return argument;
+  }
+
+  /** Returns whether the check must be sent in a call of its own. */
+  boolean isAlone() {
+    return alone;
   }
 
   /** Returns the decision, which is completed once. */

@@ -46,7 +46,11 @@ local function load(key, value, limit)
   else
     value = value or redis.pcall('GET', key)
     if value then
-      if type(value) ~= 'string' then return nil end
+      if type(value) ~= 'string' then
+        -- a cluster's server that does not hold the key
+        if value.err and string.find(value.err, 'Script attempted to ', 1, true) then error(value) end
+        return nil
+      end
       if #value == STATE_4_BYTES and value:byte() == 4 then
         form, units, kept_kind, last, epoch, charged = unpack(STATE_4, value)
         form, last = FORM, last + epoch

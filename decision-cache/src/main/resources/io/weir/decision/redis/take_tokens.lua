@@ -3,19 +3,22 @@
 -- peek write nothing. Mirrors CheckDecider.decide. Preceded by bucket.lua.
 -- KEYS     the marker of a warm cache, then the buckets' keys, check after check.
 -- ARGV[1]  the run ID known to the caller: the cache is warm if the marker holds exactly this.
--- ARGV[n]  check n - 1, little-endian: peek u8 (0, 1), buckets u8 (1 to 16), cost i64 (>= 1); then
---          per bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache
---          is cold), its limit 4 i64.
+-- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back what was taken for a
+--          call that another server has refused), buckets u8 (1 to 16), cost i64 (>= 1); then per
+--          bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is
+--          cold), its limit 4 i64.
 -- Reply    one string, little-endian: now i64 (microseconds since 1970), warm u8 (0, 1); then per
 --          check: verdict u8 (0 denied, 1 allowed, 2 cost above capacity, 3 corrupt, 4 cold),
 --          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged),
 --          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
 --          tokens i64 (all 0 if corrupt or cold).
+-- Messages one on the channel RAISED for each bucket to which something is given back: its key.
 -- Complexity: O(buckets). A stored value that is not a bucket's state makes its check corrupt and
 -- is left unchanged. A key charged twice is written once. Many keys are read by one command, if
 -- this user may use it: a call has fewer than 2,000, which fit on Lua's stack.
 local CHECK, BUCKET = '<BBi8', '<Bi8i8i8i8'
 local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
+local RAISED = 'w1:@raised'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
 local values = #KEYS > 5 and redis.pcall('MGET', unpack_table(KEYS)) or {}
 local warm = ARGV[1] ~= '' and (values[1] or redis.pcall('GET', KEYS[1])) == ARGV[1]
@@ -23,8 +26,8 @@ local known_checks = {}
 
 -- Returns what an argument says. Many checks of a call have the same.
 local function read_check(arg)
-  local peek, count, cost, at = unpack(CHECK, arg)
-  local check = { peek = peek ~= 0, count = count, cost = cost, modes = {}, limits = {} }
+  local purpose, count, cost, at = unpack(CHECK, arg)
+  local check = { takes = purpose == 0, gives = purpose == 2, count = count, cost = cost, modes = {}, limits = {} }
   for i = 1, count do
     local tick, per_tick, per_token, capacity
     check.modes[i], tick, per_tick, per_token, capacity, at = unpack(BUCKET, arg, at)
@@ -46,6 +49,16 @@ local function charge(key, view, cost)
   charged_views[key] = view
 end
 
+-- A bucket that is gone is full again, and is not made anew.
+local function give_back(key, view, cost)
+  if view.epoch == 0 then return end
+  view.units = min(view.units + cost * view.limit.per_token, view.limit.capacity)
+  view.charged = max(view.charged - cost, 0)
+  charged_views[key] = view
+  -- whoever may not publish may not subscribe either
+  redis.pcall('PUBLISH', RAISED, key)
+end
+
 local replies, views, retries, key_index = { pack('<i8B', now, warm and 1 or 0) }, {}, {}, 1
 for n = 2, #ARGV do
   local check, corrupt, cold, deciding, longest, never = known_checks[ARGV[n]], false, false, 255, 0, false
@@ -57,7 +70,7 @@ for n = 2, #ARGV do
     if mode == 2 and not warm then cold = true end
     if view then
       refill(view)
-      local missing = cost * limit.per_token - view.units
+      local missing = check.gives and 0 or cost * limit.per_token - view.units
       if missing > 0 then
         local can_hold = cost <= limit.capacity / limit.per_token
         retry = can_hold and wait(view, missing) or -1
@@ -74,13 +87,15 @@ for n = 2, #ARGV do
     replies[#replies + 1] = string.char(cold and 4 or 3, 255) .. string.rep(NO_REPLY, count)
   else
     local verdict = never and 2 or deciding == 255 and 1 or 0
-    local takes = verdict == 1 and not check.peek
+    local takes = verdict == 1 and check.takes
     for i = 1, count do
       local view, retry = views[i], retries[i]
       local flags = retry == 0 and 1 or 0
       if flags == 1 and takes then
         charge(KEYS[key_index + i], view, cost)
         flags = 3
+      elseif check.gives then
+        give_back(KEYS[key_index + i], view, cost)
       end
       view.reset = time_to_full(view)
       local remaining = max(floor(view.units / view.limit.per_token), 0)

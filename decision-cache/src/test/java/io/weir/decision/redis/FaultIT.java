@@ -34,7 +34,7 @@ class FaultIT {
   /** The client library refuses a script without a name by an exception of its own. */
   @Test
   void sendingThrows_eachCallIsShedAtOnce_andNoPermitIsLost() throws Exception {
-    RedisScript nameless = new RedisScript(RedisScript.takeTokens().body(), "");
+    RedisScript nameless = new RedisScript(RedisScript.takeTokens().body(), "", ServerKind.SINGLE);
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache =
             RedisDecisionCache.start(
@@ -59,6 +59,7 @@ class FaultIT {
         RedisLink link =
             new RedisLink(
                 PatientConfig.of(redis),
+                LinkTarget.of(PatientConfig.of(redis)),
                 RedisScript.takeTokens(),
                 () -> {
                   if (tries.incrementAndGet() <= 2) {
@@ -85,6 +86,7 @@ class FaultIT {
         RedisLink link =
             new RedisLink(
                 PatientConfig.of(redis),
+                LinkTarget.of(PatientConfig.of(redis)),
                 RedisScript.takeTokens(),
                 tries::incrementAndGet,
                 null,

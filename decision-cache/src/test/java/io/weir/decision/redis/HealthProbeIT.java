@@ -55,7 +55,7 @@ class HealthProbeIT {
       AtomicLong toldMicros = new AtomicLong();
       long before = System.currentTimeMillis();
 
-      cache.onServerTime(toldMicros::set);
+      cache.onServerTime((server, micros) -> toldMicros.set(micros));
 
       Await.until("a time after the first", () -> toldMicros.get() / 1_000 > before);
       assertTrue(toldMicros.get() / 1_000 <= System.currentTimeMillis(), toldMicros::toString);

@@ -14,7 +14,11 @@ final class PatientConfig {
   private PatientConfig() {}
 
   static RedisCacheConfig of(TestRedis redis) {
-    return RedisCacheConfig.of(redis.uri())
+    return of(redis.uri());
+  }
+
+  static RedisCacheConfig of(String uri) {
+    return RedisCacheConfig.of(uri)
         .withDeadline(LONGEST_DEADLINE)
         .withConnectionTimeouts(LONGEST_DEADLINE.multipliedBy(2), LONGEST_DEADLINE);
   }

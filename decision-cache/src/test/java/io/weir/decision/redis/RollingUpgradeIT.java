@@ -39,7 +39,9 @@ class RollingUpgradeIT {
   /** The scripts of a release; its callers' side of the calls is the same as today's. */
   private static RedisScript released(String form) {
     return RedisScript.of(
-        "released/" + form + "/bucket.lua", "released/" + form + "/take_tokens.lua");
+        ServerKind.SINGLE,
+        "released/" + form + "/bucket.lua",
+        "released/" + form + "/take_tokens.lua");
   }
 
   private static Check check(int bucket) {

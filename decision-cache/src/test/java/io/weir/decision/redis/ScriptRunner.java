@@ -57,7 +57,7 @@ final class ScriptRunner implements AutoCloseable {
   private long longStates;
 
   ScriptRunner(String uri) {
-    this(uri, RedisScript.takeTokens(), RedisScript.correctBuckets());
+    this(uri, RedisScript.takeTokens(), RedisScript.correctBuckets(ServerKind.SINGLE));
   }
 
   private ScriptRunner(String uri, RedisScript takeTokens, RedisScript correctBuckets) {
@@ -89,7 +89,8 @@ final class ScriptRunner implements AutoCloseable {
     if (!body.contains(TTL)) {
       throw new IllegalStateException("the script does not keep its keys as expected");
     }
-    return RedisScript.ofBody(body.replace(CLOCK_LINE, TEST_CLOCK_LINE).replace(TTL, LONGER_TTL));
+    return RedisScript.ofBody(
+        body.replace(CLOCK_LINE, TEST_CLOCK_LINE).replace(TTL, LONGER_TTL), ServerKind.SINGLE);
   }
 
   RedisCommands<byte[], byte[]> redis() {
@@ -128,7 +129,9 @@ final class ScriptRunner implements AutoCloseable {
     List<byte[]> arguments = new ArrayList<>(List.of(LIFE));
     for (int i = 0; i < checks.size(); i++) {
       checks.get(i).buckets().forEach(bucket -> keys.add(bytes(bucket.bucket())));
-      arguments.add(encoder.encode(checks.get(i), peeks.get(i)));
+      arguments.add(
+          encoder.encode(
+              checks.get(i), peeks.get(i) ? CheckEncoder.Purpose.PEEK : CheckEncoder.Purpose.TAKE));
     }
     byte[] bytes =
         redis.evalsha(

@@ -21,20 +21,27 @@ class ServerInfoTest {
     ServerInfo info = of("7.0.15", "standalone");
 
     assertEquals(new ServerInfo("0f3a", "7.0.15", "standalone"), info);
-    assertEquals("", info.refusal());
-    assertEquals("", of("5.0.14", "standalone").refusal());
+    assertEquals("", info.refusal(ServerKind.SINGLE));
+    assertEquals("", of("5.0.14", "standalone").refusal(ServerKind.SINGLE));
   }
 
   @Test
   void refusal_serverTooOldOrInClusterMode_saysSo() {
-    assertTrue(of("4.0.9", "standalone").refusal().contains("version 4.0.9"));
-    assertTrue(of("7.2.4", "cluster").refusal().contains("cluster mode"));
+    assertTrue(of("4.0.9", "standalone").refusal(ServerKind.SINGLE).contains("version 4.0.9"));
+    assertTrue(of("7.2.4", "cluster").refusal(ServerKind.SINGLE).contains("cluster mode"));
+    assertTrue(
+        of("6.2.1", "cluster")
+            .refusal(ServerKind.OF_CLUSTER)
+            .contains("least that works in a cluster"));
+    assertTrue(
+        of("7.2.4", "standalone").refusal(ServerKind.OF_CLUSTER).contains("not in cluster mode"));
+    assertEquals("", of("7.2.4", "cluster").refusal(ServerKind.OF_CLUSTER));
   }
 
   @Test
   void refusal_serverInfoUnknown_isNone() {
     assertEquals(ServerInfo.UNTOLD, ServerInfo.of(""));
-    assertEquals("", ServerInfo.UNTOLD.refusal());
-    assertEquals("", of("next", "").refusal());
+    assertEquals("", ServerInfo.UNTOLD.refusal(ServerKind.SINGLE));
+    assertEquals("", of("next", "").refusal(ServerKind.SINGLE));
   }
 }

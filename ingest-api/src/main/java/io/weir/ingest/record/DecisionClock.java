@@ -2,10 +2,14 @@
 package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * An estimate of the decision cache's clock: the local clock plus the largest offset observed in
- * the last 10 to 20 seconds. Thread-safe.
+ * the last 10 to 20 seconds. Of a cache in several servers, each of which dates what it decides,
+ * the estimate is that of the slowest clock: no server dates a call before it. Thread-safe.
  *
  * <p>An observation compares the time that the cache stamped on a decision with the local time at
  * its receipt. The decision was made before its receipt, so the difference is at most the true
@@ -23,11 +27,16 @@ public final class DecisionClock {
   static final long STEP_MILLIS = 1_000;
 
   private static final long NONE = Long.MIN_VALUE;
+
+  /** Stands for the server of a cache that has one, before that was named. */
+  private static final String ANY_SERVER = "";
+
+  private static final Offsets NOTHING = new Offsets(NONE, NONE, NONE);
   private static final long NANOS_PER_MILLI = 1_000_000;
 
   private final LocalClock local;
   // written without a guard: an observation that is lost to a concurrent one does no harm
-  private volatile Offsets offsets = new Offsets(NONE, NONE, NONE);
+  private final Map<String, Offsets> offsets = new ConcurrentHashMap<>();
 
   /** Local wall clock minus the local monotonic clock, at the last observation. */
   private volatile long originMillis;
@@ -61,23 +70,57 @@ public final class DecisionClock {
   }
 
   private long offsetMillis(long localMillis) {
-    return isStepped(originMillis(localMillis)) ? 0 : offsets.bestMillis();
+    return isStepped(originMillis(localMillis)) ? 0 : slowestMillis(localMillis);
   }
 
-  /** Observes a time, in milliseconds since the epoch, that the cache's clock showed before now. */
+  private long slowestMillis(long localMillis) {
+    long slowest = NONE;
+    boolean isAnyRecent = false;
+    for (Offsets each : offsets.values()) {
+      boolean isRecent = each.isRecent(localMillis);
+      if (isRecent == isAnyRecent) {
+        slowest = slowest == NONE ? each.bestMillis() : Math.min(slowest, each.bestMillis());
+      } else if (isRecent) {
+        // servers that tell nothing any more do not count beside one that does
+        isAnyRecent = true;
+        slowest = each.bestMillis();
+      }
+    }
+    return slowest == NONE ? 0 : slowest;
+  }
+
+  /**
+   * Observes a time, in milliseconds since the epoch, that the cache's clock showed before now.
+   * Without effect if the cache has several servers, since then it is not known whose clock it is.
+   */
   public void observe(long decidedAtEpochMillis) {
+    Iterator<String> known = offsets.keySet().iterator();
+    String only = known.hasNext() ? known.next() : ANY_SERVER;
+    if (!known.hasNext()) {
+      observe(only, decidedAtEpochMillis);
+    }
+  }
+
+  /**
+   * Observes a time, in milliseconds since the epoch, that the clock of a server of the cache
+   * showed before now.
+   */
+  public void observe(String server, long decidedAtEpochMillis) {
     long localMillis = local.nowEpochMillis();
     // one less, since both clocks are truncated to whole milliseconds
     long offsetMillis = decidedAtEpochMillis - localMillis - 1;
     long origin = originMillis(localMillis);
     if (isStepped(origin)) {
-      offsets = new Offsets(NONE, NONE, NONE);
+      offsets.clear();
     }
     originMillis = origin;
-    Offsets seen = offsets;
+    if (!server.equals(ANY_SERVER)) {
+      offsets.remove(ANY_SERVER);
+    }
+    Offsets seen = offsets.getOrDefault(server, NOTHING);
     Offsets next = seen.with(offsetMillis, localMillis);
     if (!next.equals(seen)) {
-      offsets = next;
+      offsets.put(server, next);
     }
   }
 
@@ -109,6 +152,11 @@ public final class DecisionClock {
       boolean adjacent =
           local >= windowEndLocalMillis && local - WINDOW_MILLIS < windowEndLocalMillis;
       return new Offsets(local + WINDOW_MILLIS, offsetMillis, adjacent ? currentMillis : NONE);
+    }
+
+    /** Returns whether an observation is not older than two windows. */
+    boolean isRecent(long local) {
+      return local < windowEndLocalMillis + WINDOW_MILLIS;
     }
 
     long bestMillis() {

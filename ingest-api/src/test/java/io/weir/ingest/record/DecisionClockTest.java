@@ -77,4 +77,39 @@ final class DecisionClockTest {
     clock.observe(401_000);
     assertEquals(400_999, clock.nowEpochMillis());
   }
+
+  @Test
+  void now_severalServers_followsTheSlowest_whoeverDecided() {
+    clock.observe("a", 103_000);
+    assertEquals(102_999, clock.nowEpochMillis());
+    clock.observe(104_000); // of the only server
+    assertEquals(103_999, clock.nowEpochMillis());
+
+    clock.observe("b", 99_000);
+    assertEquals(98_999, clock.nowEpochMillis());
+    clock.observe(105_000); // of one of them, but whose?
+    assertEquals(98_999, clock.nowEpochMillis());
+  }
+
+  @Test
+  void now_serverTellsNothingAnyMore_countsOnlyWhileNoOtherDoes() {
+    clock.observe("a", 90_000);
+    clock.observe("b", 95_000);
+    for (int i = 0; i < 20; i++) {
+      local.addAndGet(1_000);
+      clock.observe("b", local.get() - 5_000);
+    }
+    assertEquals(local.get() - 5_001, clock.nowEpochMillis());
+
+    local.addAndGet(60_000);
+    assertEquals(local.get() - 10_001, clock.nowEpochMillis(), "nobody tells anything");
+  }
+
+  @Test
+  void now_observedBeforeTheServerWasNamed_isForgottenThen() {
+    clock.observe(90_000);
+    clock.observe("a", 103_000);
+
+    assertEquals(102_999, clock.nowEpochMillis());
+  }
 }

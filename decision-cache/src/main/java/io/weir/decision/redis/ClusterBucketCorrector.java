@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.limits.correction.BoundedCorrection;
+import io.weir.limits.correction.CorrectionOutcome;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Corrects the buckets of a decision cache in a Redis Cluster: each on the server that holds it, by
+ * one call for all that it holds. Uses a connection of its own to each server. Thread-safe.
+ */
+final class ClusterBucketCorrector implements BucketCorrector {
+  private final ClusterDecisionCache cache;
+  private final Map<RedisDecisionCache, BucketCorrector> correctors = new HashMap<>();
+
+  ClusterBucketCorrector(ClusterDecisionCache cache) {
+    this.cache = cache;
+  }
+
+  @Override
+  public synchronized List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
+      throws CacheUnavailableException {
+    ClusterRoutes routes = cache.topology().routes();
+    closeGone(routes);
+    Map<RedisDecisionCache, List<Integer>> byServer = new LinkedHashMap<>();
+    for (int i = 0; i < BucketCorrector.requireBatch(corrections).size(); i++) {
+      RedisDecisionCache server = routes.holder(corrections.get(i).correction().bucket());
+      if (server == null) {
+        cache.topology().changed();
+        throw new CacheUnavailableException("no server holds the slot of a bucket");
+      }
+      byServer.computeIfAbsent(server, none -> new ArrayList<>()).add(i);
+    }
+    @Nullable CorrectionOutcome[] outcomes = new CorrectionOutcome[corrections.size()];
+    for (Map.Entry<RedisDecisionCache, List<Integer>> each : byServer.entrySet()) {
+      List<Integer> indexes = each.getValue();
+      List<CorrectionOutcome> answered =
+          apply(each.getKey(), indexes.stream().map(corrections::get).toList());
+      for (int i = 0; i < indexes.size(); i++) {
+        outcomes[indexes.get(i)] = answered.get(i);
+      }
+    }
+    return Arrays.asList(outcomes);
+  }
+
+  private List<CorrectionOutcome> apply(
+      RedisDecisionCache server, List<BoundedCorrection> corrections)
+      throws CacheUnavailableException {
+    try {
+      return correctors
+          .computeIfAbsent(server, RedisDecisionCache::startCorrector)
+          .apply(corrections);
+    } catch (CacheUnavailableException failed) {
+      cache.topology().changed();
+      throw failed;
+    }
+  }
+
+  private void closeGone(ClusterRoutes routes) {
+    correctors
+        .entrySet()
+        .removeIf(
+            each -> {
+              boolean isGone = !routes.servers().containsValue(each.getKey());
+              if (isGone) {
+                each.getValue().close();
+              }
+              return isGone;
+            });
+  }
+
+  /** Closes the connections; later calls fail. */
+  @Override
+  public synchronized void close() {
+    correctors.values().forEach(BucketCorrector::close);
+    correctors.clear();
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.cluster.SlotHash;
+import io.weir.decision.redis.ClusterView.Primary;
+import io.weir.decision.redis.RedisAddress.Server;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which server of a cluster holds each slot, by the views of several servers: of the servers that
+ * one of them names, the one with the greatest configuration epoch, which is the cluster's own rule
+ * (Redis Cluster Specification, "Hash slots configuration propagation"). So a server that is cut
+ * off from the others, and still believes that it holds what another has taken over, is not
+ * believed as soon as one of the others is reached. Immutable.
+ */
+final class ClusterMap {
+  static final ClusterMap EMPTY = merge(Set.of());
+
+  private final Server[] holders;
+  private final Set<Server> servers;
+  private final Map<Server, ClusterView> views;
+
+  private ClusterMap(Server[] holders, Set<Server> servers, Map<Server, ClusterView> views) {
+    this.holders = holders;
+    this.servers = Set.copyOf(servers);
+    this.views = Map.copyOf(views);
+  }
+
+  /** Returns what the given views say together. */
+  static ClusterMap merge(Collection<ClusterView> views) {
+    @Nullable Server[] holders = new Server[SlotHash.SLOT_COUNT];
+    long[] epochs = new long[holders.length];
+    Arrays.fill(epochs, -1);
+    Map<String, Server> named = new LinkedHashMap<>();
+    Map<Server, ClusterView> byServer = new HashMap<>();
+    for (ClusterView view : views) {
+      byServer.put(view.asked(), view);
+      for (Primary primary : view.primaries()) {
+        if (!primary.hasFailed()) {
+          named.put(primary.id(), primary.server());
+        }
+        primary.slots().stream()
+            .filter(slot -> primary.configEpoch() > epochs[slot])
+            .forEach(
+                slot -> {
+                  epochs[slot] = primary.configEpoch();
+                  holders[slot] = primary.server();
+                });
+      }
+    }
+    Set<Server> servers = new HashSet<>(named.values());
+    for (Server holder : holders) {
+      if (holder != null) {
+        servers.add(holder);
+      }
+    }
+    return new ClusterMap(holders, servers, byServer);
+  }
+
+  /** Returns the server that holds a slot; null if none is known. */
+  @Nullable Server holder(int slot) {
+    return holders[slot];
+  }
+
+  /** Returns the servers that hold slots, or could. */
+  Set<Server> servers() {
+    return servers;
+  }
+
+  /** Returns the slots that a server holds. */
+  BitSet slotsOf(Server server) {
+    BitSet slots = new BitSet(holders.length);
+    for (int slot = 0; slot < holders.length; slot++) {
+      if (server.equals(holders[slot])) {
+        slots.set(slot);
+      }
+    }
+    return slots;
+  }
+
+  /** Returns whether every slot has a holder. */
+  boolean isComplete() {
+    return Arrays.stream(holders).noneMatch(holder -> holder == null);
+  }
+
+  /**
+   * Returns whether a server itself says, as a primary, that all slots which another holds are that
+   * other's. Slots that came from it have then been moved with their keys: a server whose slots
+   * were taken over says otherwise, or nothing, or has become a replica.
+   */
+  boolean hasHandedOver(Server from, Server to) {
+    ClusterView view = views.get(from);
+    if (view == null || !view.isPrimary()) {
+      return false;
+    }
+    BitSet slots = slotsOf(to);
+    slots.andNot(view.slotsOf(to));
+    return slots.isEmpty();
+  }
+
+  /** Returns whether another map has the same servers, with the same slots. */
+  boolean sameSlots(ClusterMap other) {
+    return servers.equals(other.servers) && Arrays.equals(holders, other.holders);
+  }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.weir.decision.redis.RedisAddress.Server;
+import io.weir.topics.process.SupervisedThread;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps a connection to each primary of a cluster, and knows which slots it holds. Asks all of them
+ * once a second, and at once after {@link #changed}; the servers of the settings only while none of
+ * them answers. Thread-safe.
+ */
+final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ClusterTopology.class);
+
+  private static final Duration PAUSE = Duration.ofSeconds(1);
+
+  /** Least time from one round of questions to the next. */
+  private static final long MIN_PAUSE_MILLIS = 25;
+
+  /** How long the answers of one round are waited for: less than a failover takes. */
+  private static final long ANSWER_MILLIS = 500;
+
+  private static final Duration STOP_PATIENCE = Duration.ofSeconds(3);
+
+  private final RedisCacheConfig config;
+  private final RedisAddress address;
+  private final Function<LinkTarget, RedisDecisionCache> connector;
+  private final Semaphore changes = new Semaphore(0);
+  private final CountDownLatch firstTry = new CountDownLatch(1);
+  private final SupervisedThread thread = new SupervisedThread("weir-redis-cluster", this);
+
+  /** Connections to servers that have left, to be closed when nothing waits for them any more. */
+  private final List<RedisDecisionCache> retired = new ArrayList<>();
+
+  private volatile ClusterRoutes routes = ClusterRoutes.NONE;
+  private volatile String reason = "the cluster was not reached yet";
+
+  /**
+   * Creates a topology that is not started yet.
+   *
+   * @param connector makes the connection to a server, not begun
+   */
+  ClusterTopology(RedisCacheConfig config, Function<LinkTarget, RedisDecisionCache> connector) {
+    this.config = config;
+    this.address = RedisAddress.of(config.uri());
+    this.connector = connector;
+  }
+
+  /** Begins to ask, and waits for the outcome of the first round. */
+  void start() {
+    thread.start();
+    try {
+      long seeds = address.servers().size();
+      if (!firstTry.await(2 * seeds * config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
+        LOG.warn("redis_connect_slow server={}", address);
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Returns the connections as of the last round. */
+  ClusterRoutes routes() {
+    return routes;
+  }
+
+  /** Returns why no server is known. */
+  String reason() {
+    return reason;
+  }
+
+  /** Tells that slots seem to have moved, or a server to have gone. */
+  void changed() {
+    if (changes.availablePermits() == 0) {
+      changes.release();
+    }
+  }
+
+  @Override
+  public void run() throws InterruptedException {
+    refresh();
+    firstTry.countDown();
+    thread.pause(MIN_PAUSE_MILLIS);
+    // whether something has changed or the time is over, the next round tells
+    boolean unused = changes.tryAcquire(PAUSE.toNanos(), TimeUnit.NANOSECONDS);
+    changes.drainPermits();
+  }
+
+  @Override
+  public long failed(Throwable fault) {
+    LOG.warn("redis_cluster_failed server={}", address, fault);
+    firstTry.countDown();
+    return PAUSE.toMillis();
+  }
+
+  @Override
+  public void wakeUp(Thread worker) {
+    worker.interrupt();
+  }
+
+  private void refresh() throws InterruptedException {
+    retired.forEach(RedisDecisionCache::close);
+    retired.clear();
+    List<ClusterView> views = askServers();
+    if (views.isEmpty()) {
+      views = askSeeds();
+    }
+    if (!views.isEmpty()) {
+      use(ClusterMap.merge(views));
+    }
+  }
+
+  private List<ClusterView> askServers() throws InterruptedException {
+    Map<Server, Future<String>> asked = new HashMap<>();
+    routes
+        .servers()
+        .forEach(
+            (server, cache) -> {
+              StatefulRedisConnection<byte[], byte[]> connection = cache.link().current();
+              if (connection != null) {
+                asked.put(server, connection.async().clusterNodes());
+              }
+            });
+    List<ClusterView> views = new ArrayList<>();
+    long endNanos = NanoClock.now() + TimeUnit.MILLISECONDS.toNanos(ANSWER_MILLIS);
+    for (Map.Entry<Server, Future<String>> each : asked.entrySet()) {
+      try {
+        long leftNanos = Math.max(0, endNanos - NanoClock.now());
+        views.add(view(each.getKey(), each.getValue().get(leftNanos, TimeUnit.NANOSECONDS)));
+      } catch (ExecutionException | TimeoutException | IllegalArgumentException failed) {
+        LOG.debug("redis_cluster_unanswered server={}", each.getKey(), failed);
+      }
+    }
+    return views;
+  }
+
+  private ClusterView view(Server asked, String clusterNodes) {
+    return ClusterView.of(asked, clusterNodes, address.toLettuce(asked).isSsl());
+  }
+
+  private List<ClusterView> askSeeds() {
+    for (Server seed : address.servers()) {
+      RedisURI uri = address.toLettuce(seed);
+      uri.setTimeout(config.connectTimeout());
+      RedisClient client = RedisClient.create(uri);
+      client.setOptions(RedisLink.options(config));
+      try (StatefulRedisConnection<String, String> connection = client.connect()) {
+        return List.of(view(seed, connection.sync().clusterNodes()));
+      } catch (RedisException | IllegalArgumentException failed) {
+        reason = seed + ": " + RedisLink.rootMessage(failed);
+        LOG.debug("redis_cluster_unanswered server={}", seed, failed);
+      } finally {
+        client.shutdown(Duration.ZERO, STOP_PATIENCE);
+      }
+    }
+    return List.of();
+  }
+
+  private void use(ClusterMap map) throws InterruptedException {
+    Map<Server, RedisDecisionCache> now = new LinkedHashMap<>();
+    Map<Server, RedisDecisionCache> before = routes.servers();
+    List<RedisDecisionCache> added = new ArrayList<>();
+    for (Server server : map.servers()) {
+      RedisDecisionCache known = before.get(server);
+      if (known == null) {
+        known = connector.apply(LinkTarget.of(address, server));
+        added.add(known);
+        known.beginSoon();
+      }
+      now.put(server, known);
+    }
+    if (!map.sameSlots(routes.map())) {
+      LOG.info("redis_cluster servers={} complete={}", map.servers().size(), map.isComplete());
+    }
+    if (routes.servers().isEmpty()) {
+      // at the start there is nothing that could wait for others
+      for (RedisDecisionCache each : added) {
+        each.link().awaitFirstTry();
+      }
+    }
+    routes = ClusterRoutes.of(map, now);
+    before.forEach(
+        (server, cache) -> {
+          if (!now.containsKey(server)) {
+            retired.add(cache);
+          }
+        });
+  }
+
+  @Override
+  public void close() {
+    thread.close(STOP_PATIENCE);
+    ClusterRoutes last = routes;
+    routes = ClusterRoutes.NONE;
+    reason = "the cache is closed";
+    last.servers().values().forEach(RedisDecisionCache::close);
+    retired.forEach(RedisDecisionCache::close);
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.lettuce.core.RedisURI;
+
+/**
+ * The server to which a {@link RedisLink} connects.
+ *
+ * @param uri its address and credentials
+ * @param shown its address without credentials
+ * @param kind how it is asked
+ */
+record LinkTarget(RedisURI uri, String shown, ServerKind kind) {
+  /** Returns the one server that the settings name. */
+  static LinkTarget of(RedisCacheConfig config) {
+    RedisAddress address = RedisAddress.of(config.uri());
+    return new LinkTarget(address.toLettuce(), address.toString(), ServerKind.SINGLE);
+  }
+
+  /** Returns a server of the cluster that an address names. */
+  static LinkTarget of(RedisAddress cluster, RedisAddress.Server server) {
+    return new LinkTarget(cluster.toLettuce(server), cluster.shown(server), ServerKind.OF_CLUSTER);
+  }
+
+  /** Returns the address without credentials. */
+  @Override
+  public String toString() {
+    return shown;
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import io.weir.limits.BucketKey;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.check.Decision.StillDenied.Shortage;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A check whose buckets lie on several servers, in one part for each of them, and the decision that
+ * the parts' decisions make together. Immutable.
+ *
+ * @param whole the check
+ * @param parts the parts; the one with the client's own buckets, of which records tell, is the last
+ */
+record PartedCheck(Check whole, List<Part> parts) {
+
+  /**
+   * The part of a check that one server decides.
+   *
+   * @param server the server
+   * @param check the buckets that it holds
+   * @param indexes where these stand in the whole check
+   */
+  record Part(RedisDecisionCache server, Check check, List<Integer> indexes) {
+    Part {
+      indexes = List.copyOf(indexes);
+    }
+  }
+
+  PartedCheck {
+    parts = List.copyOf(parts);
+  }
+
+  /** Returns a check in parts, by the server that holds each key. */
+  static PartedCheck of(Check whole, Function<String, RedisDecisionCache> holder) {
+    Map<RedisDecisionCache, List<Integer>> indexes = new LinkedHashMap<>();
+    List<BucketRequest> buckets = whole.buckets();
+    for (int i = 0; i < buckets.size(); i++) {
+      indexes
+          .computeIfAbsent(holder.apply(buckets.get(i).bucket()), none -> new ArrayList<>())
+          .add(i);
+    }
+    List<Part> parts = new ArrayList<>();
+    indexes.forEach(
+        (server, at) -> {
+          Check check = new Check(at.stream().map(buckets::get).toList(), whole.cost());
+          boolean isShared =
+              check.buckets().stream().allMatch(each -> BucketKey.isShared(each.bucket()));
+          parts.add(isShared ? 0 : parts.size(), new Part(server, check, at));
+        });
+    return new PartedCheck(whole, parts);
+  }
+
+  /**
+   * Returns the decision of the whole check.
+   *
+   * @param decisions those of the parts, in their order
+   */
+  Decision merge(List<Decision> decisions) {
+    for (Decision each : decisions) {
+      if (each instanceof Decision.Undecided) {
+        return each;
+      }
+    }
+    List<Shortage> shortages = new ArrayList<>();
+    @Nullable BucketReply[] replies = new BucketReply[whole.buckets().size()];
+    long decidedAtEpochMicros = 0;
+    boolean denied = false;
+    for (int i = 0; i < parts.size(); i++) {
+      List<Integer> indexes = parts.get(i).indexes();
+      Decision decision = decisions.get(i);
+      if (decision instanceof Decision.StillDenied still) {
+        for (Shortage shortage : still.shortages()) {
+          shortages.add(new Shortage(indexes.get(shortage.bucket()), shortage.reply()));
+        }
+      } else if (decision instanceof Decision.Decided decided) {
+        // the last part is the client's: its records are dated by that server's clock
+        decidedAtEpochMicros = decided.decidedAtEpochMicros();
+        denied |= decided instanceof Decision.Denied;
+        for (int bucket = 0; bucket < indexes.size(); bucket++) {
+          replies[indexes.get(bucket)] = decided.buckets().get(bucket);
+        }
+      }
+    }
+    if (!shortages.isEmpty()) {
+      return new Decision.StillDenied(shortages);
+    }
+    List<BucketReply> all = Arrays.asList(replies);
+    return denied
+        ? denied(decidedAtEpochMicros, all)
+        : new Decision.Allowed(decidedAtEpochMicros, all);
+  }
+
+  private Decision denied(long decidedAtEpochMicros, List<BucketReply> replies) {
+    int deciding = -1;
+    for (int i = 0; i < replies.size(); i++) {
+      BucketReply reply = replies.get(i);
+      if (!whole.buckets().get(i).enforced() || reply.retryAfterMicros() == 0) {
+        continue;
+      }
+      if (reply.retryAfterMicros() < 0) {
+        return new Decision.Denied(decidedAtEpochMicros, replies, i, true);
+      }
+      if (deciding < 0 || reply.retryAfterMicros() > replies.get(deciding).retryAfterMicros()) {
+        deciding = i;
+      }
+    }
+    return new Decision.Denied(decidedAtEpochMicros, replies, deciding, false);
+  }
+}

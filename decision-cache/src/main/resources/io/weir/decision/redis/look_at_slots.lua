@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Returns which slots of this server are warm, and renews their markers.
+-- KEYS     markers of slots.
+-- ARGV     run ID of this server, time to live of a marker in milliseconds, then the run IDs of
+--          servers that have handed slots over: a marker of theirs has come with its slot, which is
+--          as complete as it was there.
+-- Reply    a character for each marker: 1 warm, 0 cold. Complexity: O(slots). Fails before anything
+--          is written if a slot is held by another server.
+local life, ttl, others, values, warm = ARGV[1], ARGV[2], {}, {}, {}
+for n = 3, #ARGV do others[ARGV[n]] = true end
+for n = 1, #KEYS do
+  values[n] = redis.pcall('GET', KEYS[n])
+  if type(values[n]) == 'table' and values[n].err then error(values[n]) end
+end
+for n = 1, #KEYS do
+  if values[n] == life then
+    redis.call('PEXPIRE', KEYS[n], ttl)
+    warm[n] = '1'
+  elseif values[n] and others[values[n]] then
+    redis.call('SET', KEYS[n], life, 'PX', ttl)
+    warm[n] = '1'
+  else
+    warm[n] = '0'
+  end
+end
+return table.concat(warm)

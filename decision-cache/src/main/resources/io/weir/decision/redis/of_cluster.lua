@@ -1,0 +1,19 @@
+#!lua flags=allow-cross-slot-keys
+-- SPDX-License-Identifier: Apache-2.0
+-- Precedes every script for a server of Redis Cluster. A call has keys of many slots, all of this
+-- server; Redis takes declared keys of one slot alone, so they come as arguments. A key of a slot
+-- that this server does not hold makes the script fail where the key is read. The scripts read all
+-- keys that belong together before they write one, so then nothing has been written.
+-- ARGV[1]  number of keys. ARGV[2]: number of markers. Then the keys, then the script's arguments.
+-- Markers  the first of the keys. The script sees one of them: one that does not hold the run ID,
+--          which is the first of its arguments, if there is any.
+local KEYS, ARGV = (function(all)
+  local key_count, marker_count, keys, arguments = tonumber(all[1]), tonumber(all[2]), {}, {}
+  local life = all[3 + key_count]
+  for n = 3, 2 + marker_count do
+    if not keys[1] or redis.pcall('GET', all[n]) ~= life then keys[1] = all[n] end
+  end
+  for n = 3 + marker_count, 2 + key_count do keys[#keys + 1] = all[n] end
+  for n = 3 + key_count, #all do arguments[#arguments + 1] = all[n] end
+  return keys, arguments
+end)(ARGV)
