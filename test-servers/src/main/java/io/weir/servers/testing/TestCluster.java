@@ -175,6 +175,20 @@ public final class TestCluster implements AutoCloseable {
     }
   }
 
+  /** Suspends a server's process, as SIGSTOP does. */
+  public void pause(int member) {
+    signal(member, "STOP");
+  }
+
+  /** Resumes a paused server. */
+  public void resume(int member) {
+    signal(member, "CONT");
+  }
+
+  private void signal(int member, String name) {
+    TestRedis.signal(members.get(member).server.pid(), name);
+  }
+
   /** Returns the number of the primary that holds a slot by its own account. */
   public int holder(int slot) {
     for (int i = 0; i < members.size(); i++) {

@@ -49,6 +49,21 @@ public abstract sealed class TestRedis implements AutoCloseable {
   @Override
   public abstract void close();
 
+  /** Sends a signal to a process. */
+  static void signal(long pid, String name) {
+    try {
+      int status = new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor();
+      if (status != 0) {
+        throw new IllegalStateException("kill -" + name + " answered " + status);
+      }
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(interrupted);
+    }
+  }
+
   private static final class AsProcess extends TestRedis {
     private final Path folder = TempFolders.create("redis");
     private final String[] options;
@@ -84,27 +99,12 @@ public abstract sealed class TestRedis implements AutoCloseable {
 
     @Override
     public void pause() {
-      signal("STOP");
+      signal(server.pid(), "STOP");
     }
 
     @Override
     public void resume() {
-      signal("CONT");
-    }
-
-    private void signal(String name) {
-      try {
-        int status =
-            new ProcessBuilder("kill", "-" + name, Long.toString(server.pid())).start().waitFor();
-        if (status != 0) {
-          throw new IllegalStateException("kill -" + name + " answered " + status);
-        }
-      } catch (IOException failed) {
-        throw new UncheckedIOException(failed);
-      } catch (InterruptedException interrupted) {
-        Thread.currentThread().interrupt();
-        throw new IllegalStateException(interrupted);
-      }
+      signal(server.pid(), "CONT");
     }
 
     @Override

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.limits.QuotaLimit;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.testing.Await;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Checks whose buckets lie on several servers: all or none, on whichever server they lie. */
+class ClusterLayersIT {
+  private static final int CLIENTS = 9;
+  private static final int THREADS = 16;
+  private static final int CALLS_OF_A_THREAD = 150;
+  private static final long OF_CLIENT = 200;
+  private static final long OF_ENDPOINT = 300;
+  private static final long OF_ALL = 900;
+  private static final long ENDS_AT = 4_000_000_000_000_000L;
+  private static final long HOUR_MICROS = 3_600_000_000L;
+
+  private static ClusterFixture fixture;
+
+  @BeforeAll
+  static void start() throws Exception {
+    fixture = new ClusterFixture(false);
+  }
+
+  @AfterAll
+  static void stop() {
+    fixture.close();
+  }
+
+  private static BucketRequest quota(String key, long limit) {
+    return new BucketRequest(key, new QuotaLimit(limit, ENDS_AT), true);
+  }
+
+  /** The client's bucket stands in the middle, so that the order of the check is not the parts'. */
+  private static List<BucketRequest> layers(String test, int client, int endpoint) {
+    return List.of(
+        quota("w1:{*" + test + "-endpoint:" + endpoint + "}", OF_ENDPOINT),
+        quota("w1:{" + test + client + "}:month", OF_CLIENT),
+        quota("w1:{*" + test + "-all}", OF_ALL));
+  }
+
+  private static long charged(BucketRequest bucket) {
+    Decision.Decided now =
+        assertInstanceOf(Decision.Decided.class, fixture.cache.peek(new Check(List.of(bucket), 1)));
+    return now.buckets().get(0).chargedTokens();
+  }
+
+  @Test
+  void manyThreads_takeFromAllLayersOrNone_toTheToken() throws Exception {
+    AtomicLongArray ofClient = new AtomicLongArray(CLIENTS);
+    AtomicLongArray ofEndpoint = new AtomicLongArray(4);
+    AtomicLong ofAll = new AtomicLong();
+    Set<RedisDecisionCache> servers = new HashSet<>();
+    layers("many", 0, 0)
+        .forEach(each -> servers.add(fixture.cache.topology().routes().held(each.bucket())));
+    assertTrue(servers.size() > 1, "the layers lie on one server, by chance");
+    ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+    try {
+      List<Future<?>> callers = new ArrayList<>();
+      for (int thread = 0; thread < THREADS; thread++) {
+        Random random = new Random(thread);
+        callers.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < CALLS_OF_A_THREAD; i++) {
+                    int client = random.nextInt(CLIENTS);
+                    int endpoint = random.nextInt(4);
+                    long cost = 1 + random.nextInt(3);
+                    Decision decision =
+                        fixture.cache.take(new Check(layers("many", client, endpoint), cost));
+                    if (decision instanceof Decision.Allowed) {
+                      ofClient.addAndGet(client, cost);
+                      ofEndpoint.addAndGet(endpoint, cost);
+                      ofAll.addAndGet(cost);
+                    } else {
+                      assertInstanceOf(Decision.Denied.class, decision);
+                    }
+                  }
+                }));
+      }
+      for (Future<?> caller : callers) {
+        caller.get();
+      }
+    } finally {
+      threads.shutdown();
+    }
+
+    for (int client = 0; client < CLIENTS; client++) {
+      assertEquals(ofClient.get(client), charged(layers("many", client, 0).get(1)));
+    }
+    for (int endpoint = 0; endpoint < 4; endpoint++) {
+      assertEquals(ofEndpoint.get(endpoint), charged(layers("many", 0, endpoint).get(0)));
+    }
+    assertEquals(ofAll.get(), charged(layers("many", 0, 0).get(2)));
+    assertTrue(ofAll.get() <= OF_ALL, () -> ofAll + " of " + OF_ALL);
+  }
+
+  @Test
+  void anyLayerRefuses_theOthersHaveWhatTheyHad_andTheAnswerSaysSo() {
+    for (int short_ = 0; short_ < 3; short_++) {
+      String test = "refuses" + short_;
+      List<BucketRequest> layers = new ArrayList<>(layers(test, 1, 1));
+      layers.set(short_, quota(layers.get(short_).bucket(), 2));
+      assertInstanceOf(Decision.Allowed.class, fixture.cache.take(new Check(layers, 2)));
+
+      Decision.Denied denied =
+          assertInstanceOf(Decision.Denied.class, fixture.cache.take(new Check(layers, 1)));
+
+      assertEquals(short_, denied.decidingBucket());
+      assertFalse(denied.costExceedsCapacity());
+      for (int i = 0; i < 3; i++) {
+        BucketReply reply = denied.buckets().get(i);
+        assertEquals(i != short_, reply.sufficient());
+        assertFalse(reply.charged());
+        assertEquals(2, reply.chargedTokens());
+        assertEquals(2, charged(layers.get(i)));
+      }
+      Decision.Denied never =
+          assertInstanceOf(Decision.Denied.class, fixture.cache.take(new Check(layers, 3)));
+      assertTrue(never.costExceedsCapacity());
+      assertEquals(short_, never.decidingBucket());
+    }
+  }
+
+  @Test
+  void givingBack_doesNotPassTheCapacity_andAShadowLayerRefusesNothing() {
+    TokenBucketLimit hourly = new TokenBucketLimit(5, 1, HOUR_MICROS);
+    BucketRequest all = new BucketRequest("w1:{*give-all}", hourly, true);
+    BucketRequest shadow = new BucketRequest("w1:{*give-shadow}", hourly, false);
+    BucketRequest client = quota("w1:{give}:month", 3);
+    Check check = new Check(List.of(all, shadow, client), 4);
+
+    Decision.Denied denied = assertInstanceOf(Decision.Denied.class, fixture.cache.take(check));
+    assertEquals(5, denied.buckets().get(0).remainingTokens());
+    assertEquals(5, denied.buckets().get(1).remainingTokens());
+    assertEquals(0, charged(client));
+
+    Check small = new Check(List.of(all, shadow, client), 3);
+    assertInstanceOf(Decision.Allowed.class, fixture.cache.take(small));
+    BucketRequest roomy = quota("w1:{give}:month", 30);
+    Decision.Denied byAll =
+        assertInstanceOf(
+            Decision.Denied.class, fixture.cache.take(new Check(List.of(all, shadow, roomy), 3)));
+    assertEquals(0, byAll.decidingBucket());
+    Decision.Allowed bySome =
+        assertInstanceOf(
+            Decision.Allowed.class, fixture.cache.take(new Check(List.of(shadow, roomy), 3)));
+    assertFalse(bySome.buckets().get(0).charged());
+    assertTrue(bySome.buckets().get(1).charged());
+  }
+
+  @Test
+  void peek_acrossServers_tellsAll_andTakesNothing() {
+    Check check = new Check(layers("peek", 1, 1), 7);
+    for (int i = 0; i < 3; i++) {
+      Decision.Allowed peeked = assertInstanceOf(Decision.Allowed.class, fixture.cache.peek(check));
+      assertEquals(OF_ENDPOINT, peeked.buckets().get(0).remainingTokens());
+      assertEquals(OF_CLIENT, peeked.buckets().get(1).remainingTokens());
+      assertEquals(OF_ALL, peeked.buckets().get(2).remainingTokens());
+    }
+  }
+
+  @Test
+  void check_isCountedOnce_howeverManyPartsItHas() throws Exception {
+    double asked = fixture.cache.statistics().asked.count();
+    double allowed = fixture.cache.statistics().allowed.count();
+    fixture.cache.take(new Check(layers("count", 1, 1), 1));
+    assertEquals(asked + 1, fixture.cache.statistics().asked.count());
+    assertEquals(allowed + 1, fixture.cache.statistics().allowed.count());
+    assertSame(fixture.cache.statistics(), fixture.cache.statistics());
+    Await.until("no check to wait", () -> fixture.cache.check().ok());
+  }
+}

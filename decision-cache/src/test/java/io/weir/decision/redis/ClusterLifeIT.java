@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.weir.decision.correction.CacheLife;
+import io.weir.decision.correction.CacheLife.Warmth;
+import io.weir.limits.check.Decision;
+import io.weir.limits.check.Decision.Cause;
+import io.weir.testing.Await;
+import io.weir.topics.model.CacheRestored;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** How the servers of a cluster lose their state, one by one, and are restored, each alone. */
+class ClusterLifeIT {
+  private static final long MANY = 1_000_000;
+
+  private ClusterFixture fixture;
+
+  private void start(boolean replicated) throws Exception {
+    fixture = new ClusterFixture(replicated);
+  }
+
+  @AfterEach
+  void stop() {
+    fixture.close();
+  }
+
+  private Decision takeHeld(int slot) {
+    return fixture.cache.take(ClusterFixture.quota(ClusterFixture.clientIn(slot), MANY, true));
+  }
+
+  private void assertWarm(int slot) {
+    assertInstanceOf(Decision.Allowed.class, takeHeld(slot));
+  }
+
+  private void assertCold(int slot) {
+    assertEquals(Cause.COLD, assertInstanceOf(Decision.Undecided.class, takeHeld(slot)).cause());
+  }
+
+  @Test
+  void newCluster_eachServerIsCold_untilItIsRestored() throws Exception {
+    start(false);
+    assertEquals(Warmth.COLD, fixture.look());
+    assertCold(0);
+    assertCold(16_383);
+
+    assertEquals(3, fixture.restore());
+
+    assertWarm(0);
+    assertWarm(8_000);
+    assertWarm(16_383);
+    assertNull(fixture.life.beginRestoration());
+    try (CacheLife other = fixture.cache.life()) {
+      assertEquals(Warmth.WARM, other.look(), "to a node that has just started");
+    }
+  }
+
+  @Test
+  void oneServerIsFlushed_theOthersStayWarm_andItIsRestoredAlone() throws Exception {
+    start(false);
+    fixture.restore();
+
+    fixture.cluster.command(1, "FLUSHALL");
+
+    assertCold(8_000);
+    assertWarm(0);
+    assertWarm(16_383);
+    fixture.awaitWarmth(Warmth.COLD);
+    assertEquals(1, fixture.restore());
+    assertWarm(8_000);
+  }
+
+  @Test
+  void anotherGeneration_changesNothing() throws Exception {
+    start(false);
+    fixture.restore();
+    fixture.cluster.command(1, "FLUSHALL");
+    fixture.awaitWarmth(Warmth.COLD);
+    String generation = Objects.requireNonNull(fixture.life.beginRestoration());
+    assertNull(fixture.life.beginRestoration());
+
+    String life = generation.substring(0, generation.indexOf('-'));
+    assertFalse(fixture.life.noteRestored(new CacheRestored(life + "-other", 0, 1, 1, 1)));
+    assertFalse(fixture.life.noteRestored(new CacheRestored("gone-other", 0, 1, 1, 1)));
+    assertCold(8_000);
+    fixture.life.abandonRestoration(generation);
+    assertFalse(fixture.life.noteRestored(new CacheRestored(generation, 0, 1, 1, 1)));
+
+    String next = Objects.requireNonNull(fixture.life.beginRestoration());
+    assertNotEquals(generation, next);
+    fixture.life.noteRestored(new CacheRestored(next, 0, 1, 1, 1));
+    assertWarm(8_000);
+  }
+
+  @Test
+  void slotIsMovedWithItsKeys_staysWarm_asAllOthersDo() throws Exception {
+    start(false);
+    fixture.restore();
+    assertWarm(100);
+    assertWarm(101);
+
+    fixture.cluster.move(100, 0, 1);
+    fixture.cluster.move(101, 0, 2);
+
+    Await.until(
+        "the slots where they are now",
+        () ->
+            fixture.cache.topology().routes().map().slotsOf(server(1)).get(100)
+                && fixture.cache.topology().routes().map().slotsOf(server(2)).get(101)
+                && fixture.look() == Warmth.WARM);
+    assertNull(fixture.life.beginRestoration());
+    for (int slot = 100; slot < 102; slot++) {
+      Decision.Allowed moved = assertInstanceOf(Decision.Allowed.class, takeHeld(slot));
+      assertEquals(2, moved.buckets().get(0).chargedTokens(), "with its keys");
+    }
+  }
+
+  private RedisAddress.Server server(int member) {
+    return new RedisAddress.Server("127.0.0.1", Integer.parseInt(fixture.cluster.port(member)));
+  }
+
+  @Test
+  void slotIsAssignedWithoutItsKeys_isCold() throws Exception {
+    start(false);
+    fixture.restore();
+    assertWarm(100);
+    fixture.cluster.command(0, "CLUSTER", "DELSLOTS", "100");
+    fixture.cluster.command(0, "FLUSHALL"); // what a server that is lost for good takes with it
+    for (int member = 1; member < 3; member++) {
+      fixture.cluster.command(member, "CLUSTER", "DELSLOTS", "100");
+    }
+    fixture.cluster.command(1, "CLUSTER", "ADDSLOTS", "100");
+    fixture.cluster.command(1, "CLUSTER", "BUMPEPOCH");
+
+    Await.until(
+        "the slot to be cold on its new server",
+        () ->
+            takeHeld(100) instanceof Decision.Undecided none
+                && none.cause() == Cause.COLD
+                && fixture.cache.topology().routes().map().slotsOf(server(1)).get(100));
+    fixture.awaitWarmth(Warmth.COLD);
+    fixture.restore();
+    assertWarm(100);
+  }
+
+  @Test
+  void primaryIsKilled_othersDecideOn_andItsReplicaIsRestored() throws Exception {
+    start(true);
+    fixture.restore();
+    assertWarm(0);
+
+    fixture.cluster.kill(0);
+    Await.until(
+        "the replica to take over",
+        () -> {
+          assertWarm(8_000);
+          assertWarm(16_383);
+          return takeHeld(0) instanceof Decision.Undecided none && none.cause() == Cause.COLD;
+        });
+
+    fixture.awaitWarmth(Warmth.COLD);
+    assertEquals(1, fixture.restore());
+    assertWarm(0);
+    assertWarm(8_000);
+    fixture.cluster.restart(0);
+    fixture.cluster.awaitServing();
+    Await.until("a replica", () -> !fixture.cluster.isPrimary(0));
+    assertWarm(0);
+    assertEquals(Warmth.WARM, fixture.look());
+  }
+
+  /** What a primary has taken while it was cut off is not on the replica that replaces it. */
+  @Test
+  void primaryIsPausedAndReplaced_itsMarkersAreNotTakenOver() throws Exception {
+    start(true);
+    fixture.restore();
+    assertWarm(0);
+    fixture.cluster.pause(0);
+    Await.until("the replica to take over", () -> fixture.cluster.isPrimary(3));
+    fixture.cluster.resume(0);
+    fixture.cluster.awaitServing();
+
+    Await.until(
+        "the replica to be asked",
+        () -> {
+          Warmth warmth = fixture.look();
+          assertNotEquals(Warmth.WARM, routesTo(3) ? warmth : Warmth.COLD);
+          return routesTo(3) && warmth == Warmth.COLD;
+        });
+    assertEquals(1, fixture.restore());
+    assertWarm(0);
+  }
+
+  private boolean routesTo(int member) {
+    return server(member).equals(fixture.cache.topology().routes().map().holder(0));
+  }
+
+  @Test
+  void serverAway_othersAreLookedAtAllTheSame() throws Exception {
+    start(false);
+    fixture.restore();
+    fixture.cluster.kill(2);
+    fixture.awaitWarmth(Warmth.UNKNOWN);
+    fixture.cluster.command(1, "FLUSHALL");
+    fixture.awaitWarmth(Warmth.COLD);
+  }
+}
