@@ -20,7 +20,8 @@ public interface BucketCorrector extends AutoCloseable {
    * @return one outcome per correction, in order
    * @throws IllegalArgumentException if there are none or too many
    * @throws CacheUnavailableException if the cache did not answer: some, all or none may have been
-   *     applied, and all may be applied again
+   *     applied, and all may be applied again. A {@link PartlyUnavailableException} tells which
+   *     were answered, by a cache in several servers
    */
   List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
       throws CacheUnavailableException;

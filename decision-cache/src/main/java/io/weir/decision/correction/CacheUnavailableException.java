@@ -4,7 +4,7 @@ package io.weir.decision.correction;
 /**
  * Signals that the cache did not answer. The message states the reason, without a client's data.
  */
-public final class CacheUnavailableException extends Exception {
+public sealed class CacheUnavailableException extends Exception permits PartlyUnavailableException {
   private static final long serialVersionUID = 1L;
 
   public CacheUnavailableException(String message) {

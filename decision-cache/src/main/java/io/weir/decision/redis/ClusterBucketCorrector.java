@@ -3,6 +3,7 @@ package io.weir.decision.redis;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.correction.PartlyUnavailableException;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionOutcome;
 import java.util.ArrayList;
@@ -31,37 +32,35 @@ final class ClusterBucketCorrector implements BucketCorrector {
     ClusterRoutes routes = cache.topology().routes();
     closeGone(routes);
     Map<RedisDecisionCache, List<Integer>> byServer = new LinkedHashMap<>();
+    String failure = "";
     for (int i = 0; i < BucketCorrector.requireBatch(corrections).size(); i++) {
       RedisDecisionCache server = routes.holder(corrections.get(i).correction().bucket());
       if (server == null) {
-        cache.topology().changed();
-        throw new CacheUnavailableException("no server holds the slot of a bucket");
+        failure = "no server holds the slot of a bucket";
+      } else {
+        byServer.computeIfAbsent(server, none -> new ArrayList<>()).add(i);
       }
-      byServer.computeIfAbsent(server, none -> new ArrayList<>()).add(i);
     }
     @Nullable CorrectionOutcome[] outcomes = new CorrectionOutcome[corrections.size()];
     for (Map.Entry<RedisDecisionCache, List<Integer>> each : byServer.entrySet()) {
       List<Integer> indexes = each.getValue();
-      List<CorrectionOutcome> answered =
-          apply(each.getKey(), indexes.stream().map(corrections::get).toList());
-      for (int i = 0; i < indexes.size(); i++) {
-        outcomes[indexes.get(i)] = answered.get(i);
+      try {
+        List<CorrectionOutcome> answered =
+            correctors
+                .computeIfAbsent(each.getKey(), RedisDecisionCache::startCorrector)
+                .apply(indexes.stream().map(corrections::get).toList());
+        for (int i = 0; i < indexes.size(); i++) {
+          outcomes[indexes.get(i)] = answered.get(i);
+        }
+      } catch (CacheUnavailableException failed) {
+        failure = each.getKey().target() + ": " + failed.getMessage();
       }
     }
-    return Arrays.asList(outcomes);
-  }
-
-  private List<CorrectionOutcome> apply(
-      RedisDecisionCache server, List<BoundedCorrection> corrections)
-      throws CacheUnavailableException {
-    try {
-      return correctors
-          .computeIfAbsent(server, RedisDecisionCache::startCorrector)
-          .apply(corrections);
-    } catch (CacheUnavailableException failed) {
+    if (!failure.isEmpty()) {
       cache.topology().changed();
-      throw failed;
+      throw new PartlyUnavailableException(failure, Arrays.asList(outcomes));
     }
+    return Arrays.asList(outcomes);
   }
 
   private void closeGone(ClusterRoutes routes) {

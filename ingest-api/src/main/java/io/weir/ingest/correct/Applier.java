@@ -4,6 +4,7 @@ package io.weir.ingest.correct;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.correction.PartlyUnavailableException;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionOutcome;
@@ -11,13 +12,15 @@ import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.topics.process.Backoff;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Applies a backlog to the cache one step at a time: a batch of corrections, or the message that a
  * partition is restored. Items that the cache did not answer stay in the backlog and are tried
- * again after a pause. Independent of Kafka. Not thread-safe.
+ * again after a pause; if only some of its servers did not, the corrections of these alone wait.
+ * Independent of Kafka. Not thread-safe.
  */
 final class Applier {
   /** First pause after a failure; a reconnect takes about half a second. */
@@ -36,6 +39,7 @@ final class Applier {
   private final LocalClock clock;
   private final Backoff backoff = new Backoff(MIN_PAUSE_MILLIS, MAX_PAUSE_MILLIS);
   private long notBeforeNanos;
+  private long takeUpNanos;
 
   /** Creates an applier that has not applied anything yet. */
   Applier(
@@ -70,6 +74,9 @@ final class Applier {
     if (backlog.isEmpty() || waitNanos() > 0) {
       return;
     }
+    if (backlog.hasDeferred() && clock.nowNanos() - takeUpNanos >= 0) {
+      backlog.takeUpDeferred();
+    }
     try {
       Backlog.RestoredMessage message = backlog.nextRestored();
       if (message != null) {
@@ -77,11 +84,15 @@ final class Applier {
         backlog.answered(1);
       } else {
         List<BoundedCorrection> corrections = backlog.nextCorrections(pace.maxBatch());
-        apply(corrections);
-        backlog.answered(corrections.size());
+        if (corrections.isEmpty()) {
+          return; // all that may be next is deferred
+        }
+        apply(backlog, corrections);
       }
-      backoff.reset();
-      status.ends(CorrectionStatus.Kind.CACHE);
+      if (!backlog.hasDeferred()) {
+        backoff.reset();
+        status.ends(CorrectionStatus.Kind.CACHE);
+      }
     } catch (CacheUnavailableException unavailable) {
       statistics.retries.increment();
       status.begins(CorrectionStatus.Kind.CACHE, String.valueOf(unavailable.getMessage()));
@@ -96,16 +107,35 @@ final class Applier {
     LOG.info("partition_restored {} cache_warm={}", message.restored(), warm);
   }
 
-  private void apply(List<BoundedCorrection> corrections) throws CacheUnavailableException {
+  private void apply(Backlog backlog, List<BoundedCorrection> corrections)
+      throws CacheUnavailableException {
     pace.sent(corrections.size(), clock.nowNanos());
-    List<CorrectionOutcome> outcomes = corrector.apply(corrections);
-    if (outcomes.size() != corrections.size()) {
-      throw new IllegalStateException(
-          corrections.size() + " corrections have " + outcomes.size() + " outcomes");
+    try {
+      List<CorrectionOutcome> outcomes = corrector.apply(corrections);
+      if (outcomes.size() != corrections.size()) {
+        throw new IllegalStateException(
+            corrections.size() + " corrections have " + outcomes.size() + " outcomes");
+      }
+      note(corrections, outcomes);
+      backlog.answered(corrections.size());
+    } catch (PartlyUnavailableException some) {
+      note(corrections, some.outcomes());
+      backlog.answered(corrections.size(), place -> some.outcomes().get(place) != null);
+      statistics.retries.increment();
+      status.begins(CorrectionStatus.Kind.CACHE, String.valueOf(some.getMessage()));
+      long pauseNanos = TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
+      takeUpNanos = clock.nowNanos() + pauseNanos;
     }
+  }
+
+  private void note(
+      List<BoundedCorrection> corrections, List<? extends @Nullable CorrectionOutcome> outcomes) {
     long nowEpochMillis = clock.nowEpochMillis();
     for (int i = 0; i < outcomes.size(); i++) {
       CorrectionOutcome outcome = outcomes.get(i);
+      if (outcome == null) {
+        continue;
+      }
       statistics.answered(corrections.get(i).correction(), outcome, nowEpochMillis);
       if (outcome.kind() == Kind.CORRUPT) {
         LOG.debug("bucket_corrupt bucket={}", corrections.get(i).correction().bucket());

@@ -6,16 +6,22 @@ import io.weir.limits.correction.Correction;
 import io.weir.topics.model.CacheRestored;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Records that were read but not answered by the cache yet, in their order. Of several corrections
  * of one bucket only the newest is kept, in the place of the oldest. This never crosses a message
  * that a partition is restored, since that message covers everything before it. Not thread-safe.
+ *
+ * <p>Corrections whose server does not answer while others do are deferred: those behind them are
+ * next, up to such a message, and they keep their place until they are taken up again.
  */
 final class Backlog {
   /** An entry of the backlog. */
@@ -40,7 +46,11 @@ final class Backlog {
    */
   private record Key(long section, String bucket) {}
 
+  /** Most deferred corrections behind which others are read: some 50 MB. */
+  private static final int MAX_DEFERRED = 100_000;
+
   private final Map<Key, Item> items = new LinkedHashMap<>();
+  private final Set<Key> deferred = new HashSet<>();
   private long section;
 
   /**
@@ -79,14 +89,29 @@ final class Backlog {
     return items.isEmpty();
   }
 
+  /** Returns whether further records may be read: all that waits is deferred, and not too much. */
+  boolean mayGrow() {
+    return items.size() == deferred.size() && deferred.size() < MAX_DEFERRED;
+  }
+
+  /** Returns whether corrections are deferred. */
+  boolean hasDeferred() {
+    return !deferred.isEmpty();
+  }
+
+  /** Makes the deferred corrections the next ones. */
+  void takeUpDeferred() {
+    deferred.clear();
+  }
+
   /** Returns the number of waiting items. */
   int size() {
     return items.size();
   }
 
   /**
-   * Returns the restored message at the front, or null if the front item is a correction or there
-   * is none.
+   * Returns the restored message at the front, or null if the front item is a correction, also a
+   * deferred one, or there is none.
    */
   @Nullable RestoredMessage nextRestored() {
     Iterator<Item> first = items.values().iterator();
@@ -94,31 +119,51 @@ final class Backlog {
   }
 
   /**
-   * Returns the corrections at the front, up to the next restored message.
+   * Returns the corrections at the front that are not deferred, up to the next restored message.
    *
    * @param max most corrections to return
    */
   List<BoundedCorrection> nextCorrections(int max) {
     List<BoundedCorrection> corrections = new ArrayList<>();
-    for (Item item : items.values()) {
-      if (corrections.size() == max || !(item instanceof WaitingCorrection correction)) {
+    for (Map.Entry<Key, Item> each : items.entrySet()) {
+      if (corrections.size() == max || !(each.getValue() instanceof WaitingCorrection correction)) {
         break;
       }
-      corrections.add(correction.bounded());
+      if (!deferred.contains(each.getKey())) {
+        corrections.add(correction.bounded());
+      }
     }
     return corrections;
   }
 
   /**
-   * Removes the items at the front.
+   * Removes the items at the front that are not deferred.
    *
    * @param count how many
    */
   void answered(int count) {
-    Iterator<Item> first = items.values().iterator();
-    for (int i = 0; i < count; i++) {
-      first.next();
-      first.remove();
+    answered(count, place -> true);
+  }
+
+  /**
+   * Removes items at the front that are not deferred, and defers the others of them.
+   *
+   * @param count how many they are
+   * @param isAnswered whether the one of a place, from 0, is to be removed
+   */
+  void answered(int count, IntPredicate isAnswered) {
+    Iterator<Key> keys = items.keySet().iterator();
+    for (int place = 0; place < count; ) {
+      Key key = keys.next();
+      if (deferred.contains(key)) {
+        continue;
+      }
+      if (isAnswered.test(place)) {
+        keys.remove();
+      } else {
+        deferred.add(key);
+      }
+      place++;
     }
   }
 
@@ -130,6 +175,7 @@ final class Backlog {
   int giveUp(Collection<Integer> partitions) {
     int before = items.size();
     items.values().removeIf(item -> partitions.contains(item.partition()));
+    deferred.retainAll(items.keySet());
     return before - items.size();
   }
 
@@ -141,6 +187,7 @@ final class Backlog {
   int giveUpAll() {
     int before = items.size();
     items.clear();
+    deferred.clear();
     return before;
   }
 

@@ -146,7 +146,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   }
 
   private void turn(KafkaConsumer<byte[], byte[]> opened, ReadPositions positions) {
-    if (queue.isEmpty()) {
+    if (queue.mayGrow()) {
       opened.resume(opened.paused());
     } else {
       opened.pause(opened.assignment());
@@ -165,6 +165,9 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   private long pollMillis() {
     if (queue.isEmpty()) {
       return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
+    }
+    if (queue.mayGrow()) {
+      return FIRST_POLL_MILLIS; // what waits for a server is looked at so often
     }
     // rounded up, so that a wait of less than a millisecond is not spent spinning
     long waitMillis = (queue.waitNanos() + 999_999) / 1_000_000;

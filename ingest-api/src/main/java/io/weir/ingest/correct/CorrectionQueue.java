@@ -71,6 +71,11 @@ public final class CorrectionQueue {
     return backlog.isEmpty();
   }
 
+  /** Returns whether further records may be read: nothing waits but for servers that are away. */
+  boolean mayGrow() {
+    return backlog.mayGrow();
+  }
+
   /** Returns how many corrections and messages wait. */
   int size() {
     return backlog.size();

@@ -86,6 +86,33 @@ final class ApplierTest {
   }
 
   @Test
+  void step_oneServerDoesNotAnswer_othersAreApplied_andItsAreTriedAgainAfterAPause() {
+    corrector.setAway(TestCorrections.bucket("a"));
+    for (String client : List.of("a", "b", "c")) {
+      backlog.add(TestCorrections.correction(0, 0, client, 1));
+    }
+    applier.step(backlog);
+    assertEquals(2, corrector.changed().size());
+    assertEquals(1, backlog.size());
+    assertFalse(status.isWell());
+
+    backlog.add(TestCorrections.correction(0, 1, "d", 1));
+    clock.advanceMillis(20);
+    applier.step(backlog);
+    assertEquals(3, corrector.changed().size());
+    assertFalse(status.isWell());
+    applier.step(backlog);
+    assertEquals(2, corrector.calls().size(), "not before the pause is over");
+
+    corrector.setAway("");
+    clock.advanceMillis(2_000);
+    applier.step(backlog);
+    assertEquals(4, corrector.changed().size());
+    assertTrue(backlog.isEmpty());
+    assertTrue(status.isWell());
+  }
+
+  @Test
   void step_restoredMessageNotNoted_staysAtTheHead() {
     life.setAvailable(false);
     backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));

@@ -101,6 +101,47 @@ final class BacklogTest {
     assertTrue(backlog.isEmpty());
   }
 
+  @Test
+  void answered_onlySome_theOthersAreDeferred_andKeepTheirPlace() {
+    for (int i = 0; i < 4; i++) {
+      backlog.add(TestCorrections.correction(0, i, "c" + i, 1));
+    }
+    backlog.answered(3, place -> place == 1);
+    assertEquals(List.of("c31"), names(backlog.nextCorrections(10)));
+    assertFalse(backlog.mayGrow());
+    backlog.answered(1);
+    assertTrue(backlog.mayGrow());
+    assertFalse(backlog.isEmpty());
+    assertEquals(0, backlog.answeredTo(0, 4), "nothing is committed past them");
+
+    assertTrue(backlog.add(TestCorrections.correction(0, 4, "c0", 2)));
+    backlog.add(new Backlog.RestoredMessage(0, 5, RESTORED));
+    backlog.add(TestCorrections.correction(0, 6, "c9", 1));
+    assertEquals(List.of(), names(backlog.nextCorrections(10)));
+    assertNull(backlog.nextRestored(), "corrections before it wait");
+    assertFalse(backlog.mayGrow());
+
+    backlog.takeUpDeferred();
+    assertEquals(List.of("c02", "c21"), names(backlog.nextCorrections(10)));
+    backlog.answered(2);
+    assertNotNull(backlog.nextRestored());
+    backlog.answered(1);
+    assertEquals(List.of("c91"), names(backlog.nextCorrections(10)));
+  }
+
+  @Test
+  void giveUp_deferred_isForgotten() {
+    backlog.add(TestCorrections.correction(0, 10, "a", 1));
+    backlog.add(TestCorrections.correction(1, 70, "x", 1));
+    backlog.answered(2, place -> false);
+
+    assertEquals(1, backlog.giveUp(List.of(1)));
+    assertTrue(backlog.hasDeferred());
+    assertEquals(1, backlog.giveUpAll());
+    assertFalse(backlog.hasDeferred());
+    assertTrue(backlog.mayGrow());
+  }
+
   /** Whatever comes in whatever order, the last state a cache is given is that of the newest. */
   @Test
   void backlog_randomRecords_endInTheNewestOfEachBucket() {
@@ -142,11 +183,22 @@ final class BacklogTest {
       return 1;
     }
     List<BoundedCorrection> corrections = backlog.nextCorrections(1 + random.nextInt(6));
-    for (BoundedCorrection correction : corrections) {
-      applied.merge(correction.correction().bucket(), correction.correction().version(), Math::max);
+    if (corrections.isEmpty()) {
+      backlog.takeUpDeferred();
+      return 0;
     }
-    backlog.answered(corrections.size());
-    return corrections.size();
+    boolean[] isAnswered = new boolean[corrections.size()];
+    int answered = 0;
+    for (int i = 0; i < isAnswered.length; i++) {
+      Correction correction = corrections.get(i).correction();
+      isAnswered[i] = random.nextInt(4) > 0;
+      if (isAnswered[i]) {
+        applied.merge(correction.bucket(), correction.version(), Math::max);
+        answered++;
+      }
+    }
+    backlog.answered(isAnswered.length, place -> isAnswered[place]);
+    return answered;
   }
 
   private static Backlog.WaitingCorrection correction(long epoch, long version) {

@@ -3,6 +3,7 @@ package io.weir.ingest.correct;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.correction.PartlyUnavailableException;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionOutcome;
@@ -10,6 +11,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Keeps the newest correction of each bucket in memory; can be made not to answer. */
 final class FakeCorrector implements BucketCorrector {
@@ -21,6 +24,7 @@ final class FakeCorrector implements BucketCorrector {
   private final List<Correction> changed = new ArrayList<>();
   private boolean available = true;
   private int refusals;
+  private String away = "";
 
   @Override
   public synchronized List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
@@ -33,11 +37,15 @@ final class FakeCorrector implements BucketCorrector {
       throw new IllegalArgumentException("1 to " + MAX_BATCH + ", are " + corrections.size());
     }
     calls.add(new Call(System.nanoTime(), List.copyOf(corrections)));
-    List<CorrectionOutcome> outcomes = new ArrayList<>();
+    List<@Nullable CorrectionOutcome> outcomes = new ArrayList<>();
     for (BoundedCorrection bounded : corrections) {
-      outcomes.add(apply(bounded.correction()));
+      boolean isAway = bounded.correction().bucket().equals(away);
+      outcomes.add(isAway ? null : apply(bounded.correction()));
     }
-    return outcomes;
+    if (outcomes.contains(null)) {
+      throw new PartlyUnavailableException("made not to answer for " + away, outcomes);
+    }
+    return outcomes.stream().map(Objects::requireNonNull).toList();
   }
 
   private CorrectionOutcome apply(Correction correction) {
@@ -55,6 +63,11 @@ final class FakeCorrector implements BucketCorrector {
 
   synchronized void setAvailable(boolean answers) {
     available = answers;
+  }
+
+  /** Makes corrections of one bucket unanswered; of none if it is empty. */
+  synchronized void setAway(String bucket) {
+    away = bucket;
   }
 
   /** Calls that were not answered. */
