@@ -5,6 +5,7 @@ import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
+import io.weir.servers.testing.TestCluster;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
@@ -21,7 +22,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A broker, Redis behind a {@link RedisRoute}, an aggregator and ingest nodes, all real; aggregator
@@ -39,21 +42,24 @@ final class Fleet implements AutoCloseable {
   private final Path folder;
   private final Path policies;
   private final TestKafka kafka;
-  private final TestRedis redis;
-  private final RedisRoute route;
+  private final @Nullable TestRedis redis;
+  private final @Nullable RedisRoute route;
+  private final String redisUri;
   private final Aggregator aggregator;
   private final List<Ingest> nodes = new ArrayList<>();
 
-  private Fleet(Path folder, List<Rule> rules, TestRedis redis) throws Exception {
+  private Fleet(Path folder, List<Rule> rules, @Nullable TestRedis redis, String clusterUri)
+      throws Exception {
     this.folder = folder;
     this.redis = redis;
+    this.route = redis == null ? null : RedisRoute.to(redis.uri());
+    this.redisUri = route == null ? clusterUri : route.uri();
     this.policies = Files.writeString(folder.resolve("policies.yml"), Rule.yaml(rules));
     this.kafka = TestKafka.borrow();
     try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
       topics.createMissing(PARTITIONS, Optional.empty());
       Await.until("the topics to appear", () -> topics.differences().isEmpty());
     }
-    this.route = RedisRoute.to(redis.uri());
     this.aggregator = Aggregator.start(AggregatorConfig.of(aggregatorEnvironment()));
     Await.until("the aggregator to become ready", aggregator::ready);
   }
@@ -72,7 +78,16 @@ final class Fleet implements AutoCloseable {
 
   /** Starts all with this Redis, which is closed with the rest. */
   static Fleet start(Path folder, List<Rule> rules, int nodes, TestRedis redis) throws Exception {
-    Fleet fleet = new Fleet(folder, rules, redis);
+    return started(new Fleet(folder, rules, redis, ""), rules, nodes);
+  }
+
+  /** Starts all over a Redis Cluster, which is not closed with the rest, and has no route. */
+  static Fleet start(Path folder, List<Rule> rules, int nodes, TestCluster cluster)
+      throws Exception {
+    return started(new Fleet(folder, rules, null, cluster.uri()), rules, nodes);
+  }
+
+  private static Fleet started(Fleet fleet, List<Rule> rules, int nodes) throws Exception {
     try {
       fleet.startNodes(nodes);
       for (Rule rule : rules) {
@@ -123,7 +138,7 @@ final class Fleet implements AutoCloseable {
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
     environment.put("WEIR_SINGLE_COPY", "allow");
     environment.put("WEIR_STOP_DELAY", "PT0S");
-    environment.put("WEIR_REDIS", route.uri());
+    environment.put("WEIR_REDIS", redisUri);
     environment.put("WEIR_NODE", name);
     environment.put("WEIR_DATA", folder.resolve(name).toString());
     environment.put("WEIR_HTTP_HOST", "127.0.0.1");
@@ -167,25 +182,29 @@ final class Fleet implements AutoCloseable {
   }
 
   RedisRoute route() {
-    return route;
+    return Objects.requireNonNull(route);
   }
 
   TestRedis redis() {
-    return redis;
+    return Objects.requireNonNull(redis);
   }
 
   /** Ends Redis with SIGKILL and starts it again on its port, over what it left behind. */
   void killAndRestartRedis() {
-    redis.kill();
-    redis.restart();
+    redis().kill();
+    redis().restart();
   }
 
   @Override
   public void close() throws IOException {
     stopNodes();
     aggregator.close();
-    route.close();
-    redis.close();
+    if (route != null) {
+      route.close();
+    }
+    if (redis != null) {
+      redis.close();
+    }
     kafka.close();
   }
 }

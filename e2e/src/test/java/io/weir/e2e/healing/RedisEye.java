@@ -14,7 +14,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** Looks at Redis itself, past the nodes and past the route. Only {@code flush} changes it. */
-final class RedisEye implements AutoCloseable {
+final class RedisEye implements Eye, AutoCloseable {
   private static final byte[] READ =
       "local t = redis.call('TIME') return {t[1], t[2], redis.call('MGET', unpack(KEYS))}"
           .getBytes(StandardCharsets.UTF_8);
@@ -35,7 +35,8 @@ final class RedisEye implements AutoCloseable {
   }
 
   /** Buckets as they stand at one moment (of each {@value #MAX_KEYS}). */
-  List<KeptBucket> look(List<Place> places) {
+  @Override
+  public List<KeptBucket> look(List<Place> places) {
     List<KeptBucket> kept = new ArrayList<>(places.size());
     for (int from = 0; from < places.size(); from += MAX_KEYS) {
       lookAtSome(places.subList(from, Math.min(places.size(), from + MAX_KEYS)), kept);

@@ -19,7 +19,7 @@ final class Standing {
    * exactly. One that owes more than its debt cap is only not to hold less than that: what is
    * beyond the cap is forgiven when it is collected, and refill goes on from there.
    */
-  static void awaitRight(Oracle oracle, RedisEye eye) throws Exception {
+  static void awaitRight(Oracle oracle, Eye eye) throws Exception {
     Await.until(
         () -> {
           List<String> wrong = wrong(oracle, eye);
@@ -33,7 +33,7 @@ final class Standing {
   }
 
   /** Buckets that are wrong now, and how. */
-  static List<String> wrong(Oracle oracle, RedisEye eye) {
+  static List<String> wrong(Oracle oracle, Eye eye) {
     List<Place> places = oracle.buckets().stream().map(oracle::place).toList();
     List<String> wrong = new ArrayList<>();
     for (KeptBucket kept : eye.look(places)) {
