@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
+import io.weir.decision.redis.RedisAccess;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
@@ -13,9 +14,11 @@ import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The settings of one ingest node, validated as a whole.
@@ -187,7 +190,7 @@ public record IngestConfig(
     String uri = settings.required("WEIR_REDIS", REDIS_MEANING);
     RedisCacheConfig config;
     try {
-      config = RedisCacheConfig.of(uri);
+      config = RedisCacheConfig.of(uri).withAccess(redisAccess(settings));
     } catch (IllegalArgumentException refused) {
       throw new Settings.InvalidSettingException("WEIR_REDIS " + refused.getMessage());
     }
@@ -202,6 +205,35 @@ public record IngestConfig(
             settings.duration(
                 "WEIR_DENY_CACHE", DEFAULT_DENY_CACHE, Duration.ZERO, Duration.ofMinutes(1)))
         .withOnEviction(settings.choice("WEIR_REDIS_EVICTION", RedisCacheConfig.OnEviction.REFUSE));
+  }
+
+  private static RedisAccess redisAccess(Settings settings) {
+    Path certificate = readableFile(settings, "WEIR_REDIS_TLS_CERTIFICATE");
+    Path key = readableFile(settings, "WEIR_REDIS_TLS_KEY");
+    if ((certificate == null) != (key == null)) {
+      throw new Settings.InvalidSettingException(
+          (certificate == null ? "WEIR_REDIS_TLS_CERTIFICATE" : "WEIR_REDIS_TLS_KEY")
+              + " is not set; a certificate and its key are given together");
+    }
+    return new RedisAccess(
+        readableFile(settings, "WEIR_REDIS_TLS_CA"),
+        certificate,
+        key,
+        settings.text("WEIR_REDIS_SENTINEL_USER", ""),
+        settings.text("WEIR_REDIS_SENTINEL_PASSWORD", ""));
+  }
+
+  private static @Nullable Path readableFile(Settings settings, String variable) {
+    String name = settings.text(variable, "");
+    if (name.isEmpty()) {
+      return null;
+    }
+    Path file = Path.of(name);
+    if (!Files.isReadable(file)) {
+      throw new Settings.InvalidSettingException(
+          variable + " names a file that cannot be read: " + file);
+    }
+    return file;
   }
 
   /** Returns the settings in one line, without secrets. */

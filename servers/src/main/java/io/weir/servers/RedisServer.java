@@ -68,16 +68,9 @@ public final class RedisServer implements AutoCloseable {
     Files.createDirectories(folder);
     boundLog(folder.resolve(LOG_FILE));
     int actualPort = port == 0 ? Ports.free() : port;
-    List<String> command = new ArrayList<>(List.of("sh", "-c", SUPERVISOR, "redis-supervisor"));
-    command.addAll(
+    List<String> arguments = common(folder, actualPort);
+    arguments.addAll(
         List.of(
-            RedisBinary.find(folder).toString(),
-            "--bind",
-            "127.0.0.1",
-            "--port",
-            Integer.toString(actualPort),
-            "--dir",
-            folder.toAbsolutePath().toString(),
             "--appendonly",
             "yes",
             "--appendfsync",
@@ -85,12 +78,45 @@ public final class RedisServer implements AutoCloseable {
             "--save",
             "",
             "--maxmemory-policy",
-            "noeviction",
+            "noeviction"));
+    arguments.addAll(List.of(options));
+    return launch(folder, actualPort, arguments);
+  }
+
+  /**
+   * Starts a sentinel and waits until it answers.
+   *
+   * @param folder its log
+   * @param config its configuration file, which it rewrites
+   * @param port the port on which it listens
+   * @throws ServerStartException if the port is taken or the sentinel does not answer
+   */
+  public static RedisServer startSentinel(Path folder, Path config, int port) throws IOException {
+    List<String> arguments = new ArrayList<>(List.of(config.toString(), "--sentinel"));
+    arguments.addAll(common(folder, port));
+    return launch(folder, port, arguments);
+  }
+
+  private static List<String> common(Path folder, int port) {
+    return new ArrayList<>(
+        List.of(
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            Integer.toString(port),
+            "--dir",
+            folder.toAbsolutePath().toString(),
             "--loglevel",
             "warning",
             "--daemonize",
             "no"));
-    command.addAll(List.of(options));
+  }
+
+  private static RedisServer launch(Path folder, int actualPort, List<String> arguments)
+      throws IOException {
+    List<String> command = new ArrayList<>(List.of("sh", "-c", SUPERVISOR, "redis-supervisor"));
+    command.add(RedisBinary.find(folder).toString());
+    command.addAll(arguments);
     ProcessBuilder builder =
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
     builder.environment().put("WEIR_REDIS_LOG", folder.resolve(LOG_FILE).toString());
@@ -134,8 +160,9 @@ public final class RedisServer implements AutoCloseable {
       out.write("PING\r\n".getBytes(StandardCharsets.US_ASCII));
       out.flush();
       InputStream in = socket.getInputStream();
-      // a server that still loads its file answers -LOADING
-      return in.read() == '+';
+      String answer = new String(in.readNBytes(7), StandardCharsets.US_ASCII);
+      // one that still loads its file answers -LOADING
+      return answer.startsWith("+PONG") || answer.equals("-NOAUTH");
     } catch (IOException notYet) {
       return false;
     }

@@ -49,8 +49,12 @@ final class Failures {
       new Decision.Undecided(
           Cause.UNAVAILABLE, "the slots of its buckets are moving, or the cluster does not serve");
 
-  /** What errors of scripts begin with that use keys which this server does not hold. */
-  private static final String NOT_HERE = "Script attempted to ";
+  /**
+   * Part of the errors of scripts that use keys which this server does not hold: "Script attempted
+   * to access a non local key", "Script attempted to execute a command while the cluster is down";
+   * before Redis 7 "Lua script".
+   */
+  private static final String NOT_HERE = "cript attempted to ";
 
   private Failures() {}
 

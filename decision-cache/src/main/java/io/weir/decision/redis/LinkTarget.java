@@ -14,7 +14,8 @@ record LinkTarget(RedisURI uri, String shown, ServerKind kind) {
   /** Returns the one server that the settings name. */
   static LinkTarget of(RedisCacheConfig config) {
     RedisAddress address = RedisAddress.of(config.uri());
-    return new LinkTarget(address.toLettuce(), address.toString(), ServerKind.SINGLE);
+    return new LinkTarget(
+        address.toLettuce(config.access()), address.toString(), ServerKind.SINGLE);
   }
 
   /** Returns a server of the cluster that an address names. */

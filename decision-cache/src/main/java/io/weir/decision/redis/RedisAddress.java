@@ -16,24 +16,32 @@ import org.jspecify.annotations.Nullable;
  * The address of a Redis server, or of servers of a Redis Cluster, and the credentials, parsed from
  * {@code redis://[user:password@]host[:port][/database][?options]} or {@code rediss://}. Several
  * servers, separated by commas, or the scheme {@code redis-cluster://} or {@code
- * rediss-cluster://}, name a cluster, which has no databases but 0. Everything before the last
- * {@code @} belongs to the credentials, so a password may contain {@code /}, {@code @}, {@code #},
- * {@code ,} and {@code ?} unencoded; a {@code %} begins an encoded character. Immutable.
+ * rediss-cluster://}, name a cluster, which has no databases but 0. The scheme {@code
+ * redis-sentinel://} or {@code rediss-sentinel://} names sentinels and, behind {@code #}, the name
+ * under which they watch the server. Everything before the last {@code @} belongs to the
+ * credentials, so a password may contain {@code /}, {@code @}, {@code #}, {@code ,} and {@code ?}
+ * unencoded; a {@code %} begins an encoded character. Immutable.
  *
  * <p>Neither {@link #toString} nor a message of this class contains any part of the credentials,
  * nor of an address that cannot be parsed, since the position of the password in it is unknown.
  */
 final class RedisAddress {
   private static final int DEFAULT_PORT = 6379;
+  private static final int DEFAULT_SENTINEL_PORT = 26_379;
+  private static final String SENTINEL = "-sentinel";
   private static final int MAX_PORT = 65_535;
   private static final Pattern FORM =
-      Pattern.compile("(rediss?)(-cluster)?://(?:(.*)@)?([^@]*)", Pattern.DOTALL);
+      Pattern.compile("(rediss?)(-cluster|-sentinel)?://(?:(.*)@)?([^@]*)", Pattern.DOTALL);
   private static final String HOST = "\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9._-]+";
   private static final String HOST_AND_PORT = "(?:" + HOST + ")(?::[0-9]{1,5})?";
   private static final Pattern SERVER = Pattern.compile("(" + HOST + ")(?::([0-9]{1,5}))?");
   private static final Pattern SERVERS =
       Pattern.compile(
-          "(" + HOST_AND_PORT + "(?:," + HOST_AND_PORT + ")*)(?:/([0-9]{0,5}))?(\\?.*)?",
+          "("
+              + HOST_AND_PORT
+              + "(?:,"
+              + HOST_AND_PORT
+              + ")*)(?:/([0-9]{0,5}))?(\\?[^#]*)?(?:#(.*))?",
           Pattern.DOTALL);
 
   /** A percent sign that is not followed by two hexadecimal digits. */
@@ -41,6 +49,7 @@ final class RedisAddress {
 
   private final String scheme;
   private final boolean isCluster;
+  private final @Nullable String watchedAs;
   private final @Nullable String credentials;
   private final List<Server> servers;
   private final String database;
@@ -57,17 +66,19 @@ final class RedisAddress {
   private RedisAddress(Matcher form, Matcher rest) {
     this.scheme = form.group(1);
     this.credentials = form.group(3);
-    this.servers = servers(rest.group(1));
-    this.isCluster = form.group(2) != null || servers.size() > 1;
+    boolean hasSentinels = SENTINEL.equals(form.group(2));
+    this.servers = servers(rest.group(1), hasSentinels ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
+    this.watchedAs = hasSentinels ? rest.group(4) : null;
+    this.isCluster = !hasSentinels && (form.group(2) != null || servers.size() > 1);
     this.database = rest.group(2) == null ? "" : rest.group(2);
     this.options = rest.group(3) == null ? "" : rest.group(3);
   }
 
-  private static List<Server> servers(String text) {
+  private static List<Server> servers(String text, int defaultPort) {
     List<Server> servers = new ArrayList<>();
     Matcher server = SERVER.matcher(text);
     while (server.find()) {
-      int port = server.group(2) == null ? DEFAULT_PORT : Integer.parseInt(server.group(2));
+      int port = server.group(2) == null ? defaultPort : Integer.parseInt(server.group(2));
       if (port < 1 || port > MAX_PORT) {
         throw new IllegalArgumentException(
             "must have a port from 1 to " + MAX_PORT + ", has " + port);
@@ -87,7 +98,8 @@ final class RedisAddress {
     Matcher form = FORM.matcher(uri);
     if (!form.matches()) {
       throw new IllegalArgumentException(
-          "must begin with redis://, rediss://, redis-cluster:// or rediss-cluster://");
+          "must begin with redis://, redis-cluster:// or redis-sentinel://, or with rediss for"
+              + " redis");
     }
     Matcher rest = SERVERS.matcher(form.group(4));
     if (!rest.matches()) {
@@ -105,6 +117,14 @@ final class RedisAddress {
     if (address.isCluster && !address.database.isEmpty() && !address.database.equals("0")) {
       throw new IllegalArgumentException("names a database, and a cluster has 0 alone");
     }
+    boolean hasSentinels = SENTINEL.equals(form.group(2));
+    if (hasSentinels && (address.watchedAs == null || address.watchedAs.isBlank())) {
+      throw new IllegalArgumentException(
+          "must end with # and the name under which the sentinels watch the server");
+    }
+    if (!hasSentinels && rest.group(4) != null) {
+      throw new IllegalArgumentException("has a # behind the server, and no sentinels");
+    }
     RedisURI unused = address.toLettuce();
     return address;
   }
@@ -114,14 +134,44 @@ final class RedisAddress {
     return isCluster;
   }
 
-  /** Returns the servers, at least one. */
+  /** Returns whether connections are encrypted. */
+  boolean isTls() {
+    return scheme.equals("rediss");
+  }
+
+  /** Returns the servers, or sentinels, at least one. */
   List<Server> servers() {
     return servers;
   }
 
-  /** Returns the address of the first server for the client library. */
+  /** Returns the address of the first server for the client library, or that of the sentinels. */
   RedisURI toLettuce() {
-    return toLettuce(servers.get(0));
+    return toLettuce(RedisAccess.NONE);
+  }
+
+  /**
+   * Returns the address of the first server for the client library, or that of the sentinels, which
+   * are asked for the server at each connection.
+   */
+  RedisURI toLettuce(RedisAccess access) {
+    RedisURI uri = toLettuce(servers.get(0));
+    if (watchedAs == null) {
+      return uri;
+    }
+    uri.setSentinelMasterId(watchedAs);
+    for (Server server : servers) {
+      RedisURI sentinel = new RedisURI();
+      sentinel.applySsl(uri);
+      sentinel.setHost(server.host());
+      sentinel.setPort(server.port());
+      if (!access.sentinelPassword().isEmpty()) {
+        String user = access.sentinelUser().isEmpty() ? null : access.sentinelUser();
+        sentinel.setCredentialsProvider(
+            new StaticCredentialsProvider(user, access.sentinelPassword().toCharArray()));
+      }
+      uri.getSentinels().add(sentinel);
+    }
+    return uri;
   }
 
   /** Returns the address of a server, with these credentials and options. */
@@ -163,9 +213,11 @@ final class RedisAddress {
   public String toString() {
     return scheme
         + (isCluster ? "-cluster" : "")
+        + (watchedAs == null ? "" : SENTINEL)
         + "://"
         + (credentials == null ? "" : "***@")
         + servers.stream().map(Server::toString).collect(Collectors.joining(","))
-        + (database.isEmpty() ? "" : "/" + database);
+        + (database.isEmpty() ? "" : "/" + database)
+        + (watchedAs == null ? "" : "#" + watchedAs);
   }
 }

@@ -8,7 +8,9 @@ import java.time.Duration;
  * Settings of a {@link RedisDecisionCache}. Immutable.
  *
  * @param uri the server, {@code redis://[user:password@]host[:port][/database]} or {@code
- *     rediss://}; must never be shown, see {@link #shownUri}
+ *     rediss://}; those of a cluster, separated by commas, or {@code redis-cluster://}; sentinels,
+ *     {@code redis-sentinel://[user:password@]host[:port],…[/database]#name}. Must never be shown,
+ *     see {@link #shownUri}
  * @param deadline longest time the server may take to answer a call; 1 ms to 1 min. Time in which
  *     this process could not read the answer does not count
  * @param patience longest time that a caller waits in total, including delays of this process,
@@ -26,6 +28,7 @@ import java.time.Duration;
  * @param onEviction what to do with a server that may evict buckets
  * @param denyCacheAge how long a denial is repeated at most without asking the server, see {@link
  *     io.weir.decision.deny.DenyCache}; zero never, at most 1 min
+ * @param access certificates and passwords that the URI does not hold
  */
 public record RedisCacheConfig(
     String uri,
@@ -37,7 +40,8 @@ public record RedisCacheConfig(
     Duration stallTimeout,
     Duration connectTimeout,
     OnEviction onEviction,
-    Duration denyCacheAge) {
+    Duration denyCacheAge,
+    RedisAccess access) {
   /**
    * Upper end of {@code maxBatchBuckets}. A bucket takes a server some 10 to 20 µs, however buckets
    * are spread over checks, and a script call must take at most 2 ms, since all others wait for it.
@@ -56,6 +60,9 @@ public record RedisCacheConfig(
   }
 
   public RedisCacheConfig {
+    if (access.hasFiles() && !RedisAddress.of(uri).isTls()) {
+      throw new IllegalArgumentException("must begin with rediss if there are certificates");
+    }
     RedisAddress.of(uri);
     requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
     requireRange("patience", patience, deadline, Duration.ofHours(1));
@@ -83,7 +90,8 @@ public record RedisCacheConfig(
         Duration.ofSeconds(1),
         Duration.ofSeconds(2),
         OnEviction.REFUSE,
-        Duration.ZERO);
+        Duration.ZERO,
+        RedisAccess.NONE);
   }
 
   /**
@@ -102,7 +110,8 @@ public record RedisCacheConfig(
         longer(stallTimeout, least),
         connectTimeout,
         onEviction,
-        denyCacheAge);
+        denyCacheAge,
+        access);
   }
 
   private static Duration longer(Duration one, Duration other) {
@@ -121,7 +130,8 @@ public record RedisCacheConfig(
         stallTimeout,
         connectTimeout,
         onEviction,
-        denyCacheAge);
+        denyCacheAge,
+        access);
   }
 
   /** Returns these settings with another queue capacity, batch size and number in flight. */
@@ -136,7 +146,8 @@ public record RedisCacheConfig(
         stallTimeout,
         connectTimeout,
         onEviction,
-        denyCacheAge);
+        denyCacheAge,
+        access);
   }
 
   /** Returns these settings with other timeouts of the connection. */
@@ -151,7 +162,8 @@ public record RedisCacheConfig(
         stall,
         connect,
         onEviction,
-        denyCacheAge);
+        denyCacheAge,
+        access);
   }
 
   /** Returns these settings with another reaction to eviction. */
@@ -166,7 +178,8 @@ public record RedisCacheConfig(
         stallTimeout,
         connectTimeout,
         other,
-        denyCacheAge);
+        denyCacheAge,
+        access);
   }
 
   /** Returns these settings with another greatest age of a denial that is repeated. */
@@ -181,6 +194,23 @@ public record RedisCacheConfig(
         stallTimeout,
         connectTimeout,
         onEviction,
+        other,
+        access);
+  }
+
+  /** Returns these settings with other certificates and passwords. */
+  public RedisCacheConfig withAccess(RedisAccess other) {
+    return new RedisCacheConfig(
+        uri,
+        deadline,
+        patience,
+        queueCapacity,
+        maxBatchBuckets,
+        maxInFlight,
+        stallTimeout,
+        connectTimeout,
+        onEviction,
+        denyCacheAge,
         other);
   }
 
@@ -194,7 +224,7 @@ public record RedisCacheConfig(
   public String toString() {
     return String.format(
         "uri=%s deadline_ms=%d patience_ms=%d queue_capacity=%d max_batch_buckets=%d max_in_flight=%d stall_timeout_ms=%d"
-            + " connect_timeout_ms=%d on_eviction=%s deny_cache_ms=%d max_buckets=%d",
+            + " connect_timeout_ms=%d on_eviction=%s deny_cache_ms=%d max_buckets=%d %s",
         shownUri(),
         deadline.toMillis(),
         patience.toMillis(),
@@ -205,7 +235,8 @@ public record RedisCacheConfig(
         connectTimeout.toMillis(),
         onEviction,
         denyCacheAge.toMillis(),
-        Check.MAX_BUCKETS);
+        Check.MAX_BUCKETS,
+        access);
   }
 
   private static void requireRange(String what, int value, int max) {

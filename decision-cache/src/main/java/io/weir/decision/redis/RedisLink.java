@@ -11,6 +11,7 @@ import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
@@ -141,9 +142,10 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     client.setOptions(options(config));
   }
 
-  /** Returns the options of every connection. */
+  /** Returns the options of every connection. The certificates are read at each one. */
   static ClientOptions options(RedisCacheConfig config) {
     return ClientOptions.builder()
+        .sslOptions(sslOptions(config.access()))
         .autoReconnect(false)
         .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
         .requestQueueSize(config.maxInFlight() * 4 + 16)
@@ -155,6 +157,17 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
                 .keepAlive(true)
                 .build())
         .build();
+  }
+
+  private static SslOptions sslOptions(RedisAccess access) {
+    SslOptions.Builder options = SslOptions.builder().jdkSslProvider();
+    if (access.authorities() != null) {
+      options.trustManager(access.authorities().toFile());
+    }
+    if (access.certificate() != null && access.key() != null) {
+      options.keyManager(access.certificate().toFile(), access.key().toFile(), new char[0]);
+    }
+    return options.build();
   }
 
   /** Begins to connect and waits for the outcome of the first attempt. */

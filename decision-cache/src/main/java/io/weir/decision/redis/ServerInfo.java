@@ -27,9 +27,6 @@ record ServerInfo(String life, String version, String mode) {
 
   private static final int LEAST_VERSION_WITH_MESSAGES = 6;
 
-  /** Lowest supported version in a cluster: the scripts use keys of several slots. */
-  private static final int LEAST_VERSION_OF_CLUSTER = 7;
-
   private static final int UNKNOWN_VERSION = -1;
 
   private static final Pattern FIELD =
@@ -75,13 +72,8 @@ record ServerInfo(String life, String version, String mode) {
       return Failures.NOT_CLUSTER_MODE;
     }
     int major = majorVersion();
-    int least = kind == ServerKind.SINGLE ? LEAST_VERSION : LEAST_VERSION_OF_CLUSTER;
-    if (major != UNKNOWN_VERSION && major < least) {
-      return "the server has version "
-          + version
-          + "; the least that works "
-          + (kind == ServerKind.SINGLE ? "is " : "in a cluster is ")
-          + least;
+    if (major != UNKNOWN_VERSION && major < LEAST_VERSION) {
+      return "the server has version " + version + "; the least that works is " + LEAST_VERSION;
     }
     return "";
   }

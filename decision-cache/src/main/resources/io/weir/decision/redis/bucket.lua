@@ -47,8 +47,8 @@ local function load(key, value, limit)
     value = value or redis.pcall('GET', key)
     if value then
       if type(value) ~= 'string' then
-        -- a cluster's server that does not hold the key
-        if value.err and string.find(value.err, 'Script attempted to ', 1, true) then error(value) end
+        -- on a cluster's server that does not hold the key the script fails, by the same error
+        if value.err and string.find(value.err, 'cript attempted to ', 1, true) then call('GET', key) end
         return nil
       end
       if #value == STATE_4_BYTES and value:byte() == 4 then

@@ -10,7 +10,7 @@ local life, ttl, others, values, warm = ARGV[1], ARGV[2], {}, {}, {}
 for n = 3, #ARGV do others[ARGV[n]] = true end
 for n = 1, #KEYS do
   values[n] = redis.pcall('GET', KEYS[n])
-  if type(values[n]) == 'table' and values[n].err then error(values[n]) end
+  if type(values[n]) == 'table' then redis.call('GET', KEYS[n]) end -- fails by the same error
 end
 for n = 1, #KEYS do
   if values[n] == life then

@@ -1,9 +1,9 @@
-#!lua flags=allow-cross-slot-keys
 -- SPDX-License-Identifier: Apache-2.0
 -- Precedes every script for a server of Redis Cluster. A call has keys of many slots, all of this
--- server; Redis takes declared keys of one slot alone, so they come as arguments. A key of a slot
--- that this server does not hold makes the script fail where the key is read. The scripts read all
--- keys that belong together before they write one, so then nothing has been written.
+-- server; Redis takes declared keys of one slot alone, so they come as arguments. A script without
+-- a first line of flags (#!lua) may use any key of its server. A key of a slot that this server does
+-- not hold makes it fail where the key is read. The scripts read all keys that belong together
+-- before they write one, so then nothing has been written.
 -- ARGV[1]  number of keys. ARGV[2]: number of markers. Then the keys, then the script's arguments.
 -- Markers  the first of the keys. The script sees one of them: one that does not hold the run ID,
 --          which is the first of its arguments, if there is any.

@@ -116,7 +116,7 @@ class ClusterReshardingIT {
             1);
     assertInstanceOf(Decision.Allowed.class, fixture.cache.take(both));
     fixture.cluster.beginMove(5, 0, 1);
-    assertEquals(1, fixture.cluster.moveKeys(5, 0, 1, 1));
+    fixture.cluster.moveKey(ClusterFixture.key(client), 0, 1);
 
     var waits = fixture.cache.submit(both);
     for (int i = 0; i < 50; i++) {

@@ -30,10 +30,6 @@ class ServerInfoTest {
     assertTrue(of("4.0.9", "standalone").refusal(ServerKind.SINGLE).contains("version 4.0.9"));
     assertTrue(of("7.2.4", "cluster").refusal(ServerKind.SINGLE).contains("cluster mode"));
     assertTrue(
-        of("6.2.1", "cluster")
-            .refusal(ServerKind.OF_CLUSTER)
-            .contains("least that works in a cluster"));
-    assertTrue(
         of("7.2.4", "standalone").refusal(ServerKind.OF_CLUSTER).contains("not in cluster mode"));
     assertEquals("", of("7.2.4", "cluster").refusal(ServerKind.OF_CLUSTER));
   }

@@ -31,15 +31,32 @@ final class RedisClient {
   static @Nullable Object call(int port, String... command) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MILLIS);
-      OutputStream out = new BufferedOutputStream(socket.getOutputStream());
-      write(out, "*" + command.length);
-      for (String word : command) {
-        write(out, "$" + word.getBytes(StandardCharsets.UTF_8).length);
-        write(out, word);
-      }
-      out.flush();
+      send(socket.getOutputStream(), command);
       return read(new BufferedInputStream(socket.getInputStream()));
     }
+  }
+
+  /** Sends a command as the default user with a password. */
+  static @Nullable Object authenticated(int port, String password, String... command)
+      throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      socket.setSoTimeout(TIMEOUT_MILLIS);
+      InputStream in = new BufferedInputStream(socket.getInputStream());
+      send(socket.getOutputStream(), "AUTH", password);
+      Object unused = read(in);
+      send(socket.getOutputStream(), command);
+      return read(in);
+    }
+  }
+
+  private static void send(OutputStream to, String... command) throws IOException {
+    OutputStream out = new BufferedOutputStream(to);
+    write(out, "*" + command.length);
+    for (String word : command) {
+      write(out, "$" + word.getBytes(StandardCharsets.UTF_8).length);
+      write(out, word);
+    }
+    out.flush();
   }
 
   private static void write(OutputStream out, String line) throws IOException {

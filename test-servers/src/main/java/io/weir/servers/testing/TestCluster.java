@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TestCluster implements AutoCloseable {
   private static final int SLOTS = 16_384;
+  private static final int BUS = 10_000;
 
   /** How long a server is missed until it counts as failed; a failover takes a little longer. */
   private static final String NODE_TIMEOUT_MILLIS = "2000";
@@ -36,7 +37,16 @@ public final class TestCluster implements AutoCloseable {
     Member(Path folder, String... options) throws IOException {
       this.folder = folder;
       this.options = options;
-      this.server = RedisServer.start(folder, 0, options);
+      this.server = RedisServer.start(folder, portWithBus(), options);
+    }
+
+    /** Returns a free port, of which the one for the servers among themselves is free, too. */
+    private static int portWithBus() throws IOException {
+      int port = Ports.free();
+      while (!Ports.isFree(port + BUS)) {
+        port = Ports.free();
+      }
+      return port;
     }
   }
 
@@ -67,30 +77,26 @@ public final class TestCluster implements AutoCloseable {
   private void build(boolean replicated) throws IOException {
     int count = replicated ? 2 * primaries : primaries;
     for (int i = 0; i < count; i++) {
-      int busPort = Ports.free();
       members.add(
           new Member(
               folder.resolve(Integer.toString(i)),
               "--cluster-enabled",
               "yes",
-              "--cluster-port",
-              Integer.toString(busPort),
               "--cluster-node-timeout",
               NODE_TIMEOUT_MILLIS,
               "--cluster-allow-replica-migration",
               "no"));
       command(i, "CLUSTER", "SET-CONFIG-EPOCH", Integer.toString(i + 1));
       if (i > 0) {
-        command(0, "CLUSTER", "MEET", "127.0.0.1", port(i), Integer.toString(busPort));
+        command(0, "CLUSTER", "MEET", "127.0.0.1", port(i));
       }
     }
     for (int i = 0; i < primaries; i++) {
-      command(
-          i,
-          "CLUSTER",
-          "ADDSLOTSRANGE",
-          Integer.toString(firstSlot(i)),
-          Integer.toString(firstSlot(i + 1) - 1));
+      List<String> addSlots = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
+      for (int slot = firstSlot(i); slot < firstSlot(i + 1); slot++) {
+        addSlots.add(Integer.toString(slot));
+      }
+      command(i, addSlots.toArray(String[]::new));
     }
     await(
         "servers that know each other",
@@ -235,9 +241,14 @@ public final class TestCluster implements AutoCloseable {
                     Integer.toString(slot),
                     Integer.toString(atMost)));
     for (Object key : keys) {
-      command(from, "MIGRATE", "127.0.0.1", port(to), String.valueOf(key), "0", "5000");
+      moveKey(String.valueOf(key), from, to);
     }
     return keys.size();
+  }
+
+  /** Moves a key of a slot whose move was begun. */
+  public void moveKey(String key, int from, int to) {
+    command(from, "MIGRATE", "127.0.0.1", port(to), key, "0", "5000");
   }
 
   /** Ends a move of which all keys were moved. */
