@@ -126,7 +126,8 @@ public final class BillingJob {
   private void keep(ConsumerRecords<byte[], byte[]> records) throws SQLException, IOException {
     for (ConsumerRecord<byte[], byte[]> record : records) {
       JsonNode row = JSON.readTree(record.value());
-      if (row.required("schema_version").asInt() != 1) {
+      int version = row.required("schema_version").asInt();
+      if (version != 1 && version != 2) { // 2: the client is billed by a calendar of its own
         throw new IOException("a row that this job does not know: " + row);
       }
       switch (row.required("record_type").asText()) {

@@ -190,7 +190,7 @@ def keep(db, messages):
 
 
 def known(row):
-    if row["schema_version"] != 1 or row["record_type"] not in ("FINAL", "ADJUSTMENT", "CLOSE"):
+    if row["schema_version"] not in (1, 2) or row["record_type"] not in ("FINAL", "ADJUSTMENT", "CLOSE"):
         raise Refusal(1, f"a row that this job does not know: {row}")
     if any(isinstance(value, int) and not -LARGEST <= value <= LARGEST for value in row.values()):
         raise Refusal(

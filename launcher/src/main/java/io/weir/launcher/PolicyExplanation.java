@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.limits.BillingCalendar;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpNetwork;
 import io.weir.limits.PeriodicLimit;
@@ -49,6 +50,10 @@ final class PolicyExplanation {
     ClientSettings settings = set.clients().settings().get(client);
     if (settings != null && !settings.calendar().equals(ClientCalendar.OF_POLICY)) {
       out.printf("the client has a calendar of its own: %s%n", describe(settings.calendar()));
+      BillingCalendar billing = matched.billing();
+      out.printf(
+          "the client is billed by %s%n",
+          billing == null ? "the months of UTC" : billing.describe());
     }
     if (settings == null && set.clients().unknown() == UnknownClients.LIMIT) {
       out.println("nothing is set for the client: it shares the buckets of all unknown clients");

@@ -2,6 +2,7 @@
 package io.weir.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -195,6 +196,13 @@ final class PoliciesCommandTest {
   }
 
   @Test
+  void check_calendarForBillsAlone_isNotReported() throws IOException {
+    String told = check(0, plans() + "  crop-1: {time_zone: Asia/Kathmandu}\n");
+
+    assertFalse(told.contains("crop-1"), told);
+  }
+
+  @Test
   void explain_ofAClientWithACalendar_showsThePeriod() throws IOException {
     String told = explain("--client", "corp-1");
 
@@ -202,6 +210,7 @@ final class PoliciesCommandTest {
         told.contains(
             "the client has a calendar of its own: time zone Europe/Paris, billing anchor 2026-01-17"),
         told);
+    assertTrue(told.contains("the client is billed by months from day 17 in Europe/Paris"), told);
     assertTrue(told.contains(" period 20"), told);
     assertTrue(told.contains("- writes               not asked: is for endpoint POST *"), told);
   }

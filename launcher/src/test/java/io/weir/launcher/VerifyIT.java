@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.model.UsageRow;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;
@@ -18,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -25,7 +29,7 @@ import picocli.CommandLine;
 
 /** What {@code weir verify} is worth: bugs are planted in real topics, and each is named. */
 final class VerifyIT {
-  private static final int PARTITIONS = 40;
+  private static final int PARTITIONS = 60;
   private static TestKafka kafka;
   private static int nextPartition;
 
@@ -72,6 +76,83 @@ final class VerifyIT {
 
     assertDiffers("and says other than there");
     assertTrue(assertExit(1, "--after-reset").contains("and says other than there"));
+  }
+
+  /** The first line says a period, the other lines another or none. */
+  @Test
+  void billingPeriodOfTheFirstLine_isNoDifference() throws Exception {
+    writeBilled(topics.ownPeriod(), topics.ownPeriod());
+
+    assertExit(0);
+  }
+
+  @Test
+  void billingPeriodOfUtc_whereTheLinesSayAnother_isFound() throws Exception {
+    writeBilled(null, null);
+
+    assertDiffers(
+        "CLIENT calls -: recount says billing period 2026-11-15 (",
+        ", Asia/Kathmandu); ledger says the month of UTC");
+  }
+
+  @Test
+  void billingPeriodWithOtherBounds_isFound() throws Exception {
+    BillingPeriod own = topics.ownPeriod();
+    BillingPeriod longer =
+        BillingPeriod.own(
+            own.name(), own.timeZone(), own.startEpochMillis(), own.endEpochMillis() + 1);
+    writeBilled(longer, longer);
+
+    assertDiffers("recount says billing period 2026-11-15 (", "ledger says 2026-11-15 (");
+  }
+
+  @Test
+  void billingPeriodInTheStateTopicAlone_isFound() throws Exception {
+    writeBilled(topics.ownPeriod(), null);
+
+    assertDiffers("; state topic says the month of UTC");
+  }
+
+  @Test
+  void billingMonthThatIsNotTheWindows_isFound() throws Exception {
+    BillingPeriod month = BillingPeriod.utcMonth("2001-01");
+    topics.ledger.set(0, WrittenTopics.inPeriod((UsageRow) topics.ledger.get(0), month));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("recount says billing period the month of UTC; ledger says 2001-01");
+  }
+
+  @Test
+  void adjustmentInAnotherBillingPeriodThanItsFinal_isFound() throws Exception {
+    CallEvent late = topics.call("late", false, 9, true);
+    topics.batch(late);
+    UsageCount count = WrittenTopics.count(late);
+    topics.ledger.add(WrittenTopics.inPeriod(topics.row(2, count, 16), topics.ownPeriod()));
+    topics.states.set(
+        0, topics.state(2, topics.first, topics.denied, topics.own, topics.settlement, late));
+    topics.counters = new long[] {8, 5, 1, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        " has the billing period 2026-11-15 (", ", and the rows before it the month of UTC");
+  }
+
+  private void writeBilled(@Nullable BillingPeriod ofRow, @Nullable BillingPeriod ofState)
+      throws Exception {
+    BilledIn own = new BilledIn(topics.ownPeriod(), null);
+    BilledIn other =
+        new BilledIn(
+            BillingPeriod.own(
+                "2026-10-01", "UTC", topics.start - 90_000_000, topics.start + 90_000_000),
+            null);
+    topics.clear();
+    topics.batch(topics.first.billedIn(own), topics.denied.billedIn(other), topics.own, topics.own);
+    CallEvent[] counted = {topics.first, topics.denied, topics.own};
+    topics.ledger.add(WrittenTopics.inPeriod(topics.row(counted), ofRow));
+    topics.ledger.add(topics.close(1, 5));
+    topics.states.add(WrittenTopics.inPeriod(topics.state(1, counted), ofState));
+    topics.counters = new long[] {4, 3, 1, 0};
+    topics.writeComplete(kafka.bootstrapServers());
   }
 
   @Test

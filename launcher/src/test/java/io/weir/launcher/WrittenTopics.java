@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
@@ -183,6 +184,42 @@ final class WrittenTopics {
       quarantined.headers().add("weir-line", bytes(Integer.toString(line)));
     }
     quarantine.add(quarantined);
+  }
+
+  /** The billing period of the client's own calendar in which the window starts. */
+  BillingPeriod ownPeriod() {
+    return BillingPeriod.own(
+        "2026-11-15", "Asia/Kathmandu", start - 86_400_000, start + 86_400_000);
+  }
+
+  /** The same row in another billing period; null for the month of UTC. */
+  static UsageRow inPeriod(UsageRow row, @Nullable BillingPeriod period) {
+    return new UsageRow(
+        row.key(),
+        row.window(),
+        row.type(),
+        row.revision(),
+        row.previousRecordId(),
+        row.reason(),
+        row.count(),
+        row.quantityTotal(),
+        row.inputPartition(),
+        row.closedThroughEpochMillis(),
+        row.complete(),
+        row.emittedAtEpochMillis(),
+        period);
+  }
+
+  /** The same figures in another billing period; null for the month of UTC. */
+  static UsageState inPeriod(UsageState state, @Nullable BillingPeriod period) {
+    return new UsageState(
+        state.key(),
+        state.window(),
+        state.status(),
+        state.revision(),
+        state.count(),
+        state.complete(),
+        period);
   }
 
   UsageRow row(CallEvent... counted) {

@@ -104,7 +104,8 @@ public record CalendarQuota(
     return next.atStartOfDay(zone).toInstant().isAfter(moment) ? day : next;
   }
 
-  private static LocalDate billingStart(LocalDate day, LocalDate anchor) {
+  /** Returns the first day of the billing period that contains a day. */
+  static LocalDate billingStart(LocalDate day, LocalDate anchor) {
     long months = monthsBetween(anchor, day);
     LocalDate start = anchor.plusMonths(months);
     return start.isAfter(day) ? anchor.plusMonths(months - 1) : start;
@@ -113,7 +114,7 @@ public record CalendarQuota(
   /**
    * Returns the number of months between the months of two days, whatever the days of the month.
    */
-  private static long monthsBetween(LocalDate from, LocalDate to) {
+  static long monthsBetween(LocalDate from, LocalDate to) {
     return ChronoUnit.MONTHS.between(from.withDayOfMonth(1), to.withDayOfMonth(1));
   }
 }

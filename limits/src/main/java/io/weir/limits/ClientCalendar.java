@@ -6,7 +6,9 @@ import java.time.ZoneId;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calendar by which a client's quotas run. A component that is null is taken from the policy.
+ * The calendar by which a client's quotas run and by which the client is billed. Quotas take a
+ * component that is null from their policy; for the bill it is UTC, or the first of the month (see
+ * {@link BillingCalendar}).
  *
  * @param timeZone zone in which the client's days begin
  * @param billingAnchor a day on which a billing period of the client begins

@@ -4,12 +4,19 @@ package io.weir.aggregator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingCalendar;
+import io.weir.limits.ClientCalendar;
 import io.weir.testing.Await;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.LedgerRowCodec;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URLEncoder;
@@ -18,11 +25,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -30,10 +39,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The reports API of two aggregators that share the partitions of a real broker. */
 final class ReportsIT {
-  private static final int PARTITIONS = 5;
+  private static final int PARTITIONS = 6;
 
   /** Of the one test that sends calls of a while ago: others would have closed their window. */
   private static final int CLOSING = 4;
+
+  /** The same, of another test. */
+  private static final int BILLED = 5;
 
   private static final AtomicLong SEQUENCE = new AtomicLong();
 
@@ -119,6 +131,47 @@ final class ReportsIT {
   }
 
   @Test
+  void usage_byBillingPeriod_isWholePeriodsOfTheClientsCalendar() throws Exception {
+    String client = Calls.clientOf("billed", BILLED, PARTITIONS);
+    long now = System.currentTimeMillis() - 10_000; // a promise of now closes its window
+    BillingCalendar calendar =
+        BillingCalendar.of(
+            new ClientCalendar(
+                ZoneId.of("Asia/Kathmandu"),
+                LocalDate.ofInstant(Instant.ofEpochMilli(now), ZoneOffset.UTC).minusDays(7)));
+    assertNotNull(calendar);
+    BilledIn billing = calendar.at(now);
+    List<CallEvent> calls = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      calls.add(Calls.allowed(client + i, client, 2, now).billedIn(billing));
+    }
+    String position = send(BILLED, calls);
+    String query = "/v1/usage?window=billing-period&client=" + client;
+
+    for (Aggregator aggregator : reports.both()) {
+      JsonNode report = Reports.document(aggregator, query, "Usage-Position", position);
+
+      assertEquals(1, report.path("data").size(), report.toString());
+      JsonNode row = report.path("data").path(0);
+      assertEquals(6, row.path("quantity").asLong(), report.toString());
+      assertEquals(billing.period().name(), row.path("billing_period").asText());
+      assertEquals("Asia/Kathmandu", row.path("billing_zone").asText());
+      assertEquals(
+          Instant.ofEpochMilli(billing.period().startEpochMillis()).toString(),
+          row.path("from").asText());
+      assertEquals(
+          Instant.ofEpochMilli(billing.period().endEpochMillis()).toString(),
+          row.path("to").asText());
+      assertEquals("running", row.path("status").asText());
+    }
+    HttpResponse<String> csv = Reports.answer(reports.one, query, "Accept", "text/csv");
+    assertTrue(csv.body().contains(billing.period().name() + ",Asia/Kathmandu"), csv.body());
+    List<UsageRow> rows =
+        Reports.ask("the ledger's rows", () -> usageRows(client), found -> !found.isEmpty());
+    assertEquals(billing.period(), rows.get(0).billingPeriod());
+  }
+
+  @Test
   void usage_pagesOfOneRow_giveEveryRowOnce() throws Exception {
     String client = Calls.clientOf("pages", 2, PARTITIONS);
     List<CallEvent> calls = new ArrayList<>();
@@ -194,6 +247,7 @@ final class ReportsIT {
     assertProblem("to", "/v1/usage?client=a&from=2026-01-02&to=2026-01-01");
     assertProblem("limit", "/v1/usage?client=a&limit=0");
     assertProblem("page", "/v1/usage?client=a&page=zzz");
+    assertProblem("fill", "/v1/usage?client=a&window=billing-period&fill=zero");
     assertProblem("status", "/v1/usage?client=a&status=open");
     assertProblem("verbose", "/v1/completeness?verbose=1");
     HttpResponse<String> position =
@@ -361,6 +415,17 @@ final class ReportsIT {
         Calls.value(calls));
     broker.flush();
     return partition + ":" + node + ":1:" + calls.size();
+  }
+
+  private static List<UsageRow> usageRows(String client) throws Exception {
+    List<UsageRow> rows = new ArrayList<>();
+    for (ConsumerRecord<byte[], byte[]> record : broker.read(Topics.LEDGER)) {
+      if (LedgerRowCodec.decode(record.value()) instanceof UsageRow row
+          && row.key().client().equals(client)) {
+        rows.add(row);
+      }
+    }
+    return rows;
   }
 
   private static void heartbeat(int partition) {

@@ -3,6 +3,7 @@ package io.weir.ingest.gate;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.DecisionCache;
+import io.weir.limits.BillingCalendar;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.IpAddress;
 import io.weir.limits.check.BucketReply;
@@ -591,6 +592,7 @@ public final class CheckGate {
     String id = call.id();
     CallFacts facts = call.facts();
     IpAddress ip = facts.ip();
+    BillingCalendar billing = matched.billing();
     return new CallEvent(
         id == null ? newIds.get() : id,
         id != null,
@@ -604,6 +606,8 @@ public final class CheckGate {
         matched.policiesVersion(),
         decidedAtEpochMillis,
         ip == null ? null : IpPrefix.OF_RECORDS.of(ip).toString(),
-        charges);
+        charges,
+        null,
+        billing == null ? null : billing.at(decidedAtEpochMillis));
   }
 }

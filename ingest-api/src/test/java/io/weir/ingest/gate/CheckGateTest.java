@@ -11,9 +11,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.limits.BilledIn;
 import io.weir.limits.BucketKey;
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
+import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
@@ -22,6 +24,7 @@ import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.limits.check.Decision.StillDenied;
 import io.weir.limits.check.Decision.StillDenied.Shortage;
+import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
@@ -34,9 +37,12 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
+import java.time.Instant;
+import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -487,6 +493,42 @@ final class CheckGateTest {
   void check_noPolicyMatches_isAllowedAndDecidedByNone() {
     assertEquals(DecidedBy.NONE, check(gate(1), 1).call().decidedBy());
     assertEquals(List.of(), log.last().charges());
+  }
+
+  /** The period is that of the decision's time, which is the cache's, not the node's. */
+  @Test
+  void check_clientWithACalendar_recordsItsBillingPeriod() {
+    ClientCalendar nepal =
+        new ClientCalendar(ZoneId.of("Asia/Kathmandu"), LocalDate.of(2026, 1, 15));
+    PolicyMatcher matcher =
+        PolicyMatcher.of(
+            new PolicySet(
+                1,
+                List.of(DENIES_NOBODY),
+                Clients.ofCalendars(
+                    Map.of("acme", nepal, "globex", new ClientCalendar(ZoneId.of("UTC"), null)))));
+    CheckGate gate =
+        new CheckGate(
+            () -> matcher,
+            new SwitchedCache(new MemoryDecisionCache(() -> nowMicros() + 1_000_000)),
+            new LocalDecider(1, this::nowMicros),
+            log,
+            () -> "made",
+            new SimpleMeterRegistry());
+    log.nowEpochMillis = Instant.parse("2026-11-14T18:14:59.500Z").toEpochMilli();
+
+    check(gate, 1);
+    BilledIn billing = log.last().billing();
+    gate.check(new Call("globex", "-", "calls", 1, null, null));
+    CallEvent ofUtc = log.last();
+    gate.check(new Call("nobody", "-", "calls", 1, null, null));
+
+    assertNotNull(billing);
+    assertEquals("2026-11-15", billing.period().name());
+    assertEquals("Asia/Kathmandu", billing.period().timeZone());
+    assertNotNull(billing.before());
+    assertNull(ofUtc.billing());
+    assertNull(log.last().billing());
   }
 
   @Test

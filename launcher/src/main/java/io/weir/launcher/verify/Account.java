@@ -2,13 +2,16 @@
 package io.weir.launcher.verify;
 
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What each of the three sides states about one key and window: the recount of the calls, the
  * ledger, and the state topic. Mutable; not thread-safe.
  */
 final class Account {
-  private static final int BYTES = 3 * Tally.BYTES + 2 * Long.BYTES;
+  private static final int BYTES = 3 * Tally.BYTES + 2 * Long.BYTES + 3 * Integer.BYTES;
+  private static final int NO_TEXT = -1;
 
   private static final long NOT_SHOWN = -1;
 
@@ -22,17 +25,52 @@ final class Account {
   /** Revision in the state topic; 0 while the window is running, −1 if there is no record. */
   long shownRevision = NOT_SHOWN;
 
+  /** Billing period by the first line counted; null if there is none. */
+  @Nullable String countedPeriod;
+
+  /** Billing period of the first ledger row; null if there is none. */
+  @Nullable String billedPeriod;
+
+  /** Billing period in the state topic; null if there is no record. */
+  @Nullable String shownPeriod;
+
   /** Returns whether the state topic has a record. */
   boolean isShown() {
     return shownRevision != NOT_SHOWN;
   }
 
   byte[] toBytes() {
-    ByteBuffer bytes = ByteBuffer.allocate(BYTES);
+    byte[] counting = utf8(countedPeriod);
+    byte[] billing = utf8(billedPeriod);
+    byte[] showing = utf8(shownPeriod);
+    ByteBuffer bytes =
+        ByteBuffer.allocate(BYTES + counting.length + billing.length + showing.length);
     counted.write(bytes);
     billed.write(bytes);
     shown.write(bytes);
-    return bytes.putLong(billedRevision).putLong(shownRevision).array();
+    bytes.putLong(billedRevision).putLong(shownRevision);
+    put(bytes, countedPeriod, counting);
+    put(bytes, billedPeriod, billing);
+    put(bytes, shownPeriod, showing);
+    return bytes.array();
+  }
+
+  private static byte[] utf8(@Nullable String text) {
+    return text == null ? new byte[0] : text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void put(ByteBuffer bytes, @Nullable String text, byte[] utf8) {
+    bytes.putInt(text == null ? NO_TEXT : utf8.length).put(utf8);
+  }
+
+  private static @Nullable String text(ByteBuffer bytes) {
+    int length = bytes.getInt();
+    if (length == NO_TEXT) {
+      return null;
+    }
+    byte[] utf8 = new byte[length];
+    bytes.get(utf8);
+    return length == 0 ? Billed.UTC_MONTH : new String(utf8, StandardCharsets.UTF_8);
   }
 
   static Account ofBytes(byte[] value) {
@@ -43,6 +81,9 @@ final class Account {
     account.shown = Tally.read(bytes);
     account.billedRevision = bytes.getLong();
     account.shownRevision = bytes.getLong();
+    account.countedPeriod = text(bytes);
+    account.billedPeriod = text(bytes);
+    account.shownPeriod = text(bytes);
     return account;
   }
 }

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param withoutCache whether the call was allowed without Redis
  * @param actualCost actual cost of a settlement; null if the line is the call itself
  * @param settledCall position of the call that a settlement settles; null if not stated
+ * @param billed the billing periods; null for the months of UTC
  */
 record CallLine(
     String id,
@@ -23,12 +24,18 @@ record CallLine(
     boolean withoutCache,
     long decidedAtEpochMillis,
     @Nullable Long actualCost,
-    @Nullable UsagePosition settledCall) {
+    @Nullable UsagePosition settledCall,
+    @Nullable Billed billed) {
   /** 2^53 − 1, the greatest number in a record and the greatest quantity. */
   static final long MAX_NUMBER = (1L << 53) - 1;
 
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
+
+  /** Returns the billing period of a window whose first line this is. */
+  String billingPeriodOfWindow(long windowStartEpochMillis) {
+    return billed == null ? Billed.UTC_MONTH : billed.ofWindow(windowStartEpochMillis);
+  }
 
   boolean isSettlement() {
     return actualCost != null;

@@ -102,6 +102,7 @@ final class Comparison {
       differences.add(
           slot + ": recount says " + account.counted + "; ledger says " + account.billed);
     }
+    comparePeriods(slot, account);
     boolean isShown =
         account.shownRevision == account.billedRevision && account.shown.agreesWith(account.billed);
     boolean hasNeither = account.billedRevision == 0 && !account.isShown();
@@ -116,6 +117,30 @@ final class Comparison {
               + (account.isShown()
                   ? "revision " + account.shownRevision + ", " + account.shown
                   : "nothing"));
+    }
+  }
+
+  /** Compares the billing periods, of windows of which both sides say one. */
+  private void comparePeriods(Slot slot, Account account) {
+    String billed = account.billedPeriod;
+    if (billed == null) {
+      return;
+    }
+    if (account.countedPeriod != null && !account.countedPeriod.equals(billed)) {
+      differences.add(
+          slot
+              + ": recount says billing period "
+              + Billed.describe(account.countedPeriod)
+              + "; ledger says "
+              + Billed.describe(billed));
+    }
+    if (account.shownPeriod != null && !account.shownPeriod.equals(billed)) {
+      differences.add(
+          slot
+              + ": ledger says billing period "
+              + Billed.describe(billed)
+              + "; state topic says "
+              + Billed.describe(account.shownPeriod));
     }
   }
 

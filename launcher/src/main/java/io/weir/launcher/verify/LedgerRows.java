@@ -117,6 +117,18 @@ final class LedgerRows {
               + account.billedRevision);
     }
     account.billedRevision = Math.max(account.billedRevision, row.revision());
+    String period = Billed.text(row.ownPeriod());
+    if (account.billedPeriod == null) {
+      account.billedPeriod = period;
+    } else if (!account.billedPeriod.equals(period)) {
+      tell(
+          isAsked,
+          where
+              + " has the billing period "
+              + Billed.describe(period)
+              + ", and the rows before it "
+              + Billed.describe(account.billedPeriod));
+    }
     account.billed.add(row.count());
     if (account.billed.quantity != row.quantityTotal()) {
       tell(

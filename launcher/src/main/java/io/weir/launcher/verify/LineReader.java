@@ -8,7 +8,11 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.UsagePosition;
 import java.io.IOException;
+import java.time.LocalDate;
+import java.time.format.DateTimeParseException;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +29,10 @@ final class LineReader {
   private static final long MAX_EPOCH_MILLIS = CallLine.MAX_NUMBER / 1_000;
   private static final Set<String> DECIDED_BY =
       Set.of("cache", "deny-cache", "lease", "local", "fail-open", "fail-closed", "none");
+
+  /** A window is at most a day long, so it may start in the billing period before its call's. */
+  private static final long DAY_MILLIS = 86_400_000;
+
   private static final Set<String> WITHOUT_CACHE = Set.of("local", "fail-open");
 
   private static final JsonFactory JSON =
@@ -75,6 +83,7 @@ final class LineReader {
     Long actualCost = null;
     Long settledAt = null;
     UsagePosition settledCall = null;
+    Map<String, Object> billing = new HashMap<>();
     String name;
     while ((name = json.nextFieldName()) != null) {
       json.nextToken();
@@ -93,6 +102,10 @@ final class LineReader {
         case "id_from_caller" -> idFromCaller = bool(json);
         case "actual_cost" -> actualCost = integer(json);
         case "settled_at_ms" -> settledAt = integer(json);
+        case "billing_period", "billing_zone", "billing_period_before" ->
+            billing.put(name, text(json));
+        case "billing_period_start_ms", "billing_period_end_ms", "billing_period_before_start_ms" ->
+            billing.put(name, integer(json));
         case "call_position" -> {
           settledCall = UsagePosition.parse(text(json));
           require(settledCall != null, "call_position names no line");
@@ -126,7 +139,50 @@ final class LineReader {
         WITHOUT_CACHE.contains(decidedBy),
         decidedAt,
         actualCost,
-        settledCall);
+        settledCall,
+        billing.isEmpty() ? null : billed(billing, decidedAt));
+  }
+
+  private static Billed billed(Map<String, Object> members, long decidedAt)
+      throws UnreadableException {
+    boolean hasBefore =
+        members.containsKey("billing_period_before")
+            || members.containsKey("billing_period_before_start_ms");
+    Billed billed =
+        new Billed(
+            date(members, "billing_period"),
+            name("billing_zone", (String) members.get("billing_zone")),
+            time(members, "billing_period_start_ms"),
+            time(members, "billing_period_end_ms"),
+            hasBefore ? date(members, "billing_period_before") : null,
+            hasBefore ? time(members, "billing_period_before_start_ms") : 0);
+    require(
+        billed.startEpochMillis() <= decidedAt && decidedAt < billed.endEpochMillis(),
+        "the billing period does not contain the call");
+    require(
+        hasBefore || decidedAt - billed.startEpochMillis() >= DAY_MILLIS,
+        "billing_period_before is missing");
+    require(
+        !hasBefore || billed.beforeStartEpochMillis() < billed.startEpochMillis(),
+        "the billing period before has no length");
+    return billed;
+  }
+
+  private static String date(Map<String, Object> members, String member)
+      throws UnreadableException {
+    try {
+      return LocalDate.parse(String.valueOf(members.get(member))).toString();
+    } catch (DateTimeParseException notADate) {
+      throw new UnreadableException(member + " is no date", notADate);
+    }
+  }
+
+  private static long time(Map<String, Object> members, String member) throws UnreadableException {
+    Object time = members.get(member);
+    require(time != null, member + " is missing");
+    long millis = time instanceof Long given ? given : 0;
+    requireRange(member, millis, -CallLine.MAX_NUMBER, CallLine.MAX_NUMBER);
+    return millis;
   }
 
   private void charges(JsonParser json) throws IOException, UnreadableException {

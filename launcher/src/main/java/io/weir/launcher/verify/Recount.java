@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Counts calls in the obvious way, by rules of its own: every line of every batch, each position of
  * a journal once, each caller's id once, and of each call the first settlement, in the window of
- * the call. Not thread-safe.
+ * the call; a window is of the billing period that its first line says. Not thread-safe.
  */
 final class Recount implements AutoCloseable {
   private final long windowMillis;
@@ -360,6 +360,9 @@ final class Recount implements AutoCloseable {
       }
       part.counted++;
       count(account.counted, line);
+      if (account.countedPeriod == null) {
+        account.countedPeriod = line.billingPeriodOfWindow(slot.startEpochMillis());
+      }
       noteForSettlements(slot, line, record.offset(), lineNumber);
       return true;
     } catch (UnreadableException refused) {

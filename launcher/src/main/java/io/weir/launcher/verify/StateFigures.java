@@ -76,6 +76,7 @@ final class StateFigures {
     account.shown = new Tally();
     account.shown.add(state.count());
     account.shownRevision = state.revision();
+    account.shownPeriod = Billed.text(state.ownPeriod());
   }
 
   private static String where(ConsumerRecord<@Nullable String, byte @Nullable []> record) {

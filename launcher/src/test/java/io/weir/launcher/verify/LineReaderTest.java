@@ -8,6 +8,7 @@ import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Verify has rules of its own, and comes to the verdict of the counting. */
 final class LineReaderTest {
@@ -41,6 +42,83 @@ final class LineReaderTest {
                 + "\"epoch\":1,\"cost\":1,\"charged\":1"
                 + (members.isEmpty() ? "" : "," + members)
                 + "}]}")
+            .getBytes(StandardCharsets.UTF_8);
+
+    assertEquals(isGood, isCounted(line), "the counting");
+    assertEquals(isGood, isRead(line), "verify");
+  }
+
+  /** The call is of 2023-11-14T22:13:20Z. */
+  @ParameterizedTest(name = "[{index}] {0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "2023-11-10 | 1699554600000 | 1702146600000 | '' | true",
+        "2023-11-14 | 1699986600000 | 1702578600000 | '' | false",
+        "2023-11-14 | 1699986600000 | 1702578600000 | '2023-10-14 1697308200000' | true",
+        "2023-11-14 | 1699986600000 | 1702578600000 | '2023-10-14 1699986600000' | false",
+        "2023-11-14 | 1699986600000 | 1702578600000 | '2023-10-32 1697308200000' | false",
+        "2023-11-15 | 1700000000001 | 1702578600000 | '2023-10-15 1697308200000' | false",
+        "2023-10-14 | 1697308200000 | 1700000000000 | '' | false",
+        "2023-10-14 | 1697308200000 | 1700000000001 | '' | true",
+        "2023-11    | 1699554600000 | 1702146600000 | '' | false",
+        "2023-11-31 | 1699554600000 | 1702146600000 | '' | false",
+        "''         | 1699554600000 | 1702146600000 | '' | false",
+        "2023-11-10 | 1699554600000 | 9007199254740992 | '' | false",
+        "2023-11-10 | -9007199254740992 | 1702146600000 | '' | false",
+        "2023-11-10 | -9007199254740991 | 1702146600000 | '' | true",
+      })
+  void read_billingPeriod_agreesWithTheAggregator(
+      String name, String start, String end, String before, boolean isGood) {
+    String[] sides = before.split(" ", 2);
+    String members =
+        ",\"billing_period\":\""
+            + name
+            + "\",\"billing_period_start_ms\":"
+            + start
+            + ",\"billing_period_end_ms\":"
+            + end
+            + ",\"billing_zone\":\"Asia/Kolkata\""
+            + (before.isEmpty()
+                ? ""
+                : ",\"billing_period_before\":\""
+                    + sides[0]
+                    + "\",\"billing_period_before_start_ms\":"
+                    + sides[1]);
+
+    assertBoth(isGood, members);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "\"billing_zone\":\"UTC\"",
+        "\"billing_period\":\"2023-11-10\"",
+        "\"billing_period_start_ms\":1699554600000",
+        "\"billing_period_before\":\"2023-10-14\"",
+        "\"billing_period_before_start_ms\":1697308200000",
+        "\"billing_period\":7",
+        "\"billing_period_end_ms\":\"soon\"",
+        "\"billing_period\":\"2023-11-10\",\"billing_period_start_ms\":1699554600000,"
+            + "\"billing_period_end_ms\":1702146600000,\"billing_zone\":\"\"",
+        "\"billing_period\":\"2023-11-10\",\"billing_period_start_ms\":1699554600000,"
+            + "\"billing_period_end_ms\":1702146600000,\"billing_zone\":\"UTC\","
+            + "\"billing_period_before\":\"2023-10-10\"",
+        "\"billing_period\":\"2023-11-10\",\"billing_period_start_ms\":1699554600000,"
+            + "\"billing_period_end_ms\":1702146600000,\"billing_zone\":\"UTC\","
+            + "\"billing_period_before_start_ms\":1697308200000",
+      })
+  void read_halfOfABillingPeriod_isRefusedByBoth(String members) {
+    assertBoth(false, "," + members);
+  }
+
+  private static void assertBoth(boolean isGood, String members) {
+    byte[] line =
+        ("{\"id\":\"a\",\"client\":\"acme\",\"endpoint\":\"-\",\"meter\":\"calls\",\"cost\":1,"
+                + "\"allowed\":true,\"decided_by\":\"none\",\"policies_version\":1,"
+                + "\"decided_at_ms\":1700000000000"
+                + members
+                + "}")
             .getBytes(StandardCharsets.UTF_8);
 
     assertEquals(isGood, isCounted(line), "the counting");

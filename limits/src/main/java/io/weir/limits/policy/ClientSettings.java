@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is set for one client. Immutable.
  *
- * @param calendar the calendar by which the client's quotas run
+ * @param calendar the calendar by which the client's quotas run and the client is billed
  * @param plan the plan that the client has; null for the default one
  * @param limits limits of the client's own, by the names of the policies whose limits they replace
  */

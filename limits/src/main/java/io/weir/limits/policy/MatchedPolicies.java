@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
+import io.weir.limits.BillingCalendar;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import java.util.List;
@@ -16,9 +17,13 @@ import org.jspecify.annotations.Nullable;
  *     Check#MAX_BUCKETS}
  * @param leftOut the policies that match but do not fit into one check, shadow policies before
  *     enforced ones; they are not evaluated, and the caller counts them
+ * @param billing the calendar by which the client is billed; null for the months of UTC
  */
 public record MatchedPolicies(
-    long policiesVersion, List<MatchedPolicy> evaluated, List<Policy> leftOut) {
+    long policiesVersion,
+    List<MatchedPolicy> evaluated,
+    List<Policy> leftOut,
+    @Nullable BillingCalendar billing) {
   public MatchedPolicies {
     evaluated = List.copyOf(evaluated);
     leftOut = List.copyOf(leftOut);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
+import io.weir.limits.BillingCalendar;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
@@ -60,7 +61,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Reports the calendars of clients that no limit uses: the name is misspelt, or the entry is
+   * Reports the calendars of clients that change nothing: no limit uses them, and the client is
+   * billed by the months of UTC as it would be without. The name is misspelt, or the entry is
    * obsolete.
    */
   private void lookAtCalendars() {
@@ -74,6 +76,7 @@ public final class PolicyAdvice {
     List<String> idle =
         set.clients().settings().entrySet().stream()
             .filter(entry -> !entry.getValue().calendar().equals(ClientCalendar.OF_POLICY))
+            .filter(entry -> BillingCalendar.of(entry.getValue().calendar()) == null)
             .map(Map.Entry::getKey)
             .filter(client -> patterns.stream().noneMatch(pattern -> pattern.matches(client)))
             .sorted()
@@ -83,7 +86,8 @@ public final class PolicyAdvice {
           new Advice(
               NameList.of(idle, "and"),
               (idle.size() == 1 ? "has a calendar" : "have calendars")
-                  + " under clients, and no quota or window of days is for calls of that name"));
+                  + " under clients that changes nothing: no quota or window of days is for calls"
+                  + " of that name, and bills are by the months of UTC without it"));
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
+import io.weir.limits.BillingCalendar;
 import io.weir.limits.BucketKey;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpAddress;
@@ -55,6 +56,9 @@ public final class PolicyMatcher {
   private final RunningPeriods periodsOfPolicies;
   private final Map<String, RunningPeriods> periodsOfClients;
 
+  /** The calendars of clients that are not billed by the months of UTC. */
+  private final Map<String, BillingCalendar> billing;
+
   private PolicyMatcher(PolicySet set) {
     this.version = set.version();
     this.clients = set.clients();
@@ -74,6 +78,7 @@ public final class PolicyMatcher {
     }
     this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, periodic.size());
     this.periodsOfClients = periodsOfClients(clients.settings(), periodic.size());
+    this.billing = billing(clients.settings());
     Set<String> ofPlans = new HashSet<>();
     clients.plans().values().forEach(ofPlans::addAll);
     this.withoutPlan = new Candidates(all, Set.of(), ofPlans);
@@ -189,7 +194,7 @@ public final class PolicyMatcher {
     ClientSettings settings = clients.settings().get(client);
     String plan = clients.planOf(settings);
     if (settings == null && refusal != null) {
-      return build(List.of(refusal), List.of(), call, plan, nowEpochMillis);
+      return build(List.of(refusal), List.of(), call, plan, null, nowEpochMillis);
     }
     Candidates candidates = plan == null ? withoutPlan : byPlan.getOrDefault(plan, withoutPlan);
     Map<String, CompiledPolicy> instead =
@@ -209,7 +214,8 @@ public final class PolicyMatcher {
       matched.add(refusalOfUnmatched);
     }
     List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
-    return build(matched, leftOut, call, plan, nowEpochMillis);
+    BillingCalendar calendar = settings == null ? null : billing.get(client);
+    return build(matched, leftOut, call, plan, calendar, nowEpochMillis);
   }
 
   /**
@@ -231,6 +237,7 @@ public final class PolicyMatcher {
       List<Policy> leftOut,
       CallFacts call,
       @Nullable String plan,
+      @Nullable BillingCalendar calendar,
       long nowEpochMillis) {
     List<MatchedPolicy> evaluated = new ArrayList<>(matched.size());
     if (!matched.isEmpty()) {
@@ -254,7 +261,7 @@ public final class PolicyMatcher {
         evaluated.add(new MatchedPolicy(match.policy, bucket, period));
       }
     }
-    return new MatchedPolicies(version, evaluated, leftOut);
+    return new MatchedPolicies(version, evaluated, leftOut, calendar);
   }
 
   /**
@@ -293,6 +300,20 @@ public final class PolicyMatcher {
           }
         });
     return periods;
+  }
+
+  /** Returns the calendars by which clients are billed; clients with equal calendars share one. */
+  private static Map<String, BillingCalendar> billing(Map<String, ClientSettings> settings) {
+    Map<ClientCalendar, BillingCalendar> distinct = new HashMap<>();
+    Map<String, BillingCalendar> calendars = new HashMap<>();
+    settings.forEach(
+        (client, own) -> {
+          BillingCalendar calendar = distinct.computeIfAbsent(own.calendar(), BillingCalendar::of);
+          if (calendar != null) {
+            calendars.put(client, calendar);
+          }
+        });
+    return calendars;
   }
 
   private static boolean fits(List<NamePattern> patterns, String name) {

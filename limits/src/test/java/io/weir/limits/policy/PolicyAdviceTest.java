@@ -9,6 +9,8 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
+import java.time.LocalDate;
+import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.HashMap;
 import java.util.List;
@@ -62,7 +64,7 @@ final class PolicyAdviceTest {
   }
 
   @Test
-  void calendarOfAClient_matchedByNoQuota_isNamed() {
+  void calendarOfAClient_usedByNoQuotaNorForItsBills_isNamed() {
     CalendarQuota daily =
         new CalendarQuota(5, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
     FixedWindow minute = new FixedWindow(5, 60, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
@@ -72,16 +74,33 @@ final class PolicyAdviceTest {
         List.of(
             new PolicyAdvice.Advice(
                 "crop-2",
-                "has a calendar under clients, and no quota or window of days is for calls of that"
-                    + " name")),
+                "has a calendar under clients that changes nothing: no quota or window of days is for"
+                    + " calls of that name, and bills are by the months of UTC without it")),
         onCalendars(List.of("corp-1", "crop-2"), ofCorps));
     assertEquals(
         List.of("a, b, c and 2 more have calendars under clients"),
         onCalendars(List.of("e", "d", "c", "b", "a"), policy("every", PolicyMatch.ANY, minute))
             .stream()
-            .map(one -> one.subject() + " " + one.text().split(",", 2)[0])
+            .map(one -> one.subject() + " " + one.text().split(" that", 2)[0])
             .toList());
     assertEquals(List.of(), onCalendars(List.of("any"), policy("all", PolicyMatch.ANY, daily)));
+  }
+
+  @Test
+  void calendarOfAClient_usedForItsBillsOnly_isNotNamed() {
+    FixedWindow minute = new FixedWindow(5, 60, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
+    Map<String, ClientCalendar> calendars =
+        Map.of(
+            "in Nepal", new ClientCalendar(ZoneId.of("Asia/Kathmandu"), null),
+            "from the 15th", new ClientCalendar(null, LocalDate.of(2026, 1, 15)));
+
+    assertEquals(
+        List.of(),
+        PolicyAdvice.of(
+            new PolicySet(
+                1,
+                List.of(policy("every", PolicyMatch.ANY, minute)),
+                Clients.ofCalendars(calendars))));
   }
 
   @Test

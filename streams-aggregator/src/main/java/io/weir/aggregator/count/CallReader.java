@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.limits.BilledIn;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.Names;
 import io.weir.topics.model.CallEvent;
@@ -51,10 +52,17 @@ final class CallReader {
   private static final byte[] CHARGE_ENDS_AT = ascii(",\"ends_at_us\":");
   private static final byte[] CHARGE_WINDOW_LENGTH = ascii(",\"window_us\":");
   private static final byte[] ID_FROM_CALLER = ascii(",\"id_from_caller\":true");
+  private static final byte[] BILLING_PERIOD = ascii(",\"billing_period\":\"");
+  private static final byte[] BILLING_START = ascii(",\"billing_period_start_ms\":");
+  private static final byte[] BILLING_END = ascii(",\"billing_period_end_ms\":");
+  private static final byte[] BILLING_ZONE = ascii(",\"billing_zone\":\"");
+  private static final byte[] BILLING_BEFORE = ascii(",\"billing_period_before\":\"");
+  private static final byte[] BILLING_BEFORE_START = ascii(",\"billing_period_before_start_ms\":");
   private static final byte[] NONE = {};
 
   private final TextCache texts = new TextCache();
   private final LimitCache limits = new LimitCache();
+  private final BillingCache billings = new BillingCache();
   private byte[] bytes = NONE;
   private int position;
   private int end;
@@ -104,12 +112,14 @@ final class CallReader {
     }
     List<Charge> charges = skip(CHARGES) ? charges() : List.of();
     boolean idFromCaller = skip(ID_FROM_CALLER);
+    BilledIn billing = skip(BILLING_PERIOD) ? billing() : null;
     requireByte('}');
     if (isOther
         || position != end
         || cost < 1
         || decidedAtEpochMillis > CallEvent.MAX_EPOCH_MILLIS
-        || decidedBy == null) {
+        || decidedBy == null
+        || (billing != null && !billing.isOf(decidedAtEpochMillis))) {
       return null;
     }
     return new CallEvent(
@@ -125,7 +135,34 @@ final class CallReader {
         policiesVersion,
         decidedAtEpochMillis,
         null,
-        charges);
+        charges,
+        null,
+        billing);
+  }
+
+  /** Reads the billing periods; returns null if the line is left to the codec. */
+  private @Nullable BilledIn billing() {
+    String name = text(true);
+    require(BILLING_START);
+    long startEpochMillis = integer();
+    require(BILLING_END);
+    long endEpochMillis = integer();
+    require(BILLING_ZONE);
+    String zone = text(true);
+    String before = "";
+    long beforeStart = 0;
+    if (skip(BILLING_BEFORE)) {
+      before = text(true);
+      require(BILLING_BEFORE_START);
+      beforeStart = integer();
+    }
+    if (isOther) {
+      return null;
+    }
+    BilledIn billing =
+        billings.get(name, zone, startEpochMillis, endEpochMillis, before, beforeStart);
+    isOther = billing == null;
+    return billing;
   }
 
   private List<Charge> charges() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageRow;
@@ -9,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The usage in one batch that belongs to closed windows, summed by row and reason. Iterates in the
@@ -16,7 +18,7 @@ import java.util.function.ToLongFunction;
  * from batch to batch. Not thread-safe.
  */
 final class LateUsage {
-  private final Map<Part, Tally> tallies = new LinkedHashMap<>();
+  private final Map<Part, Late> sums = new LinkedHashMap<>();
   private final Map<RowKey, Long> quantities = new HashMap<>();
 
   /**
@@ -27,9 +29,21 @@ final class LateUsage {
    */
   record Part(RowKey key, UsageRow.Reason reason) {}
 
+  /**
+   * What an adjustment says.
+   *
+   * @param tally the sum of its calls and settlements
+   * @param ownPeriod the billing period of the first of them, for a window that has no row yet;
+   *     null for the month of UTC
+   */
+  record Late(Tally tally, @Nullable BillingPeriod ownPeriod) {}
+
   /** Adds a call, or a settlement, that stood in the record with this offset. */
   void add(RowKey key, CallEvent call, long offset) {
-    tallies.computeIfAbsent(new Part(key, reason(call)), absent -> new Tally()).add(call, offset);
+    sums.computeIfAbsent(
+            new Part(key, reason(call)), absent -> new Late(new Tally(), key.ownPeriod(call)))
+        .tally()
+        .add(call, offset);
     quantities.computeIfPresent(key, (row, quantity) -> quantity + call.quantity());
   }
 
@@ -58,17 +72,17 @@ final class LateUsage {
 
   /** Returns whether the batch had nothing for closed windows. */
   boolean isEmpty() {
-    return tallies.isEmpty();
+    return sums.isEmpty();
   }
 
   /** Passes each part and its sum to an action. */
-  void forEach(BiConsumer<Part, Tally> action) {
-    tallies.forEach(action);
+  void forEach(BiConsumer<Part, Late> action) {
+    sums.forEach(action);
   }
 
   /** Forgets everything, for the next batch. */
   void clear() {
-    tallies.clear();
+    sums.clear();
     quantities.clear();
   }
 }

@@ -105,13 +105,14 @@ final class Ledger {
   }
 
   /**
-   * Counts usage of a window that is closed.
+   * Counts usage of a window that is closed. Its billing period is that of the rows before it; only
+   * the first row of a window has that of its own first call.
    *
    * @param late the usage; calls in it are marked as late
    * @param reason why it comes after the close
    * @param gaps event times for which calls may be missing now
    */
-  void adjust(RowKey key, Tally late, UsageRow.Reason reason, List<Interval> gaps) {
+  void adjust(RowKey key, LateUsage.Late late, UsageRow.Reason reason, List<Interval> gaps) {
     OpenRow waiting = open.find(key);
     UsageWindow window = key.window(settings.windowMillis());
     if (waiting != null) {
@@ -119,9 +120,13 @@ final class Ledger {
     }
     byte[] keyBytes = key.toBytes();
     byte[] known = closed.get(keyBytes);
-    ClosedRow before = known == null ? new ClosedRow(0, UsageCount.ZERO) : ClosedRow.ofBytes(known);
-    UsageCount difference = late.toCount();
-    ClosedRow after = new ClosedRow(before.revision() + 1, before.total().plus(difference));
+    ClosedRow before =
+        known == null
+            ? new ClosedRow(0, UsageCount.ZERO, late.ownPeriod())
+            : ClosedRow.ofBytes(known);
+    UsageCount difference = late.tally().toCount();
+    ClosedRow after =
+        new ClosedRow(before.revision() + 1, before.total().plus(difference), before.ownPeriod());
     boolean complete =
         gaps.stream()
             .noneMatch(gap -> gap.overlaps(window.startEpochMillis(), window.endEpochMillis()));
@@ -142,7 +147,8 @@ final class Ledger {
             partition,
             state.boundaryEpochMillis(),
             complete,
-            clockEpochMillis.getAsLong()),
+            clockEpochMillis.getAsLong(),
+            after.ownPeriod()),
         state.appendEpochMillis);
     settle(key, keyBytes, after, UsageState.Status.ADJUSTED, complete, state.appendEpochMillis);
   }
@@ -165,12 +171,13 @@ final class Ledger {
             partition,
             close.boundaryEpochMillis(),
             complete,
-            clockEpochMillis.getAsLong()),
+            clockEpochMillis.getAsLong(),
+            row.ownPeriod),
         close.atEpochMillis());
     settle(
         row.key,
         row.keyBytes,
-        new ClosedRow(1, count),
+        new ClosedRow(1, count, row.ownPeriod),
         UsageState.Status.FINAL,
         complete,
         close.atEpochMillis());
@@ -198,7 +205,8 @@ final class Ledger {
             status,
             row.revision(),
             row.total(),
-            complete),
+            complete,
+            row.ownPeriod()),
         atEpochMillis);
   }
 

@@ -4,6 +4,7 @@ package io.weir.aggregator.count;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CallEvent;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -24,7 +25,11 @@ final class OpenRows {
    */
   static final int MAX_ROWS_IN_MEMORY = 50_000;
 
+  /** A row whose billing period is the month of UTC. */
   private static final int VERSION = 1;
+
+  /** A row with a billing period of the client's own calendar behind its figures. */
+  private static final int VERSION_WITH_PERIOD = 2;
 
   private final ByteStore store;
   private final Packer packer = new Packer();
@@ -43,7 +48,7 @@ final class OpenRows {
   void add(RowKey key, CallEvent call, long offset) {
     OpenRow row = find(key);
     if (row == null) {
-      row = new OpenRow(key, key.toBytes(), new Tally());
+      row = new OpenRow(key, key.toBytes(), new Tally(), key.ownPeriod(call));
       inMemory.put(key, row);
     }
     row.tally.add(call, offset);
@@ -79,8 +84,12 @@ final class OpenRows {
   void saveTouched() {
     for (OpenRow row : touched) {
       row.touched = false;
-      packer.reset().integer(VERSION);
+      BillingPeriod own = row.ownPeriod;
+      packer.reset().integer(own == null ? VERSION : VERSION_WITH_PERIOD);
       row.tally.pack(packer);
+      if (own != null) {
+        PackedPeriod.pack(own, packer);
+      }
       store.put(row.keyBytes, packer.toBytes());
       if (!row.queued) {
         row.queued = true;
@@ -101,7 +110,7 @@ final class OpenRows {
     if (value == null) {
       return null;
     }
-    row = new OpenRow(key, keyBytes, decode(value));
+    row = decode(key, keyBytes, value);
     inMemory.put(key, row);
     return row;
   }
@@ -119,7 +128,7 @@ final class OpenRows {
     for (ByteStore.Entry entry : store.scan(from, RowKey.from(startsBeforeEpochMillis), maxRows)) {
       RowKey key = RowKey.ofBytes(entry.key());
       OpenRow known = inMemory.get(key);
-      rows.add(known == null ? new OpenRow(key, entry.key(), decode(entry.value())) : known);
+      rows.add(known == null ? decode(key, entry.key(), entry.value()) : known);
     }
     return rows;
   }
@@ -137,7 +146,10 @@ final class OpenRows {
     return taken;
   }
 
-  private static Tally decode(byte[] value) {
-    return Tally.unpack(Unpacker.ofVersion(value, VERSION));
+  private static OpenRow decode(RowKey key, byte[] keyBytes, byte[] bytes) {
+    Unpacker value = Unpacker.ofVersions(bytes, VERSION, VERSION_WITH_PERIOD);
+    Tally tally = Tally.unpack(value);
+    return new OpenRow(
+        key, keyBytes, tally, value.version() == VERSION ? null : PackedPeriod.unpack(value));
   }
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageWindow;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The key of one row of the ledger. As bytes it begins with the window's start, big-endian, so that
@@ -57,6 +61,15 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
 
   UsageKey usageKey() {
     return new UsageKey(client, meter, endpoint);
+  }
+
+  /**
+   * Returns the billing period that a row has if a call is the first one in it; null for the month
+   * of UTC.
+   */
+  @Nullable BillingPeriod ownPeriod(CallEvent first) {
+    BilledIn billing = first.billing();
+    return billing == null ? null : billing.ofWindow(windowStartEpochMillis);
   }
 
   UsageWindow window(long sizeMillis) {

@@ -74,9 +74,9 @@ final class WindowRows {
     if (!late.isEmpty()) {
       List<Interval> gaps = nodes.possibleGaps(state.newestLowWatermarkEpochMillis);
       late.forEach(
-          (part, tally) -> {
-            tally.markLate();
-            ledger.adjust(part.key(), tally, part.reason(), gaps);
+          (part, sum) -> {
+            sum.tally().markLate();
+            ledger.adjust(part.key(), sum, part.reason(), gaps);
           });
     }
     late.clear();

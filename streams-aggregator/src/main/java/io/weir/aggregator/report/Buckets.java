@@ -33,7 +33,18 @@ sealed interface Buckets {
   record Total() implements Buckets {}
 
   /**
-   * Parses {@code P1D}, {@code P1M}, {@code total} or an ISO duration.
+   * The billing periods that are recorded with the usage: whole ones, of the client's own calendar,
+   * whatever the time zone of the report.
+   */
+  record BillingPeriods() implements Buckets {
+    /**
+     * More than the length of any billing period: 31 days, and a day for clocks that are changed.
+     */
+    static final Duration LONGEST = Duration.ofDays(32);
+  }
+
+  /**
+   * Parses {@code P1D}, {@code P1M}, {@code total}, {@code billing-period} or an ISO duration.
    *
    * @param atom size of a ledger window
    * @return null if the text is none of them, or is not a multiple of the ledger's window that
@@ -44,6 +55,7 @@ sealed interface Buckets {
       case "total" -> new Total();
       case "P1D" -> new Day();
       case "P1M" -> new Month();
+      case "billing-period" -> new BillingPeriods();
       default -> fixed(text, atom);
     };
   }
@@ -66,6 +78,7 @@ sealed interface Buckets {
    * or after {@code to}; the outermost are cut to {@code from} and {@code to}.
    *
    * @return at least two ascending times; null if there would be more than {@link #MAX_BUCKETS}
+   * @throws IllegalStateException if the boundaries are those of the usage, not of the clock
    */
   default @Nullable List<Instant> boundaries(Instant from, Instant to, ZoneId zone) {
     List<Instant> boundaries = new ArrayList<>();
@@ -98,6 +111,9 @@ sealed interface Buckets {
       long steps = Duration.between(midnight, moment).dividedBy(fixed.length()) + 1;
       ZonedDateTime next = midnight.plus(fixed.length().multipliedBy(steps));
       return next.isBefore(nextMidnight) ? next : nextMidnight;
+    }
+    if (this instanceof BillingPeriods) {
+      throw new IllegalStateException("billing periods are recorded with the usage");
     }
     return moment.plusYears(1_000); // Total: after every report's end
   }

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param to exclusive end of the report
  * @param offset offset of the calls topic that the first page had reached
  * @param lastBucketStart start of the last row's bucket
- * @param lastEndpoint the last row's endpoint; empty if rows have none
+ * @param lastEndpoint the last row's endpoint, empty if rows have none; with its billing period
+ *     before it if rows are billing periods, of which several may start at the same time
  */
 record PageCursor(
     Instant from, Instant to, long offset, Instant lastBucketStart, String lastEndpoint) {

@@ -3,6 +3,7 @@ package io.weir.aggregator.report;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.limits.BillingPeriod;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -47,6 +48,11 @@ final class ReportFormats {
     members.put("allowed", row.allowed());
     members.put("denied", row.denied());
     members.put("fail_open", row.failOpen());
+    BillingPeriod period = row.period();
+    if (period != null) {
+      members.put("billing_period", period.name());
+      members.put("billing_zone", period.timeZone());
+    }
     if (query.byEndpoint()) {
       members.put("endpoint", row.endpoint());
     }
@@ -88,7 +94,10 @@ final class ReportFormats {
   static byte[] csv(UsageQuery query, List<UsageReport.Row> rows) {
     StringBuilder lines =
         new StringBuilder("client,meter,from,to,status,revision,quantity,allowed");
-    lines.append(",denied,fail_open").append(query.byEndpoint() ? ",endpoint\r\n" : "\r\n");
+    lines
+        .append(",denied,fail_open")
+        .append(query.byBillingPeriod() ? ",billing_period,billing_zone" : "")
+        .append(query.byEndpoint() ? ",endpoint\r\n" : "\r\n");
     for (UsageReport.Row row : rows) {
       lines.append(quoted(query.client())).append(',').append(quoted(query.meter()));
       members(query, row)

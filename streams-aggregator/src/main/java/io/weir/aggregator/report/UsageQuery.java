@@ -93,11 +93,17 @@ record UsageQuery(
     if (buckets == null) {
       throw Parameters.bad(
           "window",
-          "must be P1D, P1M, total, or a multiple of "
+          "must be P1D, P1M, total, billing-period, or a multiple of "
               + atom
               + " that divides a day; is '"
               + window
               + "'");
+    }
+    boolean fillZero = choice(parameters, "fill", "none", "zero");
+    if (fillZero && buckets instanceof Buckets.BillingPeriods) {
+      throw Parameters.bad(
+          "fill",
+          "must be none with window=billing-period, as only usage tells which periods there were");
     }
     return new UsageQuery(
         client,
@@ -109,9 +115,24 @@ record UsageQuery(
         zone,
         choice(parameters, "group_by", "", "endpoint"),
         choice(parameters, "status", "any", "final"),
-        choice(parameters, "fill", "none", "zero"),
+        fillZero,
         parameters.count("limit", DEFAULT_LIMIT, MAX_LIMIT),
         page);
+  }
+
+  /** Returns whether rows are whole billing periods, which may reach beyond the interval. */
+  boolean byBillingPeriod() {
+    return buckets instanceof Buckets.BillingPeriods;
+  }
+
+  /** Returns the inclusive start of the windows that the report may need. */
+  Instant readFrom() {
+    return byBillingPeriod() ? from.minus(Buckets.BillingPeriods.LONGEST) : from;
+  }
+
+  /** Returns the exclusive end of the windows that the report may need. */
+  Instant readTo() {
+    return byBillingPeriod() ? to.plus(Buckets.BillingPeriods.LONGEST) : to;
   }
 
   private static Instant later(Instant one, Instant other) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
@@ -10,7 +11,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -31,6 +34,7 @@ final class UsageReport {
    * @param isFinal whether every window in it is closed
    * @param revision greatest revision of a window in it; 0 while not final
    * @param endpoint the endpoint; empty if rows are not divided by endpoint
+   * @param period the billing period; null if the bucket is one of the clock
    */
   record Row(
       Instant from,
@@ -41,7 +45,13 @@ final class UsageReport {
       long allowed,
       long denied,
       long failOpen,
-      String endpoint) {}
+      String endpoint,
+      @Nullable BillingPeriod period) {
+    /** Returns what tells the row from others that start at the same time, in the rows' order. */
+    String place() {
+      return period == null ? endpoint : UsageReport.place(period) + " " + endpoint;
+    }
+  }
 
   private static final class Sum {
     long revision;
@@ -52,11 +62,36 @@ final class UsageReport {
     boolean hasRunning;
   }
 
+  /** The rows of one bucket, by endpoint. */
+  private static final class Bucket {
+    final Instant from;
+    final Instant to;
+    final @Nullable BillingPeriod period;
+    final SortedMap<String, Sum> sums = new TreeMap<>();
+
+    Bucket(Instant from, Instant to, @Nullable BillingPeriod period) {
+      this.from = from;
+      this.to = to;
+      this.period = period;
+    }
+  }
+
   private final UsageQuery query;
-  private final List<Instant> boundaries;
-  private final long[] starts;
-  private final List<SortedMap<String, Sum>> sums = new ArrayList<>();
+  private final long atomMillis;
   private final long closedThroughEpochMillis;
+
+  /** Starts of the buckets of the clock, and the end of the last one; empty for billing periods. */
+  private final long[] starts;
+
+  private final List<Bucket> ofClock = new ArrayList<>();
+  private final SortedMap<BillingPeriod, Bucket> ofBilling =
+      new TreeMap<>(
+          Comparator.comparingLong(BillingPeriod::startEpochMillis)
+              .thenComparing(UsageReport::place));
+
+  /** The month of UTC of the last window that was added. */
+  private @Nullable BillingPeriod lastMonth;
+
   private int rows;
   private boolean atomsComplete = true;
 
@@ -68,7 +103,16 @@ final class UsageReport {
    */
   UsageReport(UsageQuery query, Duration atom, @Nullable PartitionProgress progress) {
     this.query = query;
+    this.atomMillis = atom.toMillis();
     this.closedThroughEpochMillis = progress == null ? 0 : progress.closedThroughEpochMillis();
+    List<Instant> boundaries = query.byBillingPeriod() ? List.of() : boundaries(query, atom);
+    this.starts = boundaries.stream().mapToLong(Instant::toEpochMilli).toArray();
+    for (int i = 0; i + 1 < starts.length; i++) {
+      ofClock.add(new Bucket(boundaries.get(i), boundaries.get(i + 1), null));
+    }
+  }
+
+  private static List<Instant> boundaries(UsageQuery query, Duration atom) {
     List<Instant> found = query.buckets().boundaries(query.from(), query.to(), query.zone());
     if (found == null) {
       throw new ProblemException(
@@ -77,10 +121,8 @@ final class UsageReport {
               "window",
               "gives more than " + Buckets.MAX_BUCKETS + " buckets between from and to"));
     }
-    this.boundaries = found;
-    this.starts = found.stream().mapToLong(Instant::toEpochMilli).toArray();
-    for (long boundary : starts) {
-      if (boundary % atom.toMillis() != 0) {
+    for (Instant boundary : found) {
+      if (boundary.toEpochMilli() % atom.toMillis() != 0) {
         throw new ProblemException(
             Problem.ofField(
                 ProblemReason.INVALID_PARAMETER,
@@ -88,21 +130,18 @@ final class UsageReport {
                 "has midnights inside a ledger window of " + atom));
       }
     }
-    for (int i = 0; i + 1 < starts.length; i++) {
-      sums.add(new TreeMap<>());
-    }
+    return found;
   }
 
   /** Adds the figures of one ledger window. */
   void add(UsageState state) {
-    int found = Arrays.binarySearch(starts, state.window().startEpochMillis());
-    int bucket = found >= 0 ? found : -found - 2;
-    if (bucket < 0 || bucket >= sums.size()) {
+    Bucket bucket = query.byBillingPeriod() ? billingBucket(state) : clockBucket(state);
+    if (bucket == null) {
       return;
     }
     Sum sum =
-        sums.get(bucket)
-            .computeIfAbsent(query.byEndpoint() ? state.key().endpoint() : "", none -> newSum());
+        bucket.sums.computeIfAbsent(
+            query.byEndpoint() ? state.key().endpoint() : "", none -> newSum());
     sum.quantity = sum(sum.quantity, state.count().quantity());
     sum.allowed += state.count().callsAllowed();
     sum.denied += state.count().callsDenied();
@@ -111,6 +150,47 @@ final class UsageReport {
     boolean running = state.status() == UsageState.Status.RUNNING;
     sum.hasRunning |= running;
     atomsComplete &= running || state.complete();
+  }
+
+  private @Nullable Bucket clockBucket(UsageState state) {
+    int found = Arrays.binarySearch(starts, state.window().startEpochMillis());
+    int bucket = found >= 0 ? found : -found - 2;
+    return bucket < 0 || bucket >= ofClock.size() ? null : ofClock.get(bucket);
+  }
+
+  private @Nullable Bucket billingBucket(UsageState state) {
+    BillingPeriod period = periodOf(state);
+    if (period.endEpochMillis() <= query.from().toEpochMilli()
+        || period.startEpochMillis() >= query.to().toEpochMilli()) {
+      return null;
+    }
+    return ofBilling.computeIfAbsent(
+        period,
+        first ->
+            new Bucket(
+                Instant.ofEpochMilli(first.startEpochMillis()),
+                Instant.ofEpochMilli(first.endEpochMillis()),
+                first));
+  }
+
+  private BillingPeriod periodOf(UsageState state) {
+    BillingPeriod month = lastMonth;
+    if (state.ownPeriod() == null
+        && month != null
+        && month.holds(state.window().startEpochMillis())) {
+      return month;
+    }
+    BillingPeriod period = state.billingPeriod();
+    if (state.ownPeriod() == null) {
+      lastMonth = period;
+    }
+    return period;
+  }
+
+  /** Returns what tells a billing period from others that start at the same time, to sort by. */
+  private static String place(BillingPeriod period) {
+    return String.format(
+        Locale.ROOT, "%016d %s %s", period.endEpochMillis(), period.name(), period.timeZone());
   }
 
   /**
@@ -143,18 +223,30 @@ final class UsageReport {
     return atomsComplete;
   }
 
+  /** Returns the end of the report: that of its last billing period if it is later than asked. */
+  Instant to() {
+    Instant end = query.to();
+    for (Bucket bucket : ofBilling.values()) {
+      end = bucket.to.isAfter(end) ? bucket.to : end;
+    }
+    return end;
+  }
+
   /** Returns the rows from the page's beginning on; at most one more than the limit. */
   List<Row> rows() {
     List<Row> page = new ArrayList<>();
-    for (int i = 0; i < sums.size() && page.size() <= query.limit(); i++) {
-      SortedMap<String, Sum> bucket = sums.get(i);
-      if (bucket.isEmpty() && query.fillZero() && !query.byEndpoint()) {
-        bucket = new TreeMap<>(Map.of("", new Sum()));
+    for (Bucket bucket : query.byBillingPeriod() ? ofBilling.values() : ofClock) {
+      if (page.size() > query.limit()) {
+        return page;
       }
-      for (var entry : bucket.entrySet()) {
-        Row row = row(i, entry.getKey(), entry.getValue());
+      SortedMap<String, Sum> sums = bucket.sums;
+      if (sums.isEmpty() && query.fillZero() && !query.byEndpoint()) {
+        sums = new TreeMap<>(Map.of("", new Sum()));
+      }
+      for (var entry : sums.entrySet()) {
+        Row row = row(bucket, entry.getKey(), entry.getValue());
         PageCursor begin = query.page();
-        boolean onPage = begin == null || begin.isBefore(row.from(), row.endpoint());
+        boolean onPage = begin == null || begin.isBefore(row.from(), row.place());
         if (onPage && (row.isFinal() || !query.finalOnly()) && page.size() <= query.limit()) {
           page.add(row);
         }
@@ -163,19 +255,21 @@ final class UsageReport {
     return page;
   }
 
-  private Row row(int bucket, String endpoint, Sum sum) {
-    Instant to = boundaries.get(bucket + 1);
-    boolean isFinal = !sum.hasRunning && to.toEpochMilli() <= closedThroughEpochMillis;
+  private Row row(Bucket bucket, String endpoint, Sum sum) {
+    // a window that starts in a billing period may end behind it
+    long end = -Math.floorDiv(-bucket.to.toEpochMilli(), atomMillis) * atomMillis;
+    boolean isFinal = !sum.hasRunning && end <= closedThroughEpochMillis;
     return new Row(
-        boundaries.get(bucket),
-        to,
+        bucket.from,
+        bucket.to,
         isFinal,
         isFinal ? sum.revision : 0,
         sum.quantity,
         sum.allowed,
         sum.denied,
         sum.failOpen,
-        endpoint);
+        endpoint,
+        bucket.period);
   }
 
   String unit() {

@@ -57,8 +57,8 @@ final class UsageReports {
     table.read(
         partition,
         new UsageKey(query.client(), query.meter(), "-"),
-        query.from().toEpochMilli(),
-        query.to().toEpochMilli(),
+        query.readFrom().toEpochMilli(),
+        query.readTo().toEpochMilli(),
         report::add);
     List<UsageReport.Row> rows = report.rows();
     PageCursor next = null;
@@ -71,11 +71,16 @@ final class UsageReports {
               query.to(),
               progress == null ? -1 : progress.offset(),
               last.from(),
-              last.endpoint());
+              last.place());
     }
     Map<String, Object> completeness =
         Completeness.ofReport(
-            partition, progress, query.to(), report.windowsAreComplete(), settings.lateness(), now);
+            partition,
+            progress,
+            report.to(),
+            report.windowsAreComplete(),
+            settings.lateness(),
+            now);
     completeness.put("up_to_date", freshness == Freshness.UP_TO_DATE);
     byte[] body =
         switch (mediaType) {

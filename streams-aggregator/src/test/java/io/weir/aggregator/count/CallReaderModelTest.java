@@ -4,6 +4,8 @@ package io.weir.aggregator.count;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.FixedWindowLimit;
 import io.weir.limits.QuotaLimit;
@@ -105,7 +107,9 @@ final class CallReaderModelTest {
                   call.policiesVersion(),
                   call.decidedAtEpochMillis(),
                   null,
-                  call.charges())
+                  call.charges(),
+                  call.settlement(),
+                  call.billing())
               .toString()
           + call.digest();
     } catch (MalformedRecordException malformed) {
@@ -118,6 +122,8 @@ final class CallReaderModelTest {
     for (int i = random.nextInt(3); i > 0; i--) {
       charges.add(charge(random));
     }
+    long decidedAt = number(random);
+    BilledIn billing = random.nextInt(3) == 0 ? billing(decidedAt, random) : null;
     byte[] line =
         CallLineCodec.encode(
             new CallEvent(
@@ -131,10 +137,25 @@ final class CallReaderModelTest {
                 List.of(DecidedBy.values()).get(random.nextInt(DecidedBy.values().length)),
                 random.nextBoolean() ? name(random) : null,
                 number(random),
-                number(random),
+                decidedAt,
                 random.nextBoolean() ? "203.0.113.0/24" : null,
-                charges));
+                charges,
+                null,
+                billing));
     return random.nextInt(3) == 0 ? damaged(line, random) : line;
+  }
+
+  private static BilledIn billing(long decidedAt, Random random) {
+    long start = decidedAt - (random.nextBoolean() ? random.nextInt(200_000_000) : 0);
+    String zone = random.nextInt(5) == 0 ? name(random) : "Asia/Kathmandu";
+    BillingPeriod period =
+        BillingPeriod.own("2026-11-15", zone, start, decidedAt + 1 + number(random));
+    boolean isEarly = decidedAt - start < BilledIn.LONGEST_WINDOW_MILLIS;
+    return new BilledIn(
+        period,
+        isEarly || random.nextInt(4) == 0
+            ? BillingPeriod.own("2026-10-15", zone, start - 1 - number(random), start)
+            : null);
   }
 
   private static Charge charge(Random random) {
@@ -183,6 +204,13 @@ final class CallReaderModelTest {
           text.replaceAll("\"algorithm\":\"[a-z-]+\",", ""),
           text.replaceAll(",\"window_us\":\\d+", ""),
           text.replace("\"algorithm\":\"quota\"", "\"algorithm\":\"token-bucket\""),
+          text.replace("2026-11-15", "2026-11"),
+          text.replace("2026-11-15", "2026-02-30"),
+          text.replace("2026-10-15", ""),
+          text.replaceAll("\"(billing_[a-z_]+_ms)\":-?\\d+", "\"$1\":9007199254740992"),
+          text.replaceAll("\"(billing_[a-z_]+_ms)\":-?\\d+", "\"$1\":7"),
+          text.replaceAll("\"decided_at_ms\":\\d+", "\"decided_at_ms\":7"),
+          text.replaceAll(",\"billing_period_before.*_ms\":-?\\d+", ""),
           text.replace("\"policies_version\"", "\"other\""),
           text + " ",
           text + "}",

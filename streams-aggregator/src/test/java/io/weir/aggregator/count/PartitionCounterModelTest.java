@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
@@ -22,12 +24,14 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random histories of ingest nodes, with batches doubled, lost, late and out of order, nodes that
- * fall silent, stop or lose their journal, and restarts of the counting: rows, counters and closes
- * are those of {@link SlowCount}.
+ * fall silent, stop or lose their journal, clients whose calendar changes, and restarts of the
+ * counting: rows, counters and closes are those of {@link SlowCount}.
  */
 final class PartitionCounterModelTest {
   private static final int HISTORIES = 400;
   private static final int STEPS = 150;
+  private static final long BEGIN = 1_000_000_000_000L;
+  private static final long MONTH = 30L * 86_400_000;
   private static final CountSettings SETTINGS = new CountSettings(10_000, 3_000, 40_000, 400_000);
 
   @Test
@@ -60,7 +64,7 @@ final class PartitionCounterModelTest {
     private final Memory memory = new Memory(SETTINGS);
     private final SlowCount slow = new SlowCount(SETTINGS);
     private final List<Node> nodes = new ArrayList<>();
-    private long now = 1_000_000_000_000L;
+    private long now = BEGIN;
     private final List<CallEvent> made = new ArrayList<>();
     private long ids;
 
@@ -182,14 +186,33 @@ final class PartitionCounterModelTest {
             default -> random.nextInt(3_000);
           };
       String client = random.nextInt(30) == 0 ? "foreign" : "c" + random.nextInt(3);
-      return Calls.call(
-          fromCaller ? "id" + random.nextInt(20) : "s" + ids++,
-          fromCaller,
-          client,
-          "e" + random.nextInt(2),
-          1 + random.nextInt(5),
-          random.nextInt(4) > 0,
-          now - age);
+      return billed(
+          Calls.call(
+              fromCaller ? "id" + random.nextInt(20) : "s" + ids++,
+              fromCaller,
+              client,
+              "e" + random.nextInt(2),
+              1 + random.nextInt(5),
+              random.nextInt(4) > 0,
+              now - age));
+    }
+
+    /** The calendars' periods begin in the midst of a window, and of the history. */
+    private CallEvent billed(CallEvent call) {
+      return switch (random.nextInt(6)) {
+        case 0 -> billed(call, "Asia/Kathmandu", BEGIN + 103_457);
+        case 1, 2 -> billed(call, "Europe/Paris", BEGIN + 250_000);
+        default -> call;
+      };
+    }
+
+    private static CallEvent billed(CallEvent call, String zone, long boundary) {
+      BillingPeriod august = BillingPeriod.own("2001-08-09", zone, boundary - MONTH, boundary);
+      BillingPeriod september = BillingPeriod.own("2001-09-09", zone, boundary, boundary + MONTH);
+      return call.billedIn(
+          call.decidedAtEpochMillis() < boundary
+              ? new BilledIn(august, null)
+              : new BilledIn(september, august));
     }
 
     private void compare() {
@@ -258,7 +281,8 @@ final class PartitionCounterModelTest {
           row.count().callsDenied(),
           row.count().lateCount(),
           row.count().duplicatesDropped(),
-          row.closedThroughEpochMillis());
+          row.closedThroughEpochMillis(),
+          row.ownPeriod() == null ? row.billingPeriod().name() : row.ownPeriod().toString());
     }
   }
 }

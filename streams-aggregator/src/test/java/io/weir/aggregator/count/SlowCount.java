@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.count;
 
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress.Counters;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -31,7 +34,8 @@ final class SlowCount {
       long denied,
       long late,
       long duplicates,
-      long closedThrough) {}
+      long closedThrough,
+      String period) {}
 
   private record Arrived(BatchHeader header, long at, int order) {}
 
@@ -64,6 +68,10 @@ final class SlowCount {
   private final Set<String> seenIds = new HashSet<>();
   private final Map<Key, Sum> openSums = new LinkedHashMap<>();
   private final Map<Key, Long> revisions = new HashMap<>();
+
+  /** The billing period of each key and window: what its first counted line says. */
+  private final Map<Key, String> periods = new HashMap<>();
+
   private long boundary;
   private long watermark;
   private long now;
@@ -129,12 +137,25 @@ final class SlowCount {
       }
     } else if (isLate) {
       late++;
+      periods.putIfAbsent(key, period(call, start));
       String reason = call.settlement() == null ? "late" : kind;
       lateSums.computeIfAbsent(new Part(key, reason), k -> new Sum()).add(call);
     } else {
       counted++;
+      periods.putIfAbsent(key, period(call, start));
       openSums.computeIfAbsent(key, k -> new Sum()).add(call);
     }
+  }
+
+  private static String period(CallEvent call, long windowStart) {
+    BilledIn billing = call.billing();
+    if (billing == null) {
+      return Instant.ofEpochMilli(windowStart).toString().substring(0, 7);
+    }
+    BillingPeriod before = billing.before();
+    return windowStart < billing.period().startEpochMillis() && before != null
+        ? before.toString()
+        : billing.period().toString();
   }
 
   private static String which(CallEvent call) {
@@ -158,7 +179,8 @@ final class SlowCount {
         sum.denied,
         lateCount,
         sum.duplicates,
-        closedThrough);
+        closedThrough,
+        periods.getOrDefault(key, ""));
   }
 
   private void closeWhatIsDue() {

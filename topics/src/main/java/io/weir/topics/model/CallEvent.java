@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.BilledIn;
 import io.weir.limits.Names;
 import io.weir.limits.Numbers;
 import io.weir.limits.policy.PolicyMatch;
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  * @param charges the charged buckets; empty if the call was denied or not decided by the cache. For
  *     a settlement, the same buckets without stamps
  * @param settlement null if this is the call itself; only an allowed call is settled
+ * @param billing the client's billing period; null if the client is billed by the months of UTC
  */
 public record CallEvent(
     String id,
@@ -51,7 +53,8 @@ public record CallEvent(
     long decidedAtEpochMillis,
     @Nullable String ipPrefix,
     List<Charge> charges,
-    @Nullable Settlement settlement) {
+    @Nullable Settlement settlement,
+    @Nullable BilledIn billing) {
 
   private static final long FNV_PRIME = 0x100000001b3L;
   private static final int FINGERPRINT_BYTES = 16;
@@ -85,10 +88,13 @@ public record CallEvent(
     if (settlement != null && !allowed) {
       throw new IllegalArgumentException("a denied call has nothing to settle");
     }
+    if (billing != null) {
+      billing.require(decidedAtEpochMillis);
+    }
     charges = List.copyOf(charges);
   }
 
-  /** Creates the fact of a call itself, without a settlement. */
+  /** Creates the fact of a call itself, of a client who is billed by the months of UTC. */
   public CallEvent(
       String id,
       boolean idFromCaller,
@@ -117,7 +123,28 @@ public record CallEvent(
         decidedAtEpochMillis,
         ipPrefix,
         charges,
+        null,
         null);
+  }
+
+  /** Returns the same fact, of a client who is billed by a calendar of its own. */
+  public CallEvent billedIn(BilledIn periods) {
+    return new CallEvent(
+        id,
+        idFromCaller,
+        client,
+        endpoint,
+        meter,
+        cost,
+        allowed,
+        decidedBy,
+        policy,
+        policiesVersion,
+        decidedAtEpochMillis,
+        ipPrefix,
+        charges,
+        settlement,
+        periods);
   }
 
   /**
@@ -142,7 +169,8 @@ public record CallEvent(
         charges.stream()
             .map(charge -> new Charge(charge.bucket(), charge.cost(), charge.limit(), null))
             .toList(),
-        how);
+        how,
+        billing);
   }
 
   /**

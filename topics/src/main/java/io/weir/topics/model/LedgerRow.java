@@ -5,8 +5,14 @@ package io.weir.topics.model;
  * A row of the usage ledger. Rows are appended in the order of their partition and never edited.
  */
 public sealed interface LedgerRow permits UsageRow, CloseRow {
-  /** Version of the row's schema. */
+  /** Version of the schema of rows whose billing period is a month of UTC, and of CLOSE rows. */
   int SCHEMA_VERSION = 1;
+
+  /**
+   * Version of the schema of rows whose billing period is of a calendar of the client's own: a
+   * reader that knows version 1 only would take it for a month.
+   */
+  int SCHEMA_VERSION_OF_CALENDARS = 2;
 
   /**
    * Returns the row's id: a name-based UUID (version 5) of the row's natural key, and therefore the

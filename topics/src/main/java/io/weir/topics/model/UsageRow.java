@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.BillingPeriod;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param complete false if the window was closed without waiting for a node that had sent no low
  *     watermark for longer than the hold
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
+ * @param ownPeriod the billing period; null if it is the month of UTC in which the window starts
  */
 public record UsageRow(
     UsageKey key,
@@ -33,7 +35,8 @@ public record UsageRow(
     int inputPartition,
     long closedThroughEpochMillis,
     boolean complete,
-    long emittedAtEpochMillis)
+    long emittedAtEpochMillis,
+    @Nullable BillingPeriod ownPeriod)
     implements LedgerRow {
 
   /** The two kinds of usage row. */
@@ -61,6 +64,41 @@ public record UsageRow(
       throw new IllegalArgumentException(
           "revision " + revision + " with previous record " + previousRecordId);
     }
+  }
+
+  /** Creates a row of a client who is billed by the months of UTC. */
+  public UsageRow(
+      UsageKey key,
+      UsageWindow window,
+      Type type,
+      long revision,
+      @Nullable String previousRecordId,
+      @Nullable Reason reason,
+      UsageCount count,
+      long quantityTotal,
+      int inputPartition,
+      long closedThroughEpochMillis,
+      boolean complete,
+      long emittedAtEpochMillis) {
+    this(
+        key,
+        window,
+        type,
+        revision,
+        previousRecordId,
+        reason,
+        count,
+        quantityTotal,
+        inputPartition,
+        closedThroughEpochMillis,
+        complete,
+        emittedAtEpochMillis,
+        null);
+  }
+
+  /** Returns the billing period to which the window belongs. */
+  public BillingPeriod billingPeriod() {
+    return ownPeriod == null ? BillingPeriod.utcMonthHolding(window.startEpochMillis()) : ownPeriod;
   }
 
   @Override
@@ -93,6 +131,7 @@ public record UsageRow(
         inputPartition,
         closedThroughEpochMillis,
         complete,
-        epochMillis);
+        epochMillis,
+        ownPeriod);
   }
 }

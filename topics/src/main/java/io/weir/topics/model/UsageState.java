@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
+import io.weir.limits.BillingPeriod;
+import org.jspecify.annotations.Nullable;
+
 /**
  * The newest figures of one key and window: absolute values, so that a reader may process one
  * twice. Immutable.
@@ -11,6 +14,7 @@ package io.weir.topics.model;
  * @param revision 0 while running, otherwise the revision of the ledger row with which they agree
  * @param count the totals so far
  * @param complete false while running, or if the window was closed without a silent node
+ * @param ownPeriod the billing period; null if it is the month of UTC in which the window starts
  */
 public record UsageState(
     UsageKey key,
@@ -18,7 +22,8 @@ public record UsageState(
     Status status,
     long revision,
     UsageCount count,
-    boolean complete) {
+    boolean complete,
+    @Nullable BillingPeriod ownPeriod) {
 
   /** Whether the figures of a window are final. */
   public enum Status {
@@ -34,5 +39,21 @@ public record UsageState(
     if ((status == Status.RUNNING) != (revision == 0)) {
       throw new IllegalArgumentException(status + " with revision " + revision);
     }
+  }
+
+  /** Creates the figures of a client who is billed by the months of UTC. */
+  public UsageState(
+      UsageKey key,
+      UsageWindow window,
+      Status status,
+      long revision,
+      UsageCount count,
+      boolean complete) {
+    this(key, window, status, revision, count, complete, null);
+  }
+
+  /** Returns the billing period to which the window belongs. */
+  public BillingPeriod billingPeriod() {
+    return ownPeriod == null ? BillingPeriod.utcMonthHolding(window.startEpochMillis()) : ownPeriod;
   }
 }

@@ -4,6 +4,8 @@ package io.weir.topics.wire;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
 import io.weir.limits.BucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
@@ -20,15 +22,18 @@ import org.jspecify.annotations.Nullable;
  * Encodes one call as one line of JSON, without the line feed: wire version 1.
  *
  * <p>Members: {@code id, client, endpoint, meter, cost, allowed, decided_by, policy,
- * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller, actual_cost,
- * settled_at_ms, call_position}. A charge has {@code key, epoch, cost, charged, version,
- * full_at_us, capacity, refill_tokens, refill_period_us, ends_at_us}: without {@code epoch} it has
- * no stamp, without {@code capacity} no limit; a quota has {@code ends_at_us} and no refill; absent
- * {@code version} and {@code full_at_us} mean 0. Absent {@code policy} and {@code ip_prefix} mean
- * that there is none, absent {@code policies_version} 0, absent {@code charges} none, absent {@code
- * id_from_caller} false, absent {@code actual_cost} and {@code settled_at_ms} that the line is the
- * call itself, not a settlement of it, absent {@code call_position} that a settlement does not
- * state the position of its call; every other member is required. Stateless and thread-safe.
+ * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller, billing_period,
+ * billing_period_start_ms, billing_period_end_ms, billing_zone, billing_period_before,
+ * billing_period_before_start_ms, actual_cost, settled_at_ms, call_position}. A charge has {@code
+ * key, epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
+ * ends_at_us}: without {@code epoch} it has no stamp, without {@code capacity} no limit; a quota
+ * has {@code ends_at_us} and no refill; absent {@code version} and {@code full_at_us} mean 0.
+ * Absent {@code policy} and {@code ip_prefix} mean that there is none, absent {@code
+ * policies_version} 0, absent {@code charges} none, absent {@code id_from_caller} false, absent
+ * {@code billing_period} the month of UTC, absent {@code actual_cost} and {@code settled_at_ms}
+ * that the line is the call itself, not a settlement of it, absent {@code call_position} that a
+ * settlement does not state the position of its call; every other member is required. Stateless and
+ * thread-safe.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}
@@ -65,6 +70,15 @@ public final class CallLineCodec {
     }
     if (call.idFromCaller()) {
       json.writeBooleanField("id_from_caller", true);
+    }
+    BilledIn billing = call.billing();
+    if (billing != null) {
+      BillingMembers.write(json, billing.period());
+      BillingPeriod before = billing.before();
+      if (before != null) {
+        json.writeStringField("billing_period_before", before.name());
+        json.writeNumberField("billing_period_before_start_ms", before.startEpochMillis());
+      }
     }
     Settlement settlement = call.settlement();
     if (settlement != null) {
@@ -145,6 +159,7 @@ public final class CallLineCodec {
     Long actualCost = null;
     Long settledAtEpochMillis = null;
     UsagePosition callPosition = null;
+    BillingMembers billing = new BillingMembers();
     for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
       json.nextToken();
       switch (member) {
@@ -164,7 +179,11 @@ public final class CallLineCodec {
         case "actual_cost" -> actualCost = Json.integer(json, member);
         case "settled_at_ms" -> settledAtEpochMillis = Json.integer(json, member);
         case "call_position" -> callPosition = position(Json.text(json, member));
-        default -> json.skipChildren();
+        default -> {
+          if (!billing.read(json, member)) {
+            json.skipChildren();
+          }
+        }
       }
     }
     if (json.currentToken() != JsonToken.END_OBJECT) {
@@ -192,7 +211,8 @@ public final class CallLineCodec {
             : new Settlement(
                 present(actualCost, "actual_cost"),
                 present(settledAtEpochMillis, "settled_at_ms"),
-                callPosition));
+                callPosition),
+        billing.billedIn());
   }
 
   private static UsagePosition position(String text) throws MalformedRecordException {

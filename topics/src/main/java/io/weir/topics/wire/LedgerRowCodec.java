@@ -2,15 +2,19 @@
 package io.weir.topics.wire;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageWindow;
 import java.io.IOException;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.ZoneOffset;
 
-/** Encodes a ledger row as flat JSON: wire version 1. Stateless and thread-safe. */
+/**
+ * Encodes a ledger row as flat JSON. A row is of wire version 1, unless its client is billed by a
+ * calendar of its own: then it is of version 2, in which {@code billing_period} has another form,
+ * and bounds and a zone beside it. Both are read. Stateless and thread-safe.
+ */
 public final class LedgerRowCodec {
   private static final String CLOSE = "CLOSE";
 
@@ -26,7 +30,10 @@ public final class LedgerRowCodec {
   }
 
   private static void writeUsage(JsonGenerator json, UsageRow row) throws IOException {
-    json.writeNumberField("schema_version", LedgerRow.SCHEMA_VERSION);
+    BillingPeriod period = row.billingPeriod();
+    json.writeNumberField(
+        "schema_version",
+        period.isUtcMonth() ? LedgerRow.SCHEMA_VERSION : LedgerRow.SCHEMA_VERSION_OF_CALENDARS);
     json.writeStringField("record_id", row.recordId());
     json.writeStringField("record_type", row.type().name());
     json.writeNumberField("revision", row.revision());
@@ -40,13 +47,11 @@ public final class LedgerRowCodec {
     }
     UsageRecordMembers.writeKeyAndWindow(json, row.key(), row.window());
     json.writeStringField("window", Duration.ofMillis(row.window().sizeMillis()).toString());
-    json.writeStringField(
-        "billing_period",
-        Instant.ofEpochMilli(row.window().startEpochMillis())
-            .atOffset(ZoneOffset.UTC)
-            .toLocalDate()
-            .toString()
-            .substring(0, 7));
+    if (period.isUtcMonth()) {
+      json.writeStringField(BillingMembers.NAME, period.name());
+    } else {
+      BillingMembers.write(json, period);
+    }
     UsageRecordMembers.writeCount(json, row.count());
     json.writeNumberField("quantity_total", row.quantityTotal());
     json.writeNumberField("input_partition", row.inputPartition());
@@ -91,9 +96,10 @@ public final class LedgerRowCodec {
 
   private static UsageRow usage(Members row) throws MalformedRecordException {
     String reason = row.textOrNull("reason");
+    UsageWindow window = UsageRecordMembers.window(row);
     return new UsageRow(
         UsageRecordMembers.key(row),
-        UsageRecordMembers.window(row),
+        window,
         UsageRow.Type.valueOf(row.text("record_type")),
         row.integer("revision"),
         row.textOrNull("previous_record_id"),
@@ -103,6 +109,7 @@ public final class LedgerRowCodec {
         row.smallInteger("input_partition"),
         row.integer("closed_through_ms"),
         row.bool("complete"),
-        row.integer("emitted_at_ms"));
+        row.integer("emitted_at_ms"),
+        BillingMembers.ofUsage(row, window));
   }
 }

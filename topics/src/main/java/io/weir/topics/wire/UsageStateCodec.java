@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.wire;
 
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -10,7 +12,8 @@ import java.util.Locale;
 
 /**
  * Encodes the newest figures of one key and window as flat JSON, under a key that sorts by client,
- * meter, endpoint and time: wire version 1. Stateless and thread-safe.
+ * meter, endpoint and time: wire version 1. The billing period is said only if it is not the month
+ * of UTC in which the window starts. Stateless and thread-safe.
  */
 public final class UsageStateCodec {
   /** The value of the header {@code weir-type} on a state record. */
@@ -75,6 +78,12 @@ public final class UsageStateCodec {
           json.writeNumberField("revision", state.revision());
           UsageRecordMembers.writeCount(json, state.count());
           json.writeBooleanField("complete", state.complete());
+          BillingPeriod own = state.ownPeriod();
+          if (own != null && own.isUtcMonth()) {
+            json.writeStringField(BillingMembers.NAME, own.name());
+          } else if (own != null) {
+            BillingMembers.write(json, own);
+          }
         });
   }
 
@@ -87,13 +96,16 @@ public final class UsageStateCodec {
     return Members.decode(
         bytes,
         "usage state",
-        record ->
-            new UsageState(
-                UsageRecordMembers.key(record),
-                UsageRecordMembers.window(record),
-                UsageState.Status.valueOf(record.text("status").toUpperCase(Locale.ROOT)),
-                record.integer("revision"),
-                UsageRecordMembers.count(record),
-                record.bool("complete")));
+        record -> {
+          UsageWindow window = UsageRecordMembers.window(record);
+          return new UsageState(
+              UsageRecordMembers.key(record),
+              window,
+              UsageState.Status.valueOf(record.text("status").toUpperCase(Locale.ROOT)),
+              record.integer("revision"),
+              UsageRecordMembers.count(record),
+              record.bool("complete"),
+              BillingMembers.ofUsage(record, window));
+        });
   }
 }

@@ -57,7 +57,10 @@ final class DecoderFuzzTest {
           Map.entry("restored.json", CorrectionCodec::decodeRestored),
           Map.entry("settlement-before.json", SettlementVerdictCodec::decode),
           Map.entry("settlement-refused.json", SettlementVerdictCodec::decode),
-          Map.entry("usage-state.json", UsageStateCodec::decode));
+          Map.entry("usage-state.json", UsageStateCodec::decode),
+          Map.entry("v2/call-line.json", DecoderFuzzTest::line),
+          Map.entry("v2/ledger-final.json", LedgerRowCodec::decode),
+          Map.entry("v2/usage-state.json", UsageStateCodec::decode));
 
   @ParameterizedTest
   @ValueSource(
@@ -73,7 +76,10 @@ final class DecoderFuzzTest {
         "ledger-final.json",
         "progress.json",
         "restored.json",
-        "usage-state.json"
+        "usage-state.json",
+        "v2/call-line.json",
+        "v2/ledger-final.json",
+        "v2/usage-state.json"
       })
   void anyBytes_areReadOrMalformed(String name) throws IOException {
     byte[] stored = stored(name);
@@ -131,7 +137,8 @@ final class DecoderFuzzTest {
   }
 
   private static byte[] stored(String name) throws IOException {
-    try (InputStream in = DecoderFuzzTest.class.getResourceAsStream("v1/" + name)) {
+    String path = name.startsWith("v2/") ? name : "v1/" + name;
+    try (InputStream in = DecoderFuzzTest.class.getResourceAsStream(path)) {
       assertNotNull(in, name);
       return in.readAllBytes();
     }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The calendar by which a client is billed, if it is not the months of UTC: a time zone, and the
+ * day of the month on which a period begins. Thread-safe. The running period is cached, and
+ * computed again for a moment outside it.
+ *
+ * <p>Periods follow each other as those of a {@link CalendarQuota} of {@link
+ * CalendarPeriod#BILLING}: one of the 31st begins on the last day of a shorter month, and a day
+ * begins at the first moment at which the zone's clock shows its date.
+ *
+ * <p>Example: the 31st, Europe/Paris, 2026-03-10T12:00:00Z: {@code 2026-02-28}, {@code
+ * [2026-02-27T23:00:00Z, 2026-03-30T22:00:00Z)}.
+ */
+public final class BillingCalendar {
+  private static final String UTC = "UTC";
+
+  private final ZoneId timeZone;
+
+  /** A day of January, which has every day of a month. */
+  private final LocalDate anchor;
+
+  private @Nullable Running running;
+
+  /**
+   * A period, as calls of its first day and as later ones say it.
+   *
+   * @param early with the period before
+   * @param later without it
+   */
+  private record Running(BilledIn early, BilledIn later) {}
+
+  private BillingCalendar(ZoneId timeZone, int dayOfMonth) {
+    this.timeZone = timeZone;
+    this.anchor = LocalDate.of(2000, 1, dayOfMonth);
+  }
+
+  /**
+   * Returns the calendar by which a client is billed. What the client's calendar leaves open is not
+   * taken from any policy, as a client is billed for calls of all of them: it is UTC, and the first
+   * of the month.
+   *
+   * @return null if the client is billed by the months of UTC
+   */
+  public static @Nullable BillingCalendar of(ClientCalendar client) {
+    ZoneId zone = client.timeZone() == null ? ZoneId.of(UTC) : client.timeZone();
+    LocalDate anchor = client.billingAnchor();
+    int day = anchor == null ? 1 : anchor.getDayOfMonth();
+    boolean isUtcMonth = day == 1 && zone.normalized().equals(ZoneOffset.UTC);
+    return isUtcMonth ? null : new BillingCalendar(zone, day);
+  }
+
+  /** Returns the billing period that contains a moment, as the record of a call says it. */
+  public BilledIn at(long epochMillis) {
+    // a race computes the same immutable value twice
+    Running now = running;
+    if (now == null || !now.later.period().holds(epochMillis)) {
+      now = compute(epochMillis);
+      running = now;
+    }
+    long since = epochMillis - now.later.period().startEpochMillis();
+    return since < BilledIn.LONGEST_WINDOW_MILLIS ? now.early : now.later;
+  }
+
+  private Running compute(long epochMillis) {
+    LocalDate day = CalendarQuota.dayAt(Instant.ofEpochMilli(epochMillis), timeZone);
+    LocalDate first = CalendarQuota.billingStart(day, anchor);
+    long months = CalendarQuota.monthsBetween(anchor, first);
+    LocalDate next = anchor.plusMonths(months + 1);
+    LocalDate last = anchor.plusMonths(months - 1);
+    BillingPeriod period = period(first, next);
+    return new Running(new BilledIn(period, period(last, first)), new BilledIn(period, null));
+  }
+
+  private BillingPeriod period(LocalDate first, LocalDate next) {
+    return BillingPeriod.own(first.toString(), timeZone.getId(), startOf(first), startOf(next));
+  }
+
+  private long startOf(LocalDate day) {
+    return day.atStartOfDay(timeZone).toInstant().toEpochMilli();
+  }
+
+  /** Returns the calendar in words, for people. */
+  public String describe() {
+    return String.format("months from day %d in %s", anchor.getDayOfMonth(), timeZone);
+  }
+}

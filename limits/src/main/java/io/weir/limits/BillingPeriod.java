@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.YearMonth;
+import java.time.ZoneOffset;
+
+/**
+ * A period for which a client is billed, as the half-open interval {@code [start, end)}. Immutable.
+ *
+ * <p>The form of the name says by which calendar: {@code 2026-11} is the month of UTC; {@code
+ * 2026-11-15} is the period of a calendar of the client's own, named by its first date in the time
+ * zone. So neither name can be taken for the other.
+ *
+ * @param name the month, or the first date of the period
+ * @param timeZone the zone in which the period begins and ends: an IANA name or an offset; {@code
+ *     UTC} for a month of UTC
+ * @param startEpochMillis first millisecond of the period
+ * @param endEpochMillis first millisecond after the period
+ */
+public record BillingPeriod(
+    String name, String timeZone, long startEpochMillis, long endEpochMillis) {
+  private static final String UTC = "UTC";
+  private static final int MONTH_LENGTH = "2026-11".length();
+
+  public BillingPeriod {
+    try {
+      if (name.length() == MONTH_LENGTH) {
+        YearMonth.parse(name);
+      } else {
+        LocalDate.parse(name);
+      }
+    } catch (DateTimeException notAPeriod) {
+      throw new IllegalArgumentException(
+          "a billing period must be a month or a date, is '" + name + "'", notAPeriod);
+    }
+    Names.require("billing_zone", timeZone);
+    Numbers.require("billing_period_start_ms", startEpochMillis, -Numbers.MAX);
+    Numbers.require("billing_period_end_ms", endEpochMillis, -Numbers.MAX);
+    if (endEpochMillis <= startEpochMillis) {
+      throw new IllegalArgumentException(
+          "a billing period must end after its start: ["
+              + startEpochMillis
+              + ", "
+              + endEpochMillis
+              + ")");
+    }
+  }
+
+  /**
+   * Returns a period of a calendar of the client's own.
+   *
+   * @throws IllegalArgumentException if the values make none; a month's name is none
+   */
+  public static BillingPeriod own(
+      String name, String timeZone, long startEpochMillis, long endEpochMillis) {
+    BillingPeriod period = new BillingPeriod(name, timeZone, startEpochMillis, endEpochMillis);
+    if (period.isUtcMonth()) {
+      throw new IllegalArgumentException(
+          "a billing period with bounds must be named by its first date, is '" + name + "'");
+    }
+    return period;
+  }
+
+  /** Returns the month of UTC that contains a moment. */
+  public static BillingPeriod utcMonthHolding(long epochMillis) {
+    return utcMonth(YearMonth.from(Instant.ofEpochMilli(epochMillis).atOffset(ZoneOffset.UTC)));
+  }
+
+  /**
+   * Returns the month of UTC with a name.
+   *
+   * @throws IllegalArgumentException if the name is not of the form {@code 2026-11}
+   */
+  public static BillingPeriod utcMonth(String name) {
+    try {
+      return utcMonth(YearMonth.parse(name));
+    } catch (DateTimeException notAMonth) {
+      throw new IllegalArgumentException(
+          "a billing period of UTC must be a month, is '" + name + "'", notAMonth);
+    }
+  }
+
+  private static BillingPeriod utcMonth(YearMonth month) {
+    return new BillingPeriod(month.toString(), UTC, startOf(month), startOf(month.plusMonths(1)));
+  }
+
+  private static long startOf(YearMonth month) {
+    return month.atDay(1).atStartOfDay(ZoneOffset.UTC).toInstant().toEpochMilli();
+  }
+
+  /** Returns whether this is a month of UTC, and not a period of a calendar of the client's own. */
+  public boolean isUtcMonth() {
+    return name.length() == MONTH_LENGTH;
+  }
+
+  /** Returns whether a moment belongs to the period. */
+  public boolean holds(long epochMillis) {
+    return startEpochMillis <= epochMillis && epochMillis < endEpochMillis;
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.count;
+
+import io.weir.aggregator.state.Packer;
+import io.weir.aggregator.state.Unpacker;
+import io.weir.limits.BillingPeriod;
+
+/** A billing period of a client's own calendar, as the stores keep it behind a row's figures. */
+final class PackedPeriod {
+  private PackedPeriod() {}
+
+  static void pack(BillingPeriod period, Packer value) {
+    value
+        .text(period.name())
+        .text(period.timeZone())
+        .integer(period.startEpochMillis())
+        .integer(period.endEpochMillis());
+  }
+
+  static BillingPeriod unpack(Unpacker value) {
+    return BillingPeriod.own(value.text(), value.text(), value.integer(), value.integer());
+  }
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.networknt.schema.InputFormat;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Records of clients who are billed by a calendar of their own, as stored beside those of version
+ * 1; and what the published schemas say of all of them.
+ */
+final class BillingPeriodsTest {
+  private static final BillingPeriod OCTOBER =
+      BillingPeriod.own("2025-10-21", "Asia/Kathmandu", 1_760_984_100_000L, 1_763_662_500_000L);
+  private static final BillingPeriod NOVEMBER =
+      BillingPeriod.own("2025-11-21", "Asia/Kathmandu", 1_763_662_500_000L, 1_766_254_500_000L);
+  private static final UsageKey KEY = new UsageKey("acme/ü", "calls", "GET /v1/items");
+  private static final UsageWindow WINDOW = new UsageWindow(1_763_690_400_000L, 1_763_691_300_000L);
+  private static final UsageCount COUNT =
+      new UsageCount(10_432, 10_432, 57, 3, 2, 0, 10_489, 8_000, 8_812, -2L, 7);
+
+  private static CallEvent call() {
+    return new CallEvent(
+            "7f1c",
+            true,
+            "acme/ü",
+            "GET /v1/items",
+            "calls",
+            2,
+            true,
+            DecidedBy.NONE,
+            null,
+            7,
+            1_763_690_401_234L,
+            null,
+            List.of())
+        .billedIn(new BilledIn(NOVEMBER, OCTOBER));
+  }
+
+  @Test
+  void callLine_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    assertLine("call-line.json", call());
+    assertLine(
+        "call-line-settlement.json", call().settledAt(new Settlement(12, 1_763_690_404_000L)));
+  }
+
+  private static void assertLine(String name, CallEvent call) throws Exception {
+    byte[] bytes = CallLineCodec.encode(call);
+
+    assertEquals(stored("v2/" + name), text(bytes));
+    assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
+  }
+
+  @Test
+  void usageRows_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    assertRow("ledger-final.json", row(UsageRow.Type.FINAL, NOVEMBER));
+    assertRow("ledger-adjustment.json", row(UsageRow.Type.ADJUSTMENT, NOVEMBER));
+  }
+
+  private static UsageRow row(UsageRow.Type type, BillingPeriod period) {
+    boolean isFinal = type == UsageRow.Type.FINAL;
+    return new UsageRow(
+        KEY,
+        WINDOW,
+        type,
+        isFinal ? 1 : 2,
+        isFinal ? null : UsageRow.recordId(KEY, WINDOW, 1),
+        isFinal ? null : UsageRow.Reason.LATE,
+        COUNT,
+        10_432,
+        3,
+        1_763_691_300_000L,
+        true,
+        1_763_691_900_000L,
+        period);
+  }
+
+  private static void assertRow(String name, LedgerRow row) throws Exception {
+    byte[] bytes = LedgerRowCodec.encode(row);
+
+    assertEquals(stored("v2/" + name), text(bytes));
+    assertEquals(row, LedgerRowCodec.decode(bytes));
+  }
+
+  @Test
+  void usageState_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    UsageState state =
+        new UsageState(KEY, WINDOW, UsageState.Status.ADJUSTED, 2, COUNT, true, NOVEMBER);
+
+    byte[] bytes = UsageStateCodec.encode(state);
+
+    assertEquals(stored("v2/usage-state.json"), text(bytes));
+    assertEquals(state, UsageStateCodec.decode(bytes));
+  }
+
+  @Test
+  void rowOfVersion1_isOfTheMonthThatItSays() throws Exception {
+    String stored = stored("v1/ledger-final.json");
+
+    UsageRow row = (UsageRow) LedgerRowCodec.decode(bytes(stored));
+    UsageRow wrong = (UsageRow) LedgerRowCodec.decode(bytes(stored.replace("2025-11", "2025-12")));
+
+    assertNull(row.ownPeriod());
+    assertEquals(BillingPeriod.utcMonth("2025-11"), row.billingPeriod());
+    assertEquals(BillingPeriod.utcMonth("2025-12"), wrong.billingPeriod());
+    assertTrue(text(LedgerRowCodec.encode(wrong)).contains("\"billing_period\":\"2025-12\","));
+  }
+
+  @Test
+  void stateOfVersion1_isOfTheMonthOfItsWindow() throws Exception {
+    UsageState state = UsageStateCodec.decode(bytes(stored("v1/usage-state.json")));
+
+    assertNull(state.ownPeriod());
+    assertEquals("2025-11", state.billingPeriod().name());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "\"billing_period\":\"2025-11-21\",",
+        "\"billing_zone\":\"Asia/Kathmandu\"",
+        "\"billing_period_start_ms\":1763662500000,",
+        "\"billing_period_end_ms\":1766254500000,",
+        "\"billing_period_before\":\"2025-10-21\",",
+        ",\"billing_period_before_start_ms\":1760984100000"
+      })
+  void callLine_halfOfThePeriod_isRefused(String member) throws Exception {
+    String line = stored("v2/call-line.json");
+    assertTrue(line.contains(member), line);
+
+    assertRefused(line.replace(member, "").replace(",,", ","));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "1763662500000>1763690401235", // the period begins after the call
+        "1766254500000>1763690401234", // the period ends before the call
+        "1766254500000>9007199254740992",
+        "1760984100000>1763662500000", // the period before is empty
+        "\"2025-11-21\">\"2025-11\"",
+        "\"2025-11-21\">\"2025-11-31\"",
+        "\"2025-10-21\">\"\"",
+        "\"2025-10-21\">7",
+        "Asia/Kathmandu>"
+      })
+  void callLine_periodThatIsNone_isRefused(String change) throws Exception {
+    String[] sides = change.split(">", 2);
+
+    assertRefused(stored("v2/call-line.json").replace(sides[0], sides[1]));
+  }
+
+  private static void assertRefused(String line) {
+    byte[] bytes = bytes(line);
+
+    assertThrows(
+        MalformedRecordException.class, () -> CallLineCodec.decode(bytes, 0, bytes.length), line);
+  }
+
+  @Test
+  void callLine_secondDayOfThePeriod_needsNoPeriodBefore() throws Exception {
+    String line =
+        stored("v2/call-line.json")
+            .replace(
+                ",\"billing_period_before\":\"2025-10-21\","
+                    + "\"billing_period_before_start_ms\":1760984100000",
+                "");
+    assertRefused(line);
+    byte[] later = bytes(line.replace("1763690401234", "1763748900000"));
+
+    CallEvent call = CallLineCodec.decode(later, 0, later.length);
+
+    assertEquals(new BilledIn(NOVEMBER, null), call.billing());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "call-line v1/call-line.json",
+        "call-line v1/call-line-least.json",
+        "call-line v1/call-line-settlement.json",
+        "call-line v1/call-line-settlement-placed.json",
+        "call-line v1/call-line-without-algorithm.json",
+        "call-line v2/call-line.json",
+        "call-line v2/call-line-settlement.json",
+        "ledger-row v1/ledger-final.json",
+        "ledger-row v1/ledger-adjustment.json",
+        "ledger-row v1/ledger-close.json",
+        "ledger-row v2/ledger-final.json",
+        "ledger-row v2/ledger-adjustment.json",
+        "usage-state v1/usage-state.json",
+        "usage-state v2/usage-state.json"
+      })
+  void storedBytes_followTheSchema(String schemaAndName) throws Exception {
+    String[] names = schemaAndName.split(" ", 2);
+
+    assertEquals(List.of(), violations(names[0], stored(names[1])));
+  }
+
+  @Test
+  void halfOfAPeriod_breaksTheSchema() throws Exception {
+    String row = stored("v2/ledger-final.json");
+
+    for (String broken :
+        List.of(
+            row.replace("\"schema_version\":2", "\"schema_version\":1"),
+            row.replace("2025-11-21", "2025-11"),
+            row.replace(",\"billing_zone\":\"Asia/Kathmandu\"", ""))) {
+      assertTrue(!violations("ledger-row", broken).isEmpty(), broken);
+    }
+    assertTrue(
+        !violations(
+                "call-line",
+                stored("v2/call-line.json").replace(",\"billing_zone\":\"Asia/Kathmandu\"", ""))
+            .isEmpty());
+  }
+
+  private static List<String> violations(String schema, String record) throws IOException {
+    try (InputStream in =
+        LedgerRowCodec.class.getResourceAsStream("/io/weir/topics/schema/" + schema + ".json")) {
+      return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+          .getSchema(in)
+          .validate(record, InputFormat.JSON)
+          .stream()
+          .map(Object::toString)
+          .toList();
+    }
+  }
+
+  private static String stored(String name) throws IOException {
+    try (InputStream in = BillingPeriodsTest.class.getResourceAsStream(name)) {
+      return in == null ? "no stored bytes " + name : text(in.readAllBytes()).strip();
+    }
+  }
+
+  private static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}
