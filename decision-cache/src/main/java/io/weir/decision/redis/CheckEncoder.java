@@ -13,14 +13,25 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Encodes a check for {@code take_tokens.lua}. Thread-safe. */
 final class CheckEncoder {
-  /** What is asked of the buckets of a check, in the order of the numbers that the script knows. */
+  /** What is asked of the buckets of a check. */
   enum Purpose {
     /** To take the cost from all of them, or from none. */
-    TAKE,
+    TAKE(0),
     /** To tell what {@link #TAKE} would do. */
-    PEEK,
+    PEEK(1),
     /** To put back the cost that they have given to a call which was refused elsewhere. */
-    GIVE_BACK
+    GIVE_BACK(2);
+
+    private final byte number;
+
+    /**
+     * Creates a purpose.
+     *
+     * @param number what the script knows it by
+     */
+    Purpose(int number) {
+      this.number = (byte) number;
+    }
   }
 
   private static final int HEAD_BYTES = 1 + 1 + 8;
@@ -39,7 +50,7 @@ final class CheckEncoder {
     ByteBuffer buffer =
         ByteBuffer.allocate(HEAD_BYTES + check.buckets().size() * (1 + LIMIT_BYTES))
             .order(ByteOrder.LITTLE_ENDIAN)
-            .put((byte) purpose.ordinal())
+            .put(purpose.number)
             .put((byte) check.buckets().size())
             .putLong(check.cost());
     for (BucketRequest request : check.buckets()) {

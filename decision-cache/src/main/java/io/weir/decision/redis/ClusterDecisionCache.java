@@ -178,8 +178,8 @@ public final class ClusterDecisionCache implements RedisCache {
     }
     Executor timer =
         CompletableFuture.delayedExecutor(question.pauseMillis(), TimeUnit.MILLISECONDS, ON_TIMER);
-    return CompletableFuture.supplyAsync(() -> decide(question.again()), timer)
-        .thenCompose(decision -> decision);
+    return CompletableFuture.runAsync(() -> {}, timer)
+        .thenCompose(paused -> decide(question.again()));
   }
 
   private static CompletableFuture<Decision> done(Decision decision) {
