@@ -2,7 +2,6 @@
 package io.weir.launcher.replay;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,7 +16,7 @@ final class Tally {
   private final Map<Cause, Long> causes = new EnumMap<>(Cause.class);
   private final PriorityQueue<Finding> latestFirst =
       new PriorityQueue<>(Finding.IN_ORDER.reversed());
-  private final long[] callsBy = new long[CallLine.By.values().length];
+  private final Map<CallLine.By, long[]> callsBy = new EnumMap<>(CallLine.By.class);
   private long allowed;
   private long equalCalls;
   private long equalStamps;
@@ -28,7 +27,7 @@ final class Tally {
 
   /** Counts a call that was read. */
   void call(CallLine call) {
-    callsBy[call.decidedBy.ordinal()]++;
+    callsBy.computeIfAbsent(call.decidedBy, by -> new long[1])[0]++;
     allowed += call.allowed ? 1 : 0;
   }
 
@@ -71,9 +70,8 @@ final class Tally {
 
   void add(Tally other) {
     other.causes.forEach((cause, count) -> causes.merge(cause, count, Long::sum));
-    for (int i = 0; i < callsBy.length; i++) {
-      callsBy[i] += other.callsBy[i];
-    }
+    other.callsBy.forEach(
+        (by, calls) -> callsBy.computeIfAbsent(by, each -> new long[1])[0] += calls[0]);
     allowed += other.allowed;
     equalCalls += other.equalCalls;
     equalStamps += other.equalStamps;
@@ -87,7 +85,7 @@ final class Tally {
 
   /** Returns how many calls were read. */
   long calls() {
-    return Arrays.stream(callsBy).sum();
+    return callsBy.values().stream().mapToLong(calls -> calls[0]).sum();
   }
 
   /** Returns how many of them were allowed. */
@@ -98,11 +96,7 @@ final class Tally {
   /** Returns how many were decided by each decider that decided any, by its wire name. */
   Map<String, Long> callsByDecider() {
     Map<String, Long> calls = new LinkedHashMap<>();
-    for (CallLine.By by : CallLine.By.values()) {
-      if (callsBy[by.ordinal()] > 0) {
-        calls.put(by.shown(), callsBy[by.ordinal()]);
-      }
-    }
+    callsBy.forEach((by, count) -> calls.put(by.shown(), count[0]));
     return calls;
   }
 
