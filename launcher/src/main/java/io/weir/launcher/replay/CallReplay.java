@@ -52,7 +52,17 @@ public final class CallReplay implements AutoCloseable {
       Instant from, Instant to, @Nullable String client, Path scratch, int threads) {}
 
   /** A batch that waits for a thread; without a value, the end. */
-  private record Batch(int partition, long offset, byte @Nullable [] value) {
+  private static final class Batch {
+    private final int partition;
+    private final long offset;
+    private final byte @Nullable [] value;
+
+    Batch(int partition, long offset, byte @Nullable [] value) {
+      this.partition = partition;
+      this.offset = offset;
+      this.value = value;
+    }
+
     int kilobytes() {
       return value == null
           ? 0

@@ -402,7 +402,7 @@ final class History {
     }
 
     @Override
-    public Health check() {
+    public DecisionCache.Health check() {
       throw new UnsupportedOperationException();
     }
 
@@ -430,7 +430,7 @@ final class History {
     }
 
     @Override
-    public Health check() {
+    public CallLog.Health check() {
       throw new UnsupportedOperationException();
     }
 

@@ -141,7 +141,7 @@ final class ReplayModelTest {
       int index = random.nextInt(call.charges().size());
       Charge charge = call.charges().get(index);
       Stamp stamp = Objects.requireNonNull(charge.stamp());
-      long by = (1 + random.nextInt(random.nextBoolean() ? 20 : 2_000_000));
+      long by = (1L + random.nextInt(random.nextBoolean() ? 20 : 2_000_000));
       by = random.nextBoolean() ? by : -by;
       switch (this) {
         case LIMIT -> {
