@@ -12,14 +12,15 @@ import java.util.stream.Stream;
 
 /**
  * Runs benchmarks by name: {@code cache}, {@code check}, {@code meter}, {@code heal}, {@code
- * overload}, {@code open-overload}, {@code verify}, {@code watermark}; all without a name. Or draws
- * a recording: {@code flame RECORDING SVG}.
+ * overload}, {@code open-overload}, {@code verify}, {@code replay}, {@code watermark}; all without
+ * a name. Or draws a recording: {@code flame RECORDING SVG}.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
   private static final Duration LENGTH = Duration.ofSeconds(10);
   private static final int METER_CALLS = 2_000_000;
   private static final int VERIFY_CALLS = 10_000_000;
+  private static final int REPLAY_CALLS = 5_000_000;
 
   private Benchmarks() {}
 
@@ -35,6 +36,7 @@ public final class Benchmarks {
                 "overload",
                 "open-overload",
                 "verify",
+                "replay",
                 "watermark")
             : List.of(arguments);
     PrintStream out = System.out;
@@ -62,12 +64,13 @@ public final class Benchmarks {
           case "overload" -> new OverloadBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "open-overload" -> new OpenOverload(LENGTH, out).run(folder);
           case "verify" -> new VerifyBenchmark(VERIFY_CALLS, out).run(folder);
+          case "replay" -> new ReplayBenchmark(REPLAY_CALLS, out).run(folder);
           case "watermark" -> new WatermarkBenchmark(WARM_UP, LENGTH, out).run(folder);
           default ->
               throw new IllegalArgumentException(
                   "no benchmark '"
                       + name
-                      + "'; there are cache, check, meter, heal, overload, open-overload, verify, watermark");
+                      + "'; there are cache, check, meter, heal, overload, open-overload, verify, replay, watermark");
         }
       } finally {
         delete(folder);

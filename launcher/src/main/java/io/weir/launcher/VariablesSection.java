@@ -58,6 +58,7 @@ final class VariablesSection {
           Map.entry("quarantine list", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("ledger tail", Set.of("WEIR_KAFKA")),
+          Map.entry("replay", Set.of("WEIR_KAFKA")),
           Map.entry(
               "verify",
               Set.of("WEIR_KAFKA", "WEIR_WINDOW", "WEIR_LATENESS", "WEIR_QUARANTINE_RECORDS")));

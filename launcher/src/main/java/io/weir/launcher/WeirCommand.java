@@ -40,6 +40,7 @@ import picocli.CommandLine.Command;
       QuarantineCommand.class,
       LedgerCommand.class,
       SimulateCommand.class,
+      ReplayCommand.class,
       CommandLine.HelpCommand.class
     },
     footerHeading = "%n",
