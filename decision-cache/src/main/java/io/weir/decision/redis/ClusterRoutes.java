@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param servers the connections to its servers
  * @param bySlot the connection to the holder of each slot
  */
+@SuppressWarnings("ArrayRecordComponent") // never compared, never modified
 record ClusterRoutes(
     ClusterMap map,
     Map<Server, RedisDecisionCache> servers,
