@@ -226,6 +226,23 @@ final class BucketReplay {
     }
   }
 
+  /**
+   * The bucket does not go back with the clock: its last charge stays where it was. A refusal tells
+   * at most what the bucket can lack by such a clock, so it says nothing of what was left.
+   */
+  private void explainByClock(Rate rate, long[] row, BucketState last) {
+    long earliest = last.earliestMicros;
+    long latest = last.latestMicros;
+    if (Row.isDenial(row)) {
+      tally.explained(Cause.CLOCK);
+      brokenAtMillis = Row.epochMillis(row);
+    } else {
+      explain(Cause.CLOCK, rate, row);
+      newest().earliestMicros = Math.max(newest().earliestMicros, earliest);
+      newest().latestMicros = Math.max(newest().latestMicros, latest);
+    }
+  }
+
   /** Judges a record that is not the first one of its epoch. */
   private void judgeLink(Rate rate, long[] row) {
     BucketState last = newest();
@@ -302,7 +319,7 @@ final class BucketReplay {
       explainUnlessRefused(Cause.LIMIT_CHANGED, rate, row);
     } else if ((Row.epochMillis(row) + 1) * MICROS_PER_MILLI <= last.earliestMicros
         && rate.refills()) {
-      explainUnlessRefused(Cause.CLOCK, rate, row);
+      explainByClock(rate, row, last);
     } else {
       find(row, "state", expected(rate, last, row));
       standAlone(rate, row);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.replay;
 
+import io.weir.limits.policy.FailureMode;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
@@ -10,8 +11,11 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  */
 final class CallJudge {
-  /** How far the clock of a node, which determines the period, may be from that of the cache. */
-  private static final long NODE_CLOCK_MILLIS = 10_000;
+  /**
+   * How far the time of a node, which determines the period and what is in force, may be from that
+   * of the decision: a node that starts while Kafka is away follows within 15 s.
+   */
+  private static final long NODE_CLOCK_MILLIS = 16_000;
 
   /** The problem of a call that agrees with policies that may or may not match it. */
   private static final String UNKNOWABLE = "unknowable";
@@ -130,15 +134,11 @@ final class CallJudge {
     }
     Expectation agreeing = expected;
     String problem = problem(call, expected);
-    for (long off = -NODE_CLOCK_MILLIS;
-        problem != null && !problem.equals(UNKNOWABLE) && off <= NODE_CLOCK_MILLIS;
-        off += 2 * NODE_CLOCK_MILLIS) {
-      if (!expected.holds(at + off)) {
-        Expectation near = expectations.of(call, at + off);
-        if (near != null && (problem(call, near) == null || near.isCut())) {
-          agreeing = near;
-          problem = null;
-        }
+    if (problem != null && !problem.equals(UNKNOWABLE)) {
+      Expectation near = near(call, expected);
+      if (near != null) {
+        agreeing = near;
+        problem = null;
       }
     }
     if (problem == null && agreeing.isCertain()) {
@@ -157,6 +157,33 @@ final class CallJudge {
         tally.explained(Cause.NOT_RECORDED);
       }
     }
+  }
+
+  /**
+   * Returns the policies, of a time near that of the call, that it agrees with: periods and what is
+   * in force are determined when a node begins with a call, by its clock. Null if there are none.
+   */
+  private @Nullable Expectation near(CallLine call, Expectation expected) {
+    long at = call.decidedAtEpochMillis;
+    Expectation near = expected;
+    while (near != null && near.fromMillis() > at - NODE_CLOCK_MILLIS) {
+      near = expectations.of(call, near.fromMillis() - 1);
+      if (near != null && agrees(call, near)) {
+        return near;
+      }
+    }
+    near = expected;
+    while (near != null && near.untilMillis() <= at + NODE_CLOCK_MILLIS) {
+      near = expectations.of(call, near.untilMillis());
+      if (near != null && agrees(call, near)) {
+        return near;
+      }
+    }
+    return null;
+  }
+
+  private static boolean agrees(CallLine call, Expectation near) {
+    return near.isCut() || problem(call, near) == null;
   }
 
   private void addRepeatedDenial(CallLine call, long place, Expectation expected)
@@ -198,19 +225,48 @@ final class CallJudge {
       }
       return null;
     }
+    String wrong = call.decidedBy.isFailureMode() ? problemOfFailure(call, expected, named) : null;
+    if (wrong != null) {
+      return wrong;
+    }
     if (!call.allowed) {
       return problemOfDenial(call, expected, named);
     }
     return expected.buckets().isEmpty() ? "no policy matches the call" : charges(call, expected);
   }
 
+  /** Returns in what a decision without the cache disagrees with {@code on_cache_failure}. */
+  private static @Nullable String problemOfFailure(
+      CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
+    FailureMode mode =
+        switch (call.decidedBy) {
+          case FAIL_CLOSED -> FailureMode.CLOSED;
+          case FAIL_OPEN -> FailureMode.OPEN;
+          default -> FailureMode.LOCAL;
+        };
+    // without a name no policy did: all that matched are shadow, or the cache was only cold
+    boolean isByNone = mode == FailureMode.OPEN && call.policy.length == 0;
+    if (!isByNone && (named == null || !named.enforced() || named.onCacheFailure() != mode)) {
+      return "no enforced policy of the name decides so without the cache";
+    }
+    for (Expectation.Bucket bucket : expected.buckets()) {
+      boolean isDeciding = bucket.isCertain() && bucket.enforced() && bucket.isUndecidedWhenCold();
+      if (isDeciding && isStricter(bucket.onCacheFailure(), mode)) {
+        return "policy " + bucket.policy() + " decides otherwise without the cache";
+      }
+    }
+    return null;
+  }
+
+  private static boolean isStricter(FailureMode mode, FailureMode than) {
+    return mode != than
+        && (mode == FailureMode.CLOSED || (mode == FailureMode.LOCAL && than == FailureMode.OPEN));
+  }
+
   private static @Nullable String problemOfDenial(
       CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
     if (named == null || !named.enforced()) {
       return "no enforced policy of the name matches the call";
-    }
-    if (call.decidedBy == CallLine.By.FAIL_CLOSED) {
-      return named.failsClosed() ? null : "the policy does not fail closed";
     }
     if (call.decidedBy != CallLine.By.CACHE) {
       return null;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.replay;
 
+import io.weir.limits.policy.FailureMode;
 import java.util.List;
 
 /**
@@ -25,7 +26,9 @@ record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket
    * @param isCertain false if the policy looks at what is not recorded
    * @param isRecorded whether records tell of the bucket
    * @param denies whether the policy denies every call
-   * @param failsClosed whether it refuses calls that the cache does not decide
+   * @param onCacheFailure what decides a call that the cache does not
+   * @param isUndecidedWhenCold whether the same decides while the cache answers, but has lost its
+   *     state
    */
   record Bucket(
       String policy,
@@ -37,7 +40,8 @@ record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket
       boolean isCertain,
       boolean isRecorded,
       boolean denies,
-      boolean failsClosed) {
+      FailureMode onCacheFailure,
+      boolean isUndecidedWhenCold) {
 
     /** Returns whether a call that is let through surely has this bucket on its record. */
     boolean isDue() {

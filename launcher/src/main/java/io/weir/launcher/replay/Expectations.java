@@ -156,17 +156,19 @@ final class Expectations {
       long from = segment.fromMillis();
       long until = segment.untilMillis();
       boolean isSurelyMatched = false;
+      boolean isPerhapsMatched = false;
       for (MatchedPolicy each : matched.evaluated()) {
         Expectation.Bucket bucket = bucket(each);
         buckets.add(bucket);
         isSurelyMatched |= bucket.isCertain() && bucket.enforced();
+        isPerhapsMatched |= bucket.enforced();
         if (each.period() != null) {
           from = Math.max(from, each.period().startEpochSecond() * MILLIS_PER_SECOND);
           until = Math.min(until, each.period().endEpochSecond() * MILLIS_PER_SECOND);
         }
       }
       if (!isSurelyMatched && segment.policies().unmatchedCalls() == DefaultVerdict.REFUSE) {
-        buckets.add(ofUnmatchedCalls());
+        buckets.add(ofUnmatchedCalls(!isPerhapsMatched));
       }
       return new Expectation(from, until, !matched.leftOut().isEmpty(), buckets);
     }
@@ -184,11 +186,12 @@ final class Expectations {
           !uncertain.contains(name),
           policy.isRecorded() && !unrecorded.contains(name),
           policy.denies(),
-          policy.onCacheFailure() == FailureMode.CLOSED);
+          policy.onCacheFailure(),
+          match.bucket().held() || !policy.isRecorded());
     }
 
-    /** The policy that denies a call if no policy matches it, which is not certain. */
-    private Expectation.Bucket ofUnmatchedCalls() {
+    /** The policy that denies a call if no enforced policy matches it. */
+    private Expectation.Bucket ofUnmatchedCalls(boolean isCertain) {
       String name = PolicyMatcher.UNMATCHED_CALLS.name();
       return new Expectation.Bucket(
           name,
@@ -197,9 +200,10 @@ final class Expectations {
           rates.number(Rate.of(PolicyMatcher.UNMATCHED_CALLS.limit().ofBucket(null))),
           0,
           true,
-          false,
+          isCertain,
           false,
           true,
+          FailureMode.CLOSED,
           false);
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.replay;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.DecisionCache;
 import io.weir.decision.deny.DenyCache;
@@ -36,6 +36,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -85,10 +86,30 @@ final class History {
 
   private record Kept(BucketState state, long expiresMicros) {}
 
+  /** The most by which the clock of a node may be apart from that of the cache. */
+  private final int clocksApartMillis;
+
+  private final String[][] changes;
+
   History(long seed, Trouble trouble) {
+    this(seed, trouble, POLICIES, CHANGES, 0);
+  }
+
+  /**
+   * Creates a history without calls.
+   *
+   * @param policies the entries of version 1, as JSON with single quotes; {@code kind} is {@code
+   *     policy} if it is not given, and {@code name} names the key
+   * @param changes the entries of each later version, in the order in which they are published
+   * @param clocksApartMillis the most by which the clock of a node is apart from the cache's
+   */
+  History(
+      long seed, Trouble trouble, String[] policies, String[][] changes, int clocksApartMillis) {
     this.random = new Random(seed);
     this.trouble = trouble;
-    publish(POLICIES);
+    this.changes = changes;
+    this.clocksApartMillis = clocksApartMillis;
+    publish(policies);
     for (int i = 0; i < 3; i++) {
       nodes.add(new Node());
     }
@@ -130,15 +151,20 @@ final class History {
   private void publish(String[] policies) {
     long version = entries.isEmpty() ? 1 : entries.get(entries.size() - 1).version() + 1;
     for (int i = 0; i < policies.length; i++) {
-      JsonNode content;
+      ObjectNode content;
       try {
-        content = JSON.readTree(policies[i].replace('\'', '"'));
+        content = (ObjectNode) JSON.readTree(policies[i].replace('\'', '"'));
       } catch (IOException wrong) {
         throw new UncheckedIOException(wrong);
       }
+      String kind = content.path("kind").asText("policy");
+      String name = content.path("name").asText();
+      if (content.remove("kind") != null) {
+        content.remove("name");
+      }
       entries.add(
           new PolicyEntry(
-              new PolicyKey(PolicyKey.Kind.POLICY, content.path("name").asText()),
+              new PolicyKey(PolicyKey.Kind.valueOf(kind.toUpperCase(Locale.ROOT)), name),
               new PolicyEntry.Change(
                   version, i + 1, policies.length, version, 0, 0, "test", "change-" + version),
               i,
@@ -222,8 +248,8 @@ final class History {
         }
       }
       case 5 -> {
-        if (trouble.changedLimits && entries.get(entries.size() - 1).version() < 3) {
-          publish(CHANGES[(int) entries.get(entries.size() - 1).version() - 1]);
+        if (trouble.changedLimits && entries.get(entries.size() - 1).version() <= changes.length) {
+          publish(changes[(int) entries.get(entries.size() - 1).version() - 1]);
         } else if (trouble.changedLimits) {
           nodes.get(random.nextInt(nodes.size())).matcher = matcher();
         }
@@ -321,6 +347,8 @@ final class History {
 
   /** A node, with its own policies, leases and deny cache. */
   private final class Node implements DecisionCache {
+    private final long clockApartMillis =
+        clocksApartMillis == 0 ? 0 : random.nextInt(2 * clocksApartMillis + 1) - clocksApartMillis;
     private final List<Timed> timers = new ArrayList<>();
     private final DenyCache denyCache =
         new DenyCache(trouble.denyCache ? Duration.ofSeconds(1) : Duration.ZERO, () -> steadyNanos);
@@ -330,7 +358,7 @@ final class History {
 
     Node() {
       SimpleMeterRegistry registry = new SimpleMeterRegistry();
-      NodeLog log = new NodeLog();
+      NodeLog log = new NodeLog(clockApartMillis);
       gate =
           new CheckGate(
               () -> matcher,
@@ -412,9 +440,15 @@ final class History {
 
   /** The log of a node, of which lines may be lost. */
   private final class NodeLog implements CallLog {
+    private final long clockApartMillis;
+
+    NodeLog(long clockApartMillis) {
+      this.clockApartMillis = clockApartMillis;
+    }
+
     @Override
     public Ticket begin() {
-      return new At(nowMicros / 1_000);
+      return new At(nowMicros / 1_000 + clockApartMillis);
     }
 
     @Override

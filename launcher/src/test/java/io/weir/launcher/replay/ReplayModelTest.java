@@ -78,6 +78,21 @@ final class ReplayModelTest {
     }
   }
 
+  /** A call begins on a node in one window, and is decided by the cache's clock in the next. */
+  @Test
+  void shortWindowsOfNodesWithClocksApart_areEqual() throws IOException {
+    String[] policies = {
+      "{'name':'second','limit':{'algorithm':'fixed-window','limit':9,'window':'PT1S'}}",
+      "{'name':'three','limit':{'algorithm':'fixed-window','limit':20,'window':'PT3S'}}",
+    };
+    for (long seed = 0; seed < 10; seed++) {
+      History history =
+          new History(seed, History.Trouble.NONE, policies, new String[0][], 900).run(STEPS);
+
+      assertEquals(List.of(), replay(history, seed).differences(), "seed " + seed);
+    }
+  }
+
   @Test
   void troubledHistories_areExplained() throws IOException {
     Map<Cause, Long> named = new EnumMap<>(Cause.class);
