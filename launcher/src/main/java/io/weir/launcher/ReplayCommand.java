@@ -15,6 +15,7 @@ import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -164,8 +165,15 @@ final class ReplayCommand implements Callable<Integer> {
       return replay.run((what, done, total) -> Bars.show(bar, what, done, total));
     } catch (IOException | UncheckedIOException failed) {
       throw new CommandFailedException(
-          "what is sorted could not be kept (--scratch): " + failed.getMessage(), failed);
+          "what is sorted could not be kept (--scratch " + scratch + "): " + reason(failed),
+          failed);
     }
+  }
+
+  /** Returns the reason; the message of an exception of files may be the file's name alone. */
+  private static String reason(Exception failed) {
+    Throwable reason = failed instanceof UncheckedIOException ? failed.getCause() : failed;
+    return reason instanceof FileSystemException ? reason.toString() : reason.getMessage();
   }
 
   private void print(ReplayReport report) {

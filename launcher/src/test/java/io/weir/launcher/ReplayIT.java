@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,9 @@ import io.weir.ingest.IngestConfig;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.wire.BatchHeaderCodec;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.URI;
@@ -24,6 +28,9 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -102,6 +109,7 @@ final class ReplayIT {
         assertEquals("local", check(ingest, "items"));
       }
 
+      Instant to = Instant.now().plusMillis(1);
       int status =
           run(
               Map.of("WEIR_KAFKA", kafka.bootstrapServers()),
@@ -111,7 +119,7 @@ final class ReplayIT {
               "--from",
               from.toString(),
               "--to",
-              Instant.now().plusSeconds(60).toString());
+              to.toString());
 
       assertEquals(0, status, output);
       JsonNode report = json.readTree(output);
@@ -121,6 +129,45 @@ final class ReplayIT {
       assertEquals(2, report.path("explained").path("fresh-epoch").asInt(), output); // both buckets
       assertEquals(1, report.path("not_compared").path("failure-mode").asInt(), output);
       assertTrue(report.path("unproven").isEmpty(), output);
+
+      assertUnproven(kafka, "the range ends in the future", from, Instant.now().plusSeconds(60));
+      send(kafka, "no batch", false);
+      assertUnproven(kafka, "records that are no batches may hold calls of the range: 1", from, to);
+      send(kafka, "no line", true);
+      assertUnproven(kafka, "unreadable lines may be calls of the range: 1", from, to);
+      assertUnproven(kafka, "node node-9 may still bring calls", from, to);
+    }
+  }
+
+  private void assertUnproven(TestKafka kafka, String reason, Instant from, Instant to) {
+    int status =
+        run(
+            Map.of("WEIR_KAFKA", kafka.bootstrapServers()),
+            "replay",
+            "--check",
+            "--from",
+            from.toString(),
+            "--to",
+            to.toString());
+
+    assertEquals(3, status, output);
+    assertTrue(output.contains("UNPROVEN " + reason), output);
+  }
+
+  /** Sends a record with the headers of a batch, or without any. */
+  private static void send(TestKafka kafka, String value, boolean isBatch) throws Exception {
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", kafka.bootstrapServers()),
+            new ByteArraySerializer(),
+            new ByteArraySerializer())) {
+      ProducerRecord<byte[], byte[]> record =
+          new ProducerRecord<>(Topics.CALLS.name(), 0, null, value.getBytes(UTF_8));
+      if (isBatch) {
+        BatchHeaderCodec.encode(new BatchHeader("node-9", 1, 1, 1, 0, 0, false))
+            .forEach((name, bytes) -> record.headers().add(name, bytes));
+      }
+      producer.send(record).get();
     }
   }
 

@@ -8,15 +8,17 @@ import io.weir.topics.catalog.Topics;
 import io.weir.topics.log.LogConsumer;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.ReplayCodec;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.IntPredicate;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -41,10 +43,11 @@ public final class LogReplay {
   private final CallReplay.Settings settings;
   private final PolicyVersions versions;
 
-  /** The least promise of each node, over the partitions, until it said goodbye. */
-  private final Map<Integer, Map<String, BatchHeader>> promises = new HashMap<>();
-
+  private final Promises promises = new Promises();
   private final Map<Integer, Long> firstMillis = new HashMap<>();
+
+  /** Records with a value that are neither batches nor tell of the loss of a cache. */
+  private long strangeRecords;
 
   /** Creates a replay of a log. */
   public LogReplay(String bootstrapServers, CallReplay.Settings settings, PolicyVersions versions) {
@@ -90,7 +93,7 @@ public final class LogReplay {
         for (Finding finding : outcome.tally().findings()) {
           differences.add(replay.named(finding, batch(seeking, finding)));
         }
-        return outcome.report(differences, unproven(calls.begins(), starts));
+        return outcome.report(differences, unproven(calls.begins(), starts, outcome.unreadable()));
       }
     }
   }
@@ -116,14 +119,23 @@ public final class LogReplay {
     firstMillis.putIfAbsent(record.partition(), record.timestamp());
     BatchHeader header = header(record);
     byte[] value = record.value();
-    if (header != null) {
-      promises
-          .computeIfAbsent(record.partition(), partition -> new TreeMap<>())
-          .put(header.node(), header);
-      if (value != null && value.length > 0) {
-        replay.add(record.partition(), record.offset(), value);
-      }
+    boolean hasLines = value != null && value.length > 0;
+    if (header == null) {
+      strangeRecords += hasLines && !isCacheLoss(record) ? 1 : 0;
+      return;
     }
+    if (record.headers().lastHeader(ReplayCodec.OF_HEADER) == null) {
+      promises.note(record.partition(), header); // a replay repeats an old one
+    }
+    if (value != null && hasLines) {
+      replay.add(record.partition(), record.offset(), value);
+    }
+  }
+
+  private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
+    return type != null
+        && CacheLossCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8));
   }
 
   /** Returns the header of a batch; null if the record is none, and has no calls. */
@@ -140,43 +152,43 @@ public final class LogReplay {
     }
   }
 
-  private List<String> unproven(Map<Integer, Long> begins, Map<Integer, Long> starts) {
+  private List<String> unproven(
+      Map<Integer, Long> begins, Map<Integer, Long> starts, long unreadableLines) {
     List<String> unproven = new ArrayList<>();
+    if (settings.to().isAfter(Instant.now())) {
+      unproven.add("the range ends in the future");
+    }
     begins.forEach(
         (partition, begin) -> {
-          long first = firstMillis.getOrDefault(partition, 0L);
-          if (begin > 0
-              && starts.getOrDefault(partition, 0L) <= begin
-              && first > settings.from().toEpochMilli()) {
-            unproven.add(
-                "partition "
-                    + partition
-                    + " begins at "
-                    + Instant.ofEpochMilli(first)
-                    + ": what was before has expired");
+          if (begin > 0 && starts.getOrDefault(partition, 0L) <= begin) {
+            unproven.addAll(expired(partition));
           }
         });
-    Map<String, Long> least = new TreeMap<>();
-    promises
-        .values()
-        .forEach(
-            nodes ->
-                nodes.forEach(
-                    (node, header) -> {
-                      if (!header.departing()
-                          && header.lowWatermarkEpochMillis() < settings.to().toEpochMilli()) {
-                        least.merge(node, header.lowWatermarkEpochMillis(), Math::min);
-                      }
-                    }));
-    least.forEach(
-        (node, millis) ->
-            unproven.add(
-                "node "
-                    + node
-                    + " may still bring calls decided at "
-                    + Instant.ofEpochMilli(millis)
-                    + " or later"));
+    if (unreadableLines > 0) {
+      unproven.add("unreadable lines may be calls of the range: " + unreadableLines);
+    }
+    if (strangeRecords > 0) {
+      unproven.add("records that are no batches may hold calls of the range: " + strangeRecords);
+    }
+    unproven.addAll(
+        promises.unproven(settings.from().toEpochMilli(), settings.to().toEpochMilli()));
     return unproven;
+  }
+
+  /** Returns that calls of a partition have expired, if some of the range may be among them. */
+  private List<String> expired(int partition) {
+    Long first = firstMillis.get(partition);
+    if (first == null) {
+      return List.of("partition " + partition + " is empty: what was there has expired");
+    }
+    return first <= settings.from().toEpochMilli()
+        ? List.of()
+        : List.of(
+            "partition "
+                + partition
+                + " begins at "
+                + Instant.ofEpochMilli(first)
+                + ": what was before has expired");
   }
 
   private static byte @Nullable [] batch(KafkaConsumer<byte[], byte[]> seeking, Finding finding) {
