@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import java.io.IOException;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the lines of batches by the table of the reference, without an object for each. It shares
@@ -30,6 +31,11 @@ final class CallLines {
   private final Hash hash;
   private final Rates rates;
   private final CallLine line = new CallLine();
+
+  /** Reads the batch from a line on; null before the first and after an unreadable one. */
+  private @Nullable JsonParser parser;
+
+  private int parserStart;
 
   /** The numbers of the limits met last, by a hash of their members; a cache. */
   private final long[] knownRates = new long[MAX_RATES_KNOWN];
@@ -69,34 +75,73 @@ final class CallLines {
   int read(byte[] batch, Visitor visitor) throws IOException {
     int unreadable = 0;
     int number = 0;
-    for (int start = 0; start < batch.length; ) {
-      int end = start;
-      while (end < batch.length && batch[end] != '\n') {
-        end++;
-      }
-      number++;
-      if (readLine(batch, start, end - start)) {
-        if (!line.isSettlement) {
+    try {
+      for (int start = 0; start < batch.length; ) {
+        int end = endOfLine(batch, start);
+        number++;
+        if (!readLine(batch, start, end)) {
+          unreadable++;
+          endParser(); // it may stand anywhere
+        } else if (!line.isSettlement) {
           visitor.visit(line, number);
         }
-      } else {
-        unreadable++;
+        start = end + 1;
       }
-      start = end + 1;
+    } finally {
+      endParser();
     }
     return unreadable;
   }
 
-  private boolean readLine(byte[] batch, int start, int length) {
+  private void endParser() throws IOException {
+    if (parser != null) {
+      parser.close();
+      parser = null;
+    }
+  }
+
+  private static int endOfLine(byte[] batch, int start) {
+    int end = start;
+    while (end < batch.length && batch[end] != '\n') {
+      end++;
+    }
+    return end;
+  }
+
+  /**
+   * Reads the object of a line, which must hold it alone. One parser reads on from line to line: to
+   * make one for each costs about as much as to read it.
+   */
+  private boolean readLine(byte[] batch, int start, int end) {
     line.clear();
-    try (JsonParser json = JSON.createParser(batch, start, length)) {
+    if (isBlank(batch, start, end)) {
+      return false;
+    }
+    try {
+      JsonParser json = parser;
+      if (json == null) {
+        json = JSON.createParser(batch, start, batch.length - start);
+        parser = json;
+        parserStart = start;
+      }
       require(json.nextToken() == JsonToken.START_OBJECT, "a line is no object");
       members(json);
-      require(json.nextToken() == null, "something stands behind the object");
+      long read = json.currentLocation().getByteOffset(); // below 0 in another encoding
+      require(read > 0 && read <= end - parserStart, "the object goes on in the next line");
+      require(isBlank(batch, parserStart + (int) read, end), "something stands behind the object");
       return true;
     } catch (IOException | UnreadableLineException | IllegalArgumentException unreadable) {
       return false;
     }
+  }
+
+  private static boolean isBlank(byte[] batch, int from, int until) {
+    for (int i = from; i < until; i++) {
+      if (batch[i] != ' ' && batch[i] != '\t' && batch[i] != '\r') {
+        return false;
+      }
+    }
+    return true;
   }
 
   private void members(JsonParser json) throws IOException, UnreadableLineException {
