@@ -27,6 +27,12 @@ public final class CallReplay implements AutoCloseable {
   private static final int MAX_WAITING_KILOBYTES = 32 * 1024;
   private static final int BYTES_PER_KILOBYTE = 1024;
 
+  /** Stamps, and repeated denials, in the buffers of all threads: at most 84 MB and 42 MB. */
+  private static final int MAX_BUFFERED_ROWS = 1 << 20;
+
+  /** Memory in which the stamps, and the repeated denials, of all threads are merged. */
+  private static final int MERGE_BYTES = 48 << 20;
+
   private final Settings settings;
   private final ReplayFolder folder;
   private final Hash hash = new Hash(ThreadLocalRandom.current().nextLong());
@@ -84,8 +90,13 @@ public final class CallReplay implements AutoCloseable {
     this.settings = settings;
     this.client = settings.client == null ? null : hash.of(settings.client);
     this.folder = ReplayFolder.create(settings.scratch);
-    for (int i = 0; i < settings.threads; i++) {
-      workers.add(new Worker(i, versions));
+    try {
+      for (int i = 0; i < settings.threads; i++) {
+        workers.add(new Worker(i, versions));
+      }
+    } catch (IOException | RuntimeException | Error failed) {
+      folder.close();
+      throw failed;
     }
     workers.forEach(Thread::start);
   }
@@ -94,8 +105,12 @@ public final class CallReplay implements AutoCloseable {
    * Adds a batch of lines. Waits while too many others do.
    *
    * @param value its lines; not changed afterwards
+   * @throws UncheckedIOException if the disk could not hold what was added before
    */
   public void add(int partition, long offset, byte[] value) {
+    if (failure.get() instanceof IOException ofDisk) {
+      throw new UncheckedIOException(ofDisk.getMessage(), ofDisk); // the rest need not be read
+    }
     Batch batch = new Batch(partition, offset, value);
     waitingKilobytes.acquireUninterruptibly(batch.kilobytes());
     put(batch);
@@ -234,11 +249,20 @@ public final class CallReplay implements AutoCloseable {
       super("weir-replay-" + number);
       setDaemon(true);
       this.judge = new CallJudge(new Expectations(versions, hash, rates), this, tally);
+      // each of the threads has a buffer for each of the parts of the buckets
+      int bufferRows =
+          Math.max(
+              1,
+              Math.min(
+                  SortedRows.MAX_BUFFER_ROWS,
+                  MAX_BUFFERED_ROWS / (settings.threads * settings.threads)));
       for (int shard = 0; shard < settings.threads; shard++) {
         String name = number + "-" + shard;
-        stamps.add(new SortedRows(folder.file("stamps-" + name), Row.WIDTH, Row.SORTED));
+        stamps.add(
+            new SortedRows(folder.file("stamps-" + name), Row.WIDTH, Row.SORTED, bufferRows));
         denials.add(
-            new SortedRows(folder.file("denials-" + name), Row.DENIAL_WIDTH, Row.DENIAL_SORTED));
+            new SortedRows(
+                folder.file("denials-" + name), Row.DENIAL_WIDTH, Row.DENIAL_SORTED, bufferRows));
       }
     }
 
@@ -328,10 +352,13 @@ public final class CallReplay implements AutoCloseable {
     @Override
     public void run() {
       try {
+        int bytes = MERGE_BYTES / settings.threads;
         new BucketReplay(rates, settings.from.toEpochMilli(), tally)
             .run(
-                SortedRows.merge(workers.stream().map(each -> each.stamps.get(shard)).toList()),
-                SortedRows.merge(workers.stream().map(each -> each.denials.get(shard)).toList()),
+                SortedRows.merge(
+                    workers.stream().map(each -> each.stamps.get(shard)).toList(), bytes),
+                SortedRows.merge(
+                    workers.stream().map(each -> each.denials.get(shard)).toList(), bytes),
                 rows -> progress.step(done.addAndGet(rows), rowCount.get()));
       } catch (IOException | RuntimeException | Error failed) {
         failure.compareAndSet(null, failed);

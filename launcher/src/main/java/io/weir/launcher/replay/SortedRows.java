@@ -19,17 +19,17 @@ import java.util.List;
  * <p>The first long of a row is a hash: rows are sorted by it, then by the following longs.
  */
 final class SortedRows implements AutoCloseable {
-  /** Rows of a buffer; their indices fit into the low bits of a hash while they are sorted. */
-  private static final int BUFFER_ROWS = 1 << 18;
+  /** Most rows of a buffer: their indices fit into the low bits of a hash while it is sorted. */
+  static final int MAX_BUFFER_ROWS = 1 << 18;
 
   private static final int FIRST_ROWS = 1 << 12;
-  private static final long INDEX_MASK = BUFFER_ROWS - 1;
+  private static final long INDEX_MASK = MAX_BUFFER_ROWS - 1;
   private static final int WRITE_ROWS = 1 << 12;
-  private static final int MERGE_BYTES = 48 << 20;
   private static final int MAX_RUN_BYTES = 256 << 10;
 
   private final int width;
   private final int sorted;
+  private final int bufferRows;
   private final FileChannel file;
   private final List<Run> runs = new ArrayList<>();
   private long[] rows;
@@ -44,11 +44,17 @@ final class SortedRows implements AutoCloseable {
    * @param file where runs are kept; must not exist
    * @param width longs of a row
    * @param sorted how many of them rows are sorted by
+   * @param bufferRows rows that are sorted in memory, 1 to {@value #MAX_BUFFER_ROWS}
    */
-  SortedRows(Path file, int width, int sorted) throws IOException {
+  SortedRows(Path file, int width, int sorted, int bufferRows) throws IOException {
+    if (bufferRows < 1 || bufferRows > MAX_BUFFER_ROWS) {
+      throw new IllegalArgumentException(
+          "bufferRows must be 1 to " + MAX_BUFFER_ROWS + ", are " + bufferRows);
+    }
     this.width = width;
     this.sorted = sorted;
-    this.rows = new long[FIRST_ROWS * width];
+    this.bufferRows = bufferRows;
+    this.rows = new long[Math.min(FIRST_ROWS, bufferRows) * width];
     this.file =
         FileChannel.open(
             file,
@@ -60,7 +66,7 @@ final class SortedRows implements AutoCloseable {
 
   /** Adds a row. */
   void add(long[] row) throws IOException {
-    if (count == BUFFER_ROWS) {
+    if (count == bufferRows) {
       writeRun();
     } else if (count * width == rows.length) {
       rows = Arrays.copyOf(rows, 2 * rows.length);
@@ -146,13 +152,17 @@ final class SortedRows implements AutoCloseable {
     rows = new long[0];
   }
 
-  /** Returns the rows of several sets, which are finished, in their order. */
-  static Merged merge(List<SortedRows> sets) throws IOException {
+  /**
+   * Returns the rows of several sets, which are finished, in their order.
+   *
+   * @param bufferBytes memory for all runs together, of which each has one row at least
+   */
+  static Merged merge(List<SortedRows> sets, int bufferBytes) throws IOException {
     List<Cursor> cursors = new ArrayList<>();
     int runs = sets.stream().mapToInt(set -> set.runs.size()).sum();
     for (SortedRows set : sets) {
       int rowBytes = set.width * Long.BYTES;
-      int share = Math.min(MAX_RUN_BYTES, MERGE_BYTES / Math.max(1, runs));
+      int share = Math.min(MAX_RUN_BYTES, bufferBytes / Math.max(1, runs));
       int bytes = Math.max(rowBytes, share / rowBytes * rowBytes);
       for (Run run : set.runs) {
         cursors.add(new Cursor(set, run, bytes));
