@@ -335,7 +335,7 @@ public final class BucketReconciler {
   }
 
   /**
-   * Begins a restoration: every live bucket is published again; one in progress is replaced. Calls
+   * Begins a restoration: every live bucket is published again; one in progress is included. Calls
    * decided before the loss are dated before the time at which a node found it, which is by the
    * cache's clock, too. A time that is further ahead than clocks differ comes from a node that does
    * not know that clock.
@@ -346,8 +346,9 @@ public final class BucketReconciler {
         time.isBrokerAhead()
             ? time.newestNodeEpochMillis() + NODE_LAG_MILLIS
             : Math.max(now, Math.min(loss.foundAtEpochMillis(), now + CLOCKS_DIFFER_MILLIS));
-    restoration = new CacheRestoration(loss.generation(), lostAt);
-    restoration.save(progress);
+    CacheRestoration begun = CacheRestoration.begin(restoration, loss.generation(), lostAt);
+    begun.save(progress);
+    restoration = begun;
   }
 
   /**
@@ -376,9 +377,10 @@ public final class BucketReconciler {
     publishAllDue();
     save();
     long now = time.nowEpochMillis();
-    output.restored(
-        new CacheRestored(current.generation(), partition, partitions, current.buckets(), now),
-        now);
+    for (String generation : current.generations()) {
+      output.restored(
+          new CacheRestored(generation, partition, partitions, current.buckets(), now), now);
+    }
     current.delete(progress);
     restoration = null;
     return true;

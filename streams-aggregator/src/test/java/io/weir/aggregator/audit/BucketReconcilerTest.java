@@ -9,6 +9,7 @@ import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
+import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.Stamp;
 import java.util.List;
@@ -437,6 +438,38 @@ final class BucketReconcilerTest extends ReconcilerFixture {
 
     assertEquals("g1", memory.restored.get(0).generation());
     assertEquals(1, memory.restored.get(0).buckets());
+  }
+
+  /**
+   * Once, the earlier one was forgotten: of three servers that lost their state together two were
+   * told that they are restored a minute late.
+   */
+  @Test
+  void cacheLosses_ofSeveralServersAtOnce_areAllRestored_behindBucketsPublishedSinceTheLast() {
+    take(T, charge(EPOCH, 0, 30, 30, T + 30_000));
+    memory.takeCacheLoss("a-1", T + 50);
+    memory.tick();
+    memory.takeCacheLoss("b-1", T + 60);
+    memory.takeCacheLoss("a-1", T + 40);
+    memory.takeCacheLoss("c-1", T + 55);
+    memory.tick();
+    assertEquals(2, memory.corrections.size(), "again since the last loss");
+    watermark(T + 60);
+    memory.tick();
+    assertEquals(List.of(), memory.restored);
+
+    watermark(T + 61);
+    memory.tick();
+    assertEquals(
+        List.of("b-1", "a-1", "c-1"),
+        memory.restored.stream().map(CacheRestored::generation).toList());
+    assertTrue(memory.restored.stream().allMatch(each -> each.buckets() == 1));
+
+    memory.takeCacheLoss("d-1", T + 70);
+    watermark(T + 71);
+    memory.tick();
+    assertEquals("d-1", memory.restored.get(3).generation());
+    assertEquals(4, memory.restored.size());
   }
 
   /** Found by {@code ./weir sim}, seeds 23620 and 64661. */
