@@ -15,7 +15,6 @@ import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -170,10 +169,10 @@ final class ReplayCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns the reason; the message of an exception of files may be the file's name alone. */
+  /** Returns the reason with its kind: the message may be the name of a file alone. */
   private static String reason(Exception failed) {
-    Throwable reason = failed instanceof UncheckedIOException ? failed.getCause() : failed;
-    return reason instanceof FileSystemException ? reason.toString() : reason.getMessage();
+    Throwable cause = failed.getCause();
+    return (cause == null ? failed : cause).toString();
   }
 
   private void print(ReplayReport report) {

@@ -90,6 +90,7 @@ record PartedCheck(Check whole, List<Part> parts) {
    *
    * @param decisions those of the parts, in their order
    */
+  @SuppressWarnings("ReferenceEquality") // MOVED is one object, which stands for what it says
   Decision merge(List<Decision> decisions) {
     Decision.Undecided undecided = null;
     for (Decision each : decisions) {
