@@ -94,12 +94,12 @@ record PartedCheck(Check whole, List<Part> parts) {
     Decision.Undecided undecided = null;
     for (Decision each : decisions) {
       if (each instanceof Decision.Undecided none
-          && (undecided == null || none != Failures.MOVED)) {
+          && (undecided == null || !Failures.isMoved(none))) {
         undecided = none; // only if all others have taken nothing may it be asked again
       }
     }
     if (undecided != null) {
-      return undecided == Failures.MOVED ? undecided : refusedAllTheSame(decisions, undecided);
+      return Failures.isMoved(undecided) ? undecided : refusedAllTheSame(decisions, undecided);
     }
     List<Shortage> shortages = new ArrayList<>();
     @Nullable BucketReply[] replies = new BucketReply[whole.buckets().size()];
