@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 class ClusterLifeIT {
   private static final long MANY = 1_000_000;
 
+  @SuppressWarnings("NullAway.Init") // each test starts its own
   private ClusterFixture fixture;
 
   private void start(boolean replicated) throws Exception {
