@@ -194,7 +194,7 @@ public final class ClusterDecisionCache implements RedisCache {
             ? decideParts(question, routes)
             : ask(first, question.check(), question.purpose(), question.isRepeated());
     return decision.thenCompose(
-        decided -> decided == Failures.MOVED ? later(question) : done(decided));
+        decided -> Failures.isMoved(decided) ? later(question) : done(decided));
   }
 
   /** Asks again after a pause, unless the deadline has passed. */
@@ -280,9 +280,7 @@ public final class ClusterDecisionCache implements RedisCache {
   private CompletableFuture<Decision> withoutAnAnswer(PartedCheck parted, List<Decision> taken) {
     Decision.Undecided nothing = Failures.MOVED;
     boolean isMoved =
-        taken.stream()
-            .filter(Decision.Undecided.class::isInstance)
-            .allMatch(decision -> decision == Failures.MOVED);
+        taken.stream().filter(Decision.Undecided.class::isInstance).allMatch(Failures::isMoved);
     CompletableFuture<List<Decision>> given = giveBack(parted.shared(), taken);
     return isMoved
         ? given.thenApply(decisions -> parted.merge(with(decisions, nothing)))
@@ -352,7 +350,7 @@ public final class ClusterDecisionCache implements RedisCache {
 
   /** What was taken and not given back must not be asked for again. */
   private static Decision notGivenBack(Decision given) {
-    return given == Failures.MOVED ? Failures.unavailable(Failures.MOVED.detail()) : given;
+    return Failures.isMoved(given) ? Failures.unavailable(Failures.MOVED.detail()) : given;
   }
 
   @Override

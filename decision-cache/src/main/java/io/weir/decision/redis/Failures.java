@@ -92,6 +92,12 @@ final class Failures {
         && describe(error).contains(NOT_HERE);
   }
 
+  /** Returns whether this is {@link #MOVED} itself: others that read the same may have charged. */
+  @SuppressWarnings("ReferenceEquality")
+  static boolean isMoved(Decision decision) {
+    return decision == MOVED;
+  }
+
   static Decision.Undecided undecided(Throwable error) {
     if (isMoved(error)) {
       return MOVED;

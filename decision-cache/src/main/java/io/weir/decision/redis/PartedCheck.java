@@ -90,17 +90,16 @@ record PartedCheck(Check whole, List<Part> parts) {
    *
    * @param decisions those of the parts, in their order
    */
-  @SuppressWarnings("ReferenceEquality") // MOVED is one object, which stands for what it says
   Decision merge(List<Decision> decisions) {
     Decision.Undecided undecided = null;
     for (Decision each : decisions) {
       if (each instanceof Decision.Undecided none
-          && (undecided == null || none != Failures.MOVED)) {
+          && (undecided == null || !Failures.isMoved(none))) {
         undecided = none; // only if all others have taken nothing may it be asked again
       }
     }
     if (undecided != null) {
-      return undecided == Failures.MOVED ? undecided : refusedAllTheSame(decisions, undecided);
+      return Failures.isMoved(undecided) ? undecided : refusedAllTheSame(decisions, undecided);
     }
     List<Shortage> shortages = new ArrayList<>();
     @Nullable BucketReply[] replies = new BucketReply[whole.buckets().size()];

@@ -89,7 +89,7 @@ class ClusterLayersIT {
                   for (int i = 0; i < CALLS_OF_A_THREAD; i++) {
                     int client = random.nextInt(CLIENTS);
                     int endpoint = random.nextInt(4);
-                    long cost = 1 + random.nextInt(3);
+                    long cost = 1L + random.nextInt(3);
                     Decision decision =
                         fixture.cache.take(new Check(layers("many", client, endpoint), cost));
                     if (decision instanceof Decision.Allowed) {
