@@ -343,6 +343,7 @@ final class WrittenTopics {
         now,
         new PartitionProgress.Counters(counters[0], counters[1], counters[2], 0, counters[3]),
         0,
+        0,
         List.of());
   }
 

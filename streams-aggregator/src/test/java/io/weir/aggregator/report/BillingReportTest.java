@@ -79,6 +79,7 @@ final class BillingReportTest {
             0,
             new PartitionProgress.Counters(0, 0, 0, 0, 0),
             0,
+            0,
             List.of());
     UsageReport report = new UsageReport(query, HOUR, progress);
     for (UsageState state : states) {
