@@ -277,6 +277,25 @@ final class BillingReportTest {
         rows(query("from", "2026-10-20", "status", "final"), "2026-11-20T10:00:00Z"));
   }
 
+  /** The last bucket is remembered: it must be that of an equal period, not of the last window. */
+  @Test
+  void windowsOfPeriodsInTurn_areSummedByPeriod() {
+    for (int hour = 10; hour < 20; hour++) {
+      String start = "2026-11-20T%d:00:00Z".formatted(hour);
+      count(start, NEPAL, "a");
+      count(start, INDIA, "a");
+      count(start, null, "b");
+      count(start, calendar("Asia/Kathmandu", 15), "b");
+    }
+
+    assertEquals(
+        List.of(
+            "2026-11 UTC 2026-11-01T00:00:00Z 2026-12-01T00:00:00Z running 10",
+            "2026-11-15 Asia/Kathmandu 2026-11-14T18:15:00Z 2026-12-14T18:15:00Z running 20",
+            "2026-11-15 Asia/Kolkata 2026-11-14T18:30:00Z 2026-12-14T18:30:00Z running 10"),
+        rows(query(), "2026-11-20T10:00:00Z"));
+  }
+
   @Test
   void fillZero_isRefusedWithItsName() {
     ProblemException refused = assertThrows(ProblemException.class, () -> query("fill", "zero"));
