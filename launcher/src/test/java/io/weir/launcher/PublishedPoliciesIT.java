@@ -108,7 +108,7 @@ final class PublishedPoliciesIT {
     assertTrue(
         lines.get(2).startsWith("the client is billed by months from day 1 in Asia/Kathmandu: "),
         output);
-    assertEnds(0, "clients", "set", "acme", "--plan", "gold", "--billing-anchor", "2026-05-01");
+    assertEnds(0, "clients", "set", "acme", "--billing-anchor", "2026-05-01");
     assertEquals(1, output.lines().count(), output);
     assertEnds(0, "clients", "delete", "acme");
     assertTrue(
