@@ -20,7 +20,9 @@ final class CheckEncoder {
     /** To tell what {@link #TAKE} would do. */
     PEEK(1),
     /** To put back the cost that they have given to a call which was refused elsewhere. */
-    GIVE_BACK(2);
+    GIVE_BACK(2),
+    /** The same, and to tell it to those that keep denials of these buckets. */
+    GIVE_BACK_AND_TELL(3);
 
     private final byte number;
 

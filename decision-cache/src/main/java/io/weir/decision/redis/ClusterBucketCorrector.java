@@ -52,6 +52,11 @@ final class ClusterBucketCorrector implements BucketCorrector {
         for (int i = 0; i < indexes.size(); i++) {
           outcomes[indexes.get(i)] = answered.get(i);
         }
+      } catch (PartlyUnavailableException some) {
+        for (int i = 0; i < indexes.size(); i++) {
+          outcomes[indexes.get(i)] = some.outcomes().get(i);
+        }
+        failure = each.getKey().target() + ": " + some.getMessage();
       } catch (CacheUnavailableException failed) {
         failure = each.getKey().target() + ": " + failed.getMessage();
       }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import io.lettuce.core.cluster.SlotHash;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.correction.PartlyUnavailableException;
 import io.weir.decision.redis.RedisAddress.Server;
 import io.weir.topics.model.CacheRestored;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -25,13 +30,17 @@ import org.slf4j.LoggerFactory;
  * <ul>
  *   <li>A flush loses the markers with the buckets; a restart and a failover change the run ID.
  *   <li>A slot that is moved takes its marker along. The marker then holds the run ID of the server
- *       from which it came, and is accepted, and written anew, while that server says itself that
- *       it has handed the slot over ({@link ClusterMap#hasHandedOver}).
+ *       from which it came. It is accepted, and written anew, by a server that was seen warm in
+ *       this life before, while the other is connected and says itself that it has handed the slot
+ *       over ({@link ClusterMap#hasHandedOver}), or was so a moment ago. So it is not accepted by a
+ *       replica that takes a server's place, of which it has all markers.
  *   <li>A slot that is assigned without its keys has no marker.
  * </ul>
  *
  * <p>A server of which any slot is cold is restored as a whole, alone: the others decide on, and
- * take the corrections that are published again as repetitions. Thread-safe.
+ * take the corrections that are published again as repetitions. When that begins, its cold markers
+ * are deleted, on its replicas, too, so that none of them is found again by a server that comes
+ * back. Thread-safe.
  */
 final class ClusterCacheLife implements CacheLife {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterCacheLife.class);
@@ -44,6 +53,9 @@ final class ClusterCacheLife implements CacheLife {
 
   /** Markers in one script call, which takes a server about a millisecond. */
   private static final int MAX_MARKERS = 1_000;
+
+  /** How long a slot may look cold while it becomes known that it was moved with its keys. */
+  private static final Duration SETTLING = Duration.ofSeconds(2);
 
   /**
    * Looks after which every marker of a warm server was renewed; there is about one look a second.
@@ -58,6 +70,16 @@ final class ClusterCacheLife implements CacheLife {
     private String life = "";
     private BitSet slots = new BitSet();
     private boolean warm;
+
+    /** Whether it was warm in this life, and has not been found cold for good since. */
+    private boolean wasWarm;
+
+    /** Until when a cold slot may be one whose move is not known everywhere; 0 if there is none. */
+    private long settlesNanos;
+
+    /** Whether slots have come to it since all of its slots were warm. */
+    private boolean hasGained;
+
     private int coldSlot;
     private int next;
   }
@@ -76,7 +98,13 @@ final class ClusterCacheLife implements CacheLife {
       Known state = known.computeIfAbsent(each.getKey(), none -> new Known());
       try {
         look(routes, each.getKey(), each.getValue(), state);
-        isCold |= !state.warm;
+        if (!state.warm && isSettling(state)) {
+          cache.topology().changed();
+          isUnknown = true;
+        } else {
+          isCold |= !state.warm;
+          state.wasWarm = state.warm;
+        }
       } catch (CacheUnavailableException away) {
         LOG.debug("redis_slots_unknown server={}", each.getKey(), away);
         state.warm = false;
@@ -89,12 +117,30 @@ final class ClusterCacheLife implements CacheLife {
     return isUnknown ? Warmth.UNKNOWN : Warmth.WARM;
   }
 
+  /** Returns whether slots of a warm server look cold that may have come to it just now. */
+  private static boolean isSettling(Known state) {
+    if (!state.wasWarm || !state.hasGained) {
+      return false;
+    }
+    long now = NanoClock.now();
+    if (state.settlesNanos == 0) {
+      state.settlesNanos = now + SETTLING.toNanos();
+    }
+    return now - state.settlesNanos < 0;
+  }
+
   /** Looks at all slots of a server if they may have changed, otherwise at some in turn. */
   private void look(ClusterRoutes routes, Server server, RedisDecisionCache asked, Known state)
       throws CacheUnavailableException {
     String life = asked.link().life();
     BitSet slots = routes.map().slotsOf(server);
+    if (!life.equals(state.life)) {
+      state.wasWarm = false;
+    }
+    BitSet gained = (BitSet) slots.clone();
+    gained.andNot(state.slots);
     boolean isSame = life.equals(state.life) && slots.equals(state.slots);
+    state.hasGained |= !gained.isEmpty();
     if (isSame && state.warm && asked.coldSignal().isWarm()) {
       int some = (slots.cardinality() + LOOKS_PER_ROUND - 1) / LOOKS_PER_ROUND;
       int[] all = slots.stream().toArray();
@@ -109,6 +155,10 @@ final class ClusterCacheLife implements CacheLife {
       state.life = life;
       state.slots = slots;
     }
+    if (state.warm) {
+      state.settlesNanos = 0;
+      state.hasGained = false;
+    }
     asked.coldSignal().looked(state.warm);
   }
 
@@ -121,16 +171,9 @@ final class ClusterCacheLife implements CacheLife {
       Known state)
       throws CacheUnavailableException {
     List<byte[]> arguments = new ArrayList<>(List.of(bytes(life), bytes(MARKER_TTL)));
-    routes
-        .servers()
-        .forEach(
-            (other, connection) -> {
-              if (other != server
-                  && connection.link().current() != null
-                  && routes.map().hasHandedOver(other, server)) {
-                arguments.add(bytes(connection.link().life()));
-              }
-            });
+    if (state.wasWarm) {
+      handedOver(routes, server).forEach(other -> arguments.add(bytes(other)));
+    }
     boolean warm = true;
     for (int from = 0; from < slots.length; from += MAX_MARKERS) {
       int count = Math.min(MAX_MARKERS, slots.length - from);
@@ -143,13 +186,30 @@ final class ClusterCacheLife implements CacheLife {
         throw new CacheUnavailableException("the reply tells of other slots than were asked");
       }
       for (int i = 0; i < count; i++) {
-        if (found[i] != '1') {
+        // one that is on its way is looked at where it arrives
+        if (found[i] == '0') {
           state.coldSlot = slots[from + i];
           warm = false;
         }
       }
     }
     return warm;
+  }
+
+  /** Returns the run IDs of the servers from which slots may have come with all they held. */
+  private Set<String> handedOver(ClusterRoutes routes, Server to) {
+    Set<String> lives = new HashSet<>(cache.topology().retiredLives());
+    routes
+        .servers()
+        .forEach(
+            (other, connection) -> {
+              if (!other.equals(to)
+                  && connection.link().current() != null
+                  && routes.map().hasHandedOver(other, to)) {
+                lives.add(connection.link().life());
+              }
+            });
+    return lives;
   }
 
   @Override
@@ -166,23 +226,12 @@ final class ClusterCacheLife implements CacheLife {
     for (Map.Entry<Server, Known> each : known.entrySet()) {
       Known state = each.getValue();
       RedisDecisionCache asked = routes.servers().get(each.getKey());
-      if (state.warm || asked == null || state.slots.isEmpty()) {
+      if (state.warm || state.wasWarm || asked == null || state.slots.isEmpty()) {
         continue;
       }
-      String generation = state.life + "-" + UUID.randomUUID();
-      byte[][] keys = {
-        LifeKeys.marker(state.coldSlot), LifeKeys.restoring(state.slots.nextSetBit(0))
-      };
       try {
-        byte[] reply =
-            call(
-                "begin_restoration.lua",
-                asked,
-                keys,
-                bytes(state.life),
-                bytes(generation),
-                bytes(RESTORATION_TTL));
-        if (isYes(reply)) {
+        String generation = begin(new Restored(asked, state.life, state.slots), state.coldSlot);
+        if (generation != null) {
           return generation;
         }
       } catch (CacheUnavailableException away) {
@@ -195,78 +244,144 @@ final class ClusterCacheLife implements CacheLife {
     return null;
   }
 
+  private static @Nullable String begin(Restored server, int coldSlot)
+      throws CacheUnavailableException {
+    byte[] life = bytes(server.life());
+    String generation = server.life() + "-" + UUID.randomUUID();
+    byte[] elected =
+        call(
+            "begin_restoration.lua",
+            server.cache(),
+            new byte[][] {LifeKeys.marker(coldSlot), server.restoring()},
+            life,
+            bytes(generation),
+            bytes(RESTORATION_TTL));
+    if (!isYes(elected)) {
+      return null;
+    }
+    for (byte[][] markers : server.markers(0)) {
+      byte[] unused = call("clear_slots.lua", server.cache(), markers, life);
+    }
+    byte[] kept =
+        call(
+            "keep_slots.lua",
+            server.cache(),
+            new byte[][] {server.restoring(), server.restoredSlots(generation)},
+            bytes(generation),
+            server.slots().toByteArray(),
+            bytes(RESTORATION_TTL));
+    return isYes(kept) ? generation : null;
+  }
+
   @Override
   public void abandonRestoration(String generation) throws CacheUnavailableException {
     Restored server = serverOf(generation);
     if (server != null) {
       // another node may have begun one meanwhile; then there is nothing to abandon
-      byte[] unused =
-          call(
-              "abandon_restoration.lua",
-              server.cache(),
-              new byte[][] {server.restoring(), server.restored(generation)},
-              bytes(generation));
+      end(server, generation);
     }
   }
 
-  /**
-   * Records that a partition is restored on the server of the generation. If that server is away
-   * this has no effect: it comes back with another run ID, or begins another restoration, since
-   * this one ends by itself.
-   */
-  @Override
-  public boolean noteRestored(CacheRestored restored) throws CacheUnavailableException {
-    String generation = restored.generation();
-    Restored server = serverOf(generation);
-    if (server == null || server.cache().link().current() == null) {
-      LOG.info("restored_elsewhere generation={}", generation);
-      return false;
-    }
-    byte[] life = bytes(server.cache().link().life());
-    byte[] all =
-        call(
-            "count_restored.lua",
-            server.cache(),
-            new byte[][] {server.restoring(), server.restored(generation)},
-            life,
-            bytes(generation),
-            bytes(Integer.toString(restored.partition())),
-            bytes(Integer.toString(restored.partitions())),
-            bytes(RESTORATION_TTL));
-    if (!isYes(all)) {
-      return false;
-    }
-    int[] slots = server.slots().stream().toArray();
-    for (int from = 0; from < slots.length; from += MAX_MARKERS) {
-      int count = Math.min(MAX_MARKERS, slots.length - from);
-      byte[][] keys = new byte[1 + count][];
-      keys[0] = server.restoring();
-      for (int i = 0; i < count; i++) {
-        keys[1 + i] = LifeKeys.marker(slots[from + i]);
-      }
-      byte[] marked =
-          call("mark_slots.lua", server.cache(), keys, life, bytes(generation), bytes(MARKER_TTL));
-      if (!isYes(marked)) {
-        return false;
-      }
-    }
+  private static void end(Restored server, String generation) throws CacheUnavailableException {
     byte[] unused =
         call(
             "abandon_restoration.lua",
             server.cache(),
             new byte[][] {server.restoring(), server.restored(generation)},
             bytes(generation));
+  }
+
+  /**
+   * Records that a partition is restored on the server of the generation. Slots that have come to
+   * it since the restoration began are not marked. If the server has left, or is in another life,
+   * this has no effect.
+   *
+   * @throws PartlyUnavailableException if the server does not answer
+   */
+  @Override
+  public boolean noteRestored(CacheRestored restored) throws CacheUnavailableException {
+    Restored server = serverOf(restored.generation());
+    if (server == null) {
+      LOG.info("restored_elsewhere generation={}", restored.generation());
+      return false;
+    }
+    try {
+      return noteRestored(server, restored);
+    } catch (CacheUnavailableException away) {
+      throw new PartlyUnavailableException(
+          server.cache().target() + ": " + away.getMessage(), Collections.singletonList(null));
+    }
+  }
+
+  private static boolean noteRestored(Restored server, CacheRestored restored)
+      throws CacheUnavailableException {
+    String generation = restored.generation();
+    byte[] life = bytes(server.life());
+    byte[] began =
+        call(
+            "count_restored.lua",
+            server.cache(),
+            new byte[][] {
+              server.restoring(), server.restored(generation), server.restoredSlots(generation)
+            },
+            life,
+            bytes(generation),
+            bytes(Integer.toString(restored.partition())),
+            bytes(Integer.toString(restored.partitions())),
+            bytes(RESTORATION_TTL));
+    if (began == null || began.length == 0) {
+      return false;
+    }
+    BitSet slots = BitSet.valueOf(began);
+    slots.and(server.slots());
+    byte[] restoring = server.restoring();
+    for (byte[][] keys : new Restored(server.cache(), server.life(), slots).markers(1)) {
+      keys[0] = restoring;
+      byte[] marked =
+          call("mark_slots.lua", server.cache(), keys, life, bytes(generation), bytes(MARKER_TTL));
+      if (!isYes(marked)) {
+        return false;
+      }
+    }
+    end(server, generation);
     return true;
   }
 
-  /** A server that is being restored, and where it keeps what is known of that. */
-  private record Restored(RedisDecisionCache cache, BitSet slots) {
+  /**
+   * A server that is being restored, and where it keeps what is known of that: in the slot that
+   * follows a number which its life gives, so that it stays there while other slots come and go.
+   */
+  private record Restored(RedisDecisionCache cache, String life, BitSet slots) {
+    private int anchor() {
+      int slot = slots.nextSetBit(Math.floorMod(life.hashCode(), SlotHash.SLOT_COUNT));
+      return slot < 0 ? slots.nextSetBit(0) : slot;
+    }
+
     byte[] restoring() {
-      return LifeKeys.restoring(slots.nextSetBit(0));
+      return LifeKeys.restoring(anchor());
     }
 
     byte[] restored(String generation) {
-      return LifeKeys.restored(slots.nextSetBit(0), generation);
+      return LifeKeys.restored(anchor(), generation);
+    }
+
+    byte[] restoredSlots(String generation) {
+      return LifeKeys.restoredSlots(anchor(), generation);
+    }
+
+    /** Returns the markers of the slots, as many as a call takes, behind some empty places. */
+    List<byte[][]> markers(int places) {
+      int[] all = slots.stream().toArray();
+      List<byte[][]> calls = new ArrayList<>();
+      for (int from = 0; from < all.length; from += MAX_MARKERS) {
+        int count = Math.min(MAX_MARKERS, all.length - from);
+        byte[][] keys = new byte[places + count][];
+        for (int i = 0; i < count; i++) {
+          keys[places + i] = LifeKeys.marker(all[from + i]);
+        }
+        calls.add(keys);
+      }
+      return calls;
     }
   }
 
@@ -274,8 +389,9 @@ final class ClusterCacheLife implements CacheLife {
     ClusterRoutes routes = cache.topology().routes();
     for (Map.Entry<Server, RedisDecisionCache> each : routes.servers().entrySet()) {
       BitSet slots = routes.map().slotsOf(each.getKey());
-      if (generation.startsWith(each.getValue().link().life() + "-") && !slots.isEmpty()) {
-        return new Restored(each.getValue(), slots);
+      String life = each.getValue().link().life();
+      if (generation.startsWith(life + "-") && !slots.isEmpty()) {
+        return new Restored(each.getValue(), life, slots);
       }
     }
     return null;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.correction.BucketCorrector;
@@ -10,6 +12,7 @@ import io.weir.decision.redis.PartedCheck.Part;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.StringJoiner;
@@ -29,21 +32,37 @@ import org.jspecify.annotations.Nullable;
  * on several servers takes the shared ones first, on all of their servers at the same time, and
  * then the client's, of which the records tell. If one of them refuses, what the others have given
  * is given back before the refusal is answered; until then they hold less, so a call at that moment
- * may be refused for it, and none is admitted too many. If a server does not answer, the check is
- * undecided; what it took elsewhere is given back, and what it took there is not known.
+ * may be refused for it, and none is admitted too many. So that one who is refused again and again
+ * does not take away from others what they share, the buckets of a client that was refused lately
+ * are looked at before. If a server does not answer, and none refuses, the check is undecided; what
+ * it took elsewhere is given back, and what it took there is not known.
  *
  * <p>A check that meets a slot on its way from one server to another has charged nothing, and is
  * asked again until the deadline.
  */
 public final class ClusterDecisionCache implements RedisCache {
-  private static final Executor ON_TIMER = Runnable::run;
+
   private static final long FIRST_PAUSE_MILLIS = 2;
   private static final long MAX_PAUSE_MILLIS = 20;
+
+  /** How long a client counts as refused lately, and how many are remembered. */
+  private static final Duration LATELY = Duration.ofSeconds(10);
+
+  private static final int MAX_REFUSED = 10_000;
 
   private final RedisCacheConfig config;
   private final CacheStatistics statistics;
   private final Semaphore turnedCold = new Semaphore(0);
   private final ClusterTopology topology;
+
+  /** First bucket of each client that was refused lately by a bucket of its own. */
+  private final Cache<String, Boolean> refusedLately =
+      Caffeine.newBuilder()
+          .maximumSize(MAX_REFUSED)
+          .expireAfterWrite(LATELY)
+          .executor(Runnable::run)
+          .build();
+
   private volatile @Nullable ObjLongConsumer<String> onServerTime;
   private volatile boolean closed;
 
@@ -58,11 +77,16 @@ public final class ClusterDecisionCache implements RedisCache {
     RedisDecisionCache server =
         RedisDecisionCache.ofServer(
             config, target, statistics, new ColdSignal(turnedCold), registry);
+    server.link().onLost(this::lostConnection);
     ObjLongConsumer<String> told = onServerTime;
     if (told != null) {
       server.onServerTime(told);
     }
     return server;
+  }
+
+  private void lostConnection() {
+    topology.changed();
   }
 
   private long deniedBuckets() {
@@ -118,7 +142,9 @@ public final class ClusterDecisionCache implements RedisCache {
   private CompletableFuture<Decision> counted(CompletableFuture<Decision> decision) {
     return decision.thenApply(
         decided -> {
-          statistics.count(decided);
+          if (!(decided instanceof Decision.StillDenied)) {
+            statistics.count(decided);
+          }
           return decided;
         });
   }
@@ -157,7 +183,8 @@ public final class ClusterDecisionCache implements RedisCache {
     for (BucketRequest request : question.check().buckets()) {
       RedisDecisionCache holder = routes.holder(request.bucket());
       if (holder == null) {
-        return later(question);
+        topology.changed();
+        return done(Failures.unavailable("no server of the cluster holds the slot of a bucket"));
       }
       isParted |= first != null && first != holder;
       first = holder;
@@ -167,7 +194,7 @@ public final class ClusterDecisionCache implements RedisCache {
             ? decideParts(question, routes)
             : ask(first, question.check(), question.purpose(), question.isRepeated());
     return decision.thenCompose(
-        decided -> decided == Failures.MOVED ? later(question) : done(decided));
+        decided -> Failures.isMoved(decided) ? later(question) : done(decided));
   }
 
   /** Asks again after a pause, unless the deadline has passed. */
@@ -177,7 +204,7 @@ public final class ClusterDecisionCache implements RedisCache {
       return done(Failures.MOVED);
     }
     Executor timer =
-        CompletableFuture.delayedExecutor(question.pauseMillis(), TimeUnit.MILLISECONDS, ON_TIMER);
+        CompletableFuture.delayedExecutor(question.pauseMillis(), TimeUnit.MILLISECONDS);
     return CompletableFuture.runAsync(() -> {}, timer)
         .thenCompose(paused -> decide(question.again()));
   }
@@ -205,21 +232,67 @@ public final class ClusterDecisionCache implements RedisCache {
     if (question.purpose() != Purpose.TAKE) {
       return allOf(askAll(parted.parts(), question.purpose(), alone)).thenApply(parted::merge);
     }
-    List<Part> shared = parted.parts().subList(0, parted.parts().size() - 1);
-    Part last = parted.parts().get(shared.size());
-    return allOf(askAll(shared, Purpose.TAKE, alone))
+    Part last = parted.last();
+    Decision.StillDenied known = last.server().knownDenial(last.check());
+    if (known != null) {
+      return done(parted.ofLast(known));
+    }
+    if (refusedLately.getIfPresent(last.name()) == null) {
+      return take(parted, alone);
+    }
+    return ask(last.server(), last.check(), Purpose.PEEK, alone)
         .thenCompose(
-            decisions -> {
-              boolean allowed = decisions.stream().allMatch(Decision.Allowed.class::isInstance);
+            peeked ->
+                peeked instanceof Decision.Denied
+                    ? allOf(askAll(parted.shared(), Purpose.PEEK, alone))
+                        .thenApply(others -> parted.merge(with(others, peeked)))
+                    : take(parted, alone));
+  }
+
+  /** Takes from the shared buckets, and then from the client's. */
+  private CompletableFuture<Decision> take(PartedCheck parted, boolean alone) {
+    Part last = parted.last();
+    return allOf(askAll(parted.shared(), Purpose.TAKE, alone))
+        .thenCompose(
+            taken -> {
+              if (taken.stream().anyMatch(Decision.Undecided.class::isInstance)) {
+                return withoutAnAnswer(parted, taken);
+              }
+              boolean allowed = taken.stream().allMatch(Decision.Allowed.class::isInstance);
               Purpose purpose = allowed ? Purpose.TAKE : Purpose.PEEK;
               return ask(last.server(), last.check(), purpose, alone)
                   .thenCompose(
-                      decision ->
-                          allowed && decision instanceof Decision.Allowed
-                              ? done(parted.merge(with(decisions, decision)))
-                              : giveBack(shared, decisions)
-                                  .thenApply(given -> parted.merge(with(given, decision))));
+                      decision -> {
+                        note(last, decision);
+                        return allowed && decision instanceof Decision.Allowed
+                            ? done(parted.merge(with(taken, decision)))
+                            : giveBack(parted.shared(), taken)
+                                .thenApply(given -> parted.merge(with(given, decision)));
+                      });
             });
+  }
+
+  /**
+   * Ends a check of which a server has not decided its part. If nothing but slots that have moved
+   * is the reason, what was taken is given back first, and the check is asked again; otherwise
+   * nobody waits for that.
+   */
+  private CompletableFuture<Decision> withoutAnAnswer(PartedCheck parted, List<Decision> taken) {
+    Decision.Undecided nothing = Failures.MOVED;
+    boolean isMoved =
+        taken.stream().filter(Decision.Undecided.class::isInstance).allMatch(Failures::isMoved);
+    CompletableFuture<List<Decision>> given = giveBack(parted.shared(), taken);
+    return isMoved
+        ? given.thenApply(decisions -> parted.merge(with(decisions, nothing)))
+        : done(parted.merge(with(taken, nothing)));
+  }
+
+  private void note(Part last, Decision decision) {
+    if (decision instanceof Decision.Denied) {
+      refusedLately.put(last.name(), true);
+    } else if (decision instanceof Decision.Allowed) {
+      refusedLately.invalidate(last.name());
+    }
   }
 
   private static List<CompletableFuture<Decision>> askAll(
@@ -265,12 +338,19 @@ public final class ClusterDecisionCache implements RedisCache {
       return done(allowed);
     }
     Check check = new Check(charged, part.check().cost());
-    return decide(new Question(check, Purpose.GIVE_BACK))
+    Purpose purpose =
+        config.denyCacheAge().isZero() ? Purpose.GIVE_BACK : Purpose.GIVE_BACK_AND_TELL;
+    return decide(new Question(check, purpose))
         .thenCompose(
             given ->
                 given instanceof Decision.Decided
                     ? ask(part.server(), part.check(), Purpose.PEEK, false)
-                    : done(given));
+                    : done(notGivenBack(given)));
+  }
+
+  /** What was taken and not given back must not be asked for again. */
+  private static Decision notGivenBack(Decision given) {
+    return Failures.isMoved(given) ? Failures.unavailable(Failures.MOVED.detail()) : given;
   }
 
   @Override
@@ -309,6 +389,9 @@ public final class ClusterDecisionCache implements RedisCache {
 
   @Override
   public String refusal() {
+    if (topology.routes().servers().isEmpty()) {
+      return topology.refusal();
+    }
     for (RedisDecisionCache server : topology.routes().servers().values()) {
       if (!server.refusal().isEmpty()) {
         return server.refusal();

@@ -4,12 +4,14 @@ package io.weir.decision.redis;
 import io.lettuce.core.cluster.SlotHash;
 import io.weir.decision.redis.ClusterView.Primary;
 import io.weir.decision.redis.RedisAddress.Server;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -34,8 +36,13 @@ final class ClusterMap {
     this.views = Map.copyOf(views);
   }
 
-  /** Returns what the given views say together. */
-  static ClusterMap merge(Collection<ClusterView> views) {
+  /**
+   * Returns what the given views say together. Of views of several clusters, since a server has
+   * left this one, or its address has been given to another, only those of the cluster to which
+   * most of the servers belong are used.
+   */
+  static ClusterMap merge(Collection<ClusterView> all) {
+    List<ClusterView> views = ofOneCluster(List.copyOf(all));
     @Nullable Server[] holders = new Server[SlotHash.SLOT_COUNT];
     long[] epochs = new long[holders.length];
     Arrays.fill(epochs, -1);
@@ -65,6 +72,23 @@ final class ClusterMap {
     return new ClusterMap(holders, servers, byServer);
   }
 
+  private static List<ClusterView> ofOneCluster(List<ClusterView> views) {
+    List<ClusterView> most = List.of();
+    for (ClusterView first : views) {
+      List<ClusterView> together = new ArrayList<>(List.of(first));
+      for (int i = 0; i < together.size(); i++) {
+        ClusterView each = together.get(i);
+        views.stream()
+            .filter(other -> !together.contains(other) && other.isOfOneClusterWith(each))
+            .forEach(together::add);
+      }
+      if (together.size() > most.size()) {
+        most = together;
+      }
+    }
+    return most;
+  }
+
   /** Returns the server that holds a slot; null if none is known. */
   @Nullable Server holder(int slot) {
     return holders[slot];
@@ -91,14 +115,10 @@ final class ClusterMap {
     return Arrays.stream(holders).noneMatch(holder -> holder == null);
   }
 
-  /**
-   * Returns whether a server itself says, as a primary, that all slots which another holds are that
-   * other's. Slots that came from it have then been moved with their keys: a server whose slots
-   * were taken over says otherwise, or nothing, or has become a replica.
-   */
+  /** Returns whether a server itself says that all slots which another holds are that other's. */
   boolean hasHandedOver(Server from, Server to) {
     ClusterView view = views.get(from);
-    if (view == null || !view.isPrimary()) {
+    if (view == null) {
       return false;
     }
     BitSet slots = slotsOf(to);

@@ -6,18 +6,22 @@ import io.weir.decision.redis.RedisAddress.Server;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The connections to the servers of a cluster, by slot. Immutable.
- *
- * @param map which server holds each slot
- * @param servers the connections to its servers
- * @param bySlot the connection to the holder of each slot
- */
-record ClusterRoutes(
-    ClusterMap map,
-    Map<Server, RedisDecisionCache> servers,
-    @Nullable RedisDecisionCache[] bySlot) {
+/** The connections to the servers of a cluster, by slot. Immutable. */
+final class ClusterRoutes {
   static final ClusterRoutes NONE = of(ClusterMap.EMPTY, Map.of());
+
+  private final ClusterMap map;
+  private final Map<Server, RedisDecisionCache> servers;
+  private final @Nullable RedisDecisionCache[] bySlot;
+
+  private ClusterRoutes(
+      ClusterMap map,
+      Map<Server, RedisDecisionCache> servers,
+      @Nullable RedisDecisionCache[] bySlot) {
+    this.map = map;
+    this.servers = servers;
+    this.bySlot = bySlot;
+  }
 
   static ClusterRoutes of(ClusterMap map, Map<Server, RedisDecisionCache> servers) {
     @Nullable RedisDecisionCache[] bySlot = new RedisDecisionCache[SlotHash.SLOT_COUNT];
@@ -26,6 +30,16 @@ record ClusterRoutes(
       bySlot[slot] = holder == null ? null : servers.get(holder);
     }
     return new ClusterRoutes(map, Map.copyOf(servers), bySlot);
+  }
+
+  /** Returns which server holds each slot. */
+  ClusterMap map() {
+    return map;
+  }
+
+  /** Returns the connections to the servers. */
+  Map<Server, RedisDecisionCache> servers() {
+    return servers;
   }
 
   /** Returns the connection to the holder of a key; null if no server is known to hold it. */

@@ -13,6 +13,8 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -39,6 +41,12 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   /** How long the answers of one round are waited for: less than a failover takes. */
   private static final long ANSWER_MILLIS = 500;
 
+  /** How long what a server has handed over is known after it has left. */
+  private static final Duration RETIRED = Duration.ofMinutes(1);
+
+  /** What a server says that is in no cluster. */
+  private static final String NO_CLUSTER = "cluster support disabled";
+
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(3);
 
   private final RedisCacheConfig config;
@@ -48,11 +56,17 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private final CountDownLatch firstTry = new CountDownLatch(1);
   private final SupervisedThread thread = new SupervisedThread("weir-redis-cluster", this);
 
-  /** Connections to servers that have left, to be closed when nothing waits for them any more. */
-  private final List<RedisDecisionCache> retired = new ArrayList<>();
+  /**
+   * Connections to servers that have left or are no primaries any more, and when they are closed:
+   * when nothing waits for them any more.
+   */
+  private final Map<RedisDecisionCache, Long> retired = new LinkedHashMap<>();
+
+  private final Map<String, Long> retiredLives = new ConcurrentHashMap<>();
 
   private volatile ClusterRoutes routes = ClusterRoutes.NONE;
   private volatile String reason = "the cluster was not reached yet";
+  private volatile String refusal = "";
 
   /**
    * Creates a topology that is not started yet.
@@ -81,6 +95,18 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   /** Returns the connections as of the last round. */
   ClusterRoutes routes() {
     return routes;
+  }
+
+  /** Returns why the servers of the settings must not be used; empty if that is not known. */
+  String refusal() {
+    return refusal;
+  }
+
+  /** Returns the run IDs of servers that were primaries a moment ago, and were connected. */
+  Set<String> retiredLives() {
+    long now = NanoClock.now();
+    retiredLives.values().removeIf(untilNanos -> now - untilNanos > 0);
+    return retiredLives.keySet();
   }
 
   /** Returns why no server is known. */
@@ -118,8 +144,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   }
 
   private void refresh() throws InterruptedException {
-    retired.forEach(RedisDecisionCache::close);
-    retired.clear();
+    closeRetired(NanoClock.now());
     List<ClusterView> views = askServers();
     if (views.isEmpty()) {
       views = askSeeds();
@@ -127,6 +152,19 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     if (!views.isEmpty()) {
       use(ClusterMap.merge(views));
     }
+  }
+
+  private void closeRetired(long nowNanos) {
+    retired
+        .entrySet()
+        .removeIf(
+            each -> {
+              boolean isOver = nowNanos - each.getValue() > 0;
+              if (isOver) {
+                each.getKey().close();
+              }
+              return isOver;
+            });
   }
 
   private List<ClusterView> askServers() throws InterruptedException {
@@ -164,9 +202,12 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
       RedisClient client = RedisClient.create(uri);
       client.setOptions(RedisLink.options(config));
       try (StatefulRedisConnection<String, String> connection = client.connect()) {
-        return List.of(view(seed, connection.sync().clusterNodes()));
+        ClusterView found = view(seed, connection.sync().clusterNodes());
+        refusal = "";
+        return List.of(found);
       } catch (RedisException | IllegalArgumentException failed) {
         reason = seed + ": " + RedisLink.rootMessage(failed);
+        refusal = reason.contains(NO_CLUSTER) ? Failures.NOT_CLUSTER_MODE : "";
         LOG.debug("redis_cluster_unanswered server={}", seed, failed);
       } finally {
         client.shutdown(Duration.ZERO, STOP_PATIENCE);
@@ -201,9 +242,17 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     before.forEach(
         (server, cache) -> {
           if (!now.containsKey(server)) {
-            retired.add(cache);
+            retire(cache);
           }
         });
+  }
+
+  private void retire(RedisDecisionCache cache) {
+    long nowNanos = NanoClock.now();
+    retired.put(cache, nowNanos + config.stallTimeout().toNanos());
+    if (cache.link().current() != null) {
+      retiredLives.put(cache.link().life(), nowNanos + RETIRED.toNanos());
+    }
   }
 
   @Override
@@ -213,6 +262,6 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     routes = ClusterRoutes.NONE;
     reason = "the cache is closed";
     last.servers().values().forEach(RedisDecisionCache::close);
-    retired.forEach(RedisDecisionCache::close);
+    retired.keySet().forEach(RedisDecisionCache::close);
   }
 }

@@ -5,7 +5,9 @@ import io.lettuce.core.cluster.SlotHash;
 import io.weir.decision.redis.RedisAddress.Server;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -15,10 +17,11 @@ import org.jspecify.annotations.Nullable;
  * each other, so views differ for a while after every change. Immutable.
  *
  * @param asked the address by which the server was asked
+ * @param id the name of the server that was asked; empty if it does not tell
+ * @param known the names of all servers that it knows, replicas and itself included
  * @param primaries the servers that hold slots, or could
- * @param isPrimary whether the server that was asked is one of them by its own account
  */
-record ClusterView(Server asked, List<Primary> primaries, boolean isPrimary) {
+record ClusterView(Server asked, String id, Set<String> known, List<Primary> primaries) {
   private static final int ID = 0;
   private static final int ADDRESS = 1;
   private static final int FLAGS = 2;
@@ -41,6 +44,7 @@ record ClusterView(Server asked, List<Primary> primaries, boolean isPrimary) {
   record Primary(String id, Server server, long configEpoch, boolean hasFailed, BitSet slots) {}
 
   ClusterView {
+    known = Set.copyOf(known);
     primaries = List.copyOf(primaries);
   }
 
@@ -53,7 +57,8 @@ record ClusterView(Server asked, List<Primary> primaries, boolean isPrimary) {
    */
   static ClusterView of(Server asked, String clusterNodes, boolean byName) {
     List<Primary> primaries = new ArrayList<>();
-    boolean isPrimary = false;
+    Set<String> known = new HashSet<>();
+    String id = "";
     for (String line : clusterNodes.split("\n", -1)) {
       if (line.isBlank()) {
         continue;
@@ -63,11 +68,14 @@ record ClusterView(Server asked, List<Primary> primaries, boolean isPrimary) {
         throw new IllegalArgumentException("no line of CLUSTER NODES: " + line);
       }
       List<String> flags = List.of(fields[FLAGS].split(",", -1));
+      boolean isAsked = flags.contains("myself");
+      known.add(fields[ID]);
+      if (isAsked) {
+        id = fields[ID];
+      }
       if (!flags.contains("master") || flags.contains("noaddr") || flags.contains("handshake")) {
         continue;
       }
-      boolean isAsked = flags.contains("myself");
-      isPrimary |= isAsked;
       primaries.add(
           new Primary(
               fields[ID],
@@ -76,7 +84,7 @@ record ClusterView(Server asked, List<Primary> primaries, boolean isPrimary) {
               flags.contains("fail"),
               slots(fields)));
     }
-    return new ClusterView(asked, primaries, isPrimary);
+    return new ClusterView(asked, id, known, primaries);
   }
 
   private static Server server(String address, @Nullable Server asked, boolean byName) {
@@ -102,6 +110,11 @@ record ClusterView(Server asked, List<Primary> primaries, boolean isPrimary) {
       }
     }
     return slots;
+  }
+
+  /** Returns whether both servers know each other, so that they are of one cluster. */
+  boolean isOfOneClusterWith(ClusterView other) {
+    return known.contains(other.id) && other.known.contains(id);
   }
 
   /** Returns the slots that a server holds in this view. */

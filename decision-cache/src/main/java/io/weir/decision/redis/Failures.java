@@ -30,7 +30,9 @@ final class Failures {
           "CLUSTERDOWN",
           "TRYAGAIN",
           "UNBLOCKED",
-          "NOSCRIPT");
+          "NOSCRIPT",
+          // a cluster that does not serve
+          "cript attempted to ");
 
   /** Detail for a server in cluster mode. */
   static final String CLUSTER_MODE =
@@ -49,12 +51,8 @@ final class Failures {
       new Decision.Undecided(
           Cause.UNAVAILABLE, "the slots of its buckets are moving, or the cluster does not serve");
 
-  /**
-   * Part of the errors of scripts that use keys which this server does not hold: "Script attempted
-   * to access a non local key", "Script attempted to execute a command while the cluster is down";
-   * before Redis 7 "Lua script".
-   */
-  private static final String NOT_HERE = "cript attempted to ";
+  /** Part of the error of a script that uses a key which this server does not hold. */
+  private static final String NOT_HERE = "cript attempted to access a non local key";
 
   private Failures() {}
 
@@ -92,6 +90,12 @@ final class Failures {
   static boolean isMoved(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
         && describe(error).contains(NOT_HERE);
+  }
+
+  /** Returns whether this is {@link #MOVED} itself: others that read the same may have charged. */
+  @SuppressWarnings("ReferenceEquality")
+  static boolean isMoved(Decision decision) {
+    return decision == MOVED;
   }
 
   static Decision.Undecided undecided(Throwable error) {

@@ -107,7 +107,7 @@ final class Flusher implements AutoCloseable {
   boolean offer(WaitingCheck check) {
     boolean queued = queue.offer(check);
     if (closed) {
-      boolean unused = check.answer(Failures.unavailable("the cache is closed"));
+      boolean unused = check.answer(notSent());
       return true;
     }
     if (queued) {
@@ -306,7 +306,14 @@ final class Flusher implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    answer(takeAll(), Failures.unavailable("the cache is closed"));
+    answer(takeAll(), notSent());
+  }
+
+  /** Returns the outcome of a check that was not sent: in a cluster another server may hold it. */
+  private Decision.Undecided notSent() {
+    return environment.script().kind() == ServerKind.OF_CLUSTER
+        ? Failures.MOVED
+        : Failures.unavailable("the cache is closed");
   }
 
   /** Answers the checks in flight, once the connection is closed and nothing comes any more. */

@@ -60,7 +60,7 @@ final class HealthProbe {
     }
   }
 
-  private static long micros(List<byte[]> secondsAndMicros) {
+  static long micros(List<byte[]> secondsAndMicros) {
     return number(secondsAndMicros.get(0)) * MICROS_PER_SECOND + number(secondsAndMicros.get(1));
   }
 

@@ -57,6 +57,14 @@ final class LifeKeys {
     return bytes("restored" + tag(slot) + ":" + generation);
   }
 
+  /**
+   * Returns the key of the slots of a server, which holds a slot, at the beginning of a
+   * restoration.
+   */
+  static byte[] restoredSlots(int slot, String generation) {
+    return bytes("slots" + tag(slot) + ":" + generation);
+  }
+
   private static String tag(int slot) {
     return "{" + SlotTags.of(slot) + "}";
   }

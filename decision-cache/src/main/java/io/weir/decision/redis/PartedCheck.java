@@ -35,10 +35,34 @@ record PartedCheck(Check whole, List<Part> parts) {
     Part {
       indexes = List.copyOf(indexes);
     }
+
+    /** Returns the key of the first bucket. */
+    String name() {
+      return check.buckets().get(0).bucket();
+    }
   }
 
   PartedCheck {
     parts = List.copyOf(parts);
+  }
+
+  /** Returns the part with the client's own buckets; if all are shared, any. */
+  Part last() {
+    return parts.get(parts.size() - 1);
+  }
+
+  /** Returns the other parts. */
+  List<Part> shared() {
+    return parts.subList(0, parts.size() - 1);
+  }
+
+  /** Returns the denial of the last part as that of the whole. */
+  Decision.StillDenied ofLast(Decision.StillDenied denied) {
+    List<Integer> indexes = last().indexes();
+    return new Decision.StillDenied(
+        denied.shortages().stream()
+            .map(each -> new Shortage(indexes.get(each.bucket()), each.reply()))
+            .toList());
   }
 
   /** Returns a check in parts, by the server that holds each key. */
@@ -67,10 +91,15 @@ record PartedCheck(Check whole, List<Part> parts) {
    * @param decisions those of the parts, in their order
    */
   Decision merge(List<Decision> decisions) {
+    Decision.Undecided undecided = null;
     for (Decision each : decisions) {
-      if (each instanceof Decision.Undecided) {
-        return each;
+      if (each instanceof Decision.Undecided none
+          && (undecided == null || !Failures.isMoved(none))) {
+        undecided = none; // only if all others have taken nothing may it be asked again
       }
+    }
+    if (undecided != null) {
+      return Failures.isMoved(undecided) ? undecided : refusedAllTheSame(decisions, undecided);
     }
     List<Shortage> shortages = new ArrayList<>();
     @Nullable BucketReply[] replies = new BucketReply[whole.buckets().size()];
@@ -99,6 +128,27 @@ record PartedCheck(Check whole, List<Part> parts) {
     return denied
         ? denied(decidedAtEpochMicros, all)
         : new Decision.Allowed(decidedAtEpochMicros, all);
+  }
+
+  /** Returns the refusal of a part, of which a part that is not decided changes nothing. */
+  private Decision refusedAllTheSame(List<Decision> decisions, Decision.Undecided undecided) {
+    List<Shortage> shortages = new ArrayList<>();
+    for (int i = 0; i < parts.size(); i++) {
+      List<Integer> indexes = parts.get(i).indexes();
+      if (decisions.get(i) instanceof Decision.StillDenied still) {
+        still
+            .shortages()
+            .forEach(each -> shortages.add(new Shortage(indexes.get(each.bucket()), each.reply())));
+      } else if (decisions.get(i) instanceof Decision.Denied denied) {
+        for (int bucket = 0; bucket < indexes.size(); bucket++) {
+          BucketReply reply = denied.buckets().get(bucket);
+          if (reply.retryAfterMicros() > 0 && whole.buckets().get(indexes.get(bucket)).enforced()) {
+            shortages.add(new Shortage(indexes.get(bucket), reply));
+          }
+        }
+      }
+    }
+    return shortages.isEmpty() ? undecided : new Decision.StillDenied(shortages);
   }
 
   private Decision denied(long decidedAtEpochMicros, List<BucketReply> replies) {

@@ -4,6 +4,7 @@ package io.weir.decision.redis;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheUnavailableException;
+import io.weir.decision.correction.PartlyUnavailableException;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.CorrectionOutcome;
@@ -15,6 +16,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Corrects the buckets of a decision cache in a Redis server, by one call of {@code
@@ -25,6 +28,7 @@ import java.util.List;
 public final class RedisBucketCorrector implements BucketCorrector {
   private static final int NUMBERS_BYTES = 6 * Long.BYTES;
   private static final int OUTCOME_BYTES = 1 + 1 + Long.BYTES;
+  private static final byte ELSEWHERE = 5;
   private static final Kind[] KINDS = {
     Kind.APPLIED, Kind.CREATED, Kind.STALE, Kind.FULL, Kind.CORRUPT
   };
@@ -80,7 +84,11 @@ public final class RedisBucketCorrector implements BucketCorrector {
       throw new CacheUnavailableException(
           "the reply has " + bytes + " bytes, not " + count * OUTCOME_BYTES);
     }
-    return unpack(reply, count);
+    List<@Nullable CorrectionOutcome> outcomes = unpack(reply, count);
+    if (outcomes.contains(null)) {
+      throw new PartlyUnavailableException("the slot of a bucket is on its way", outcomes);
+    }
+    return outcomes.stream().map(Objects::requireNonNull).toList();
   }
 
   static byte[] pack(BoundedCorrection bounded) {
@@ -97,13 +105,17 @@ public final class RedisBucketCorrector implements BucketCorrector {
         .array();
   }
 
-  static List<CorrectionOutcome> unpack(byte[] bytes, int count) {
+  /**
+   * Returns the outcomes that a reply tells; null where a server of a cluster has not the bucket.
+   */
+  static List<@Nullable CorrectionOutcome> unpack(byte[] bytes, int count) {
     ByteBuffer reply = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    List<CorrectionOutcome> outcomes = new ArrayList<>(count);
+    List<@Nullable CorrectionOutcome> outcomes = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
-      Kind kind = KINDS[reply.get()];
+      byte kind = reply.get();
       boolean clamped = reply.get() != 0;
-      outcomes.add(new CorrectionOutcome(kind, reply.getLong(), clamped));
+      long change = reply.getLong();
+      outcomes.add(kind == ELSEWHERE ? null : new CorrectionOutcome(KINDS[kind], change, clamped));
     }
     return outcomes;
   }

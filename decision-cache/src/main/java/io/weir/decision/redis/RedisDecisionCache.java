@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A decision cache in a Redis server. Callers add their checks to a bounded queue; the thread that
@@ -164,6 +165,7 @@ public final class RedisDecisionCache implements RedisCache {
   @Override
   public void onServerTime(ObjLongConsumer<String> told) {
     probe.onServerTime(micros -> told.accept(target.shown(), micros));
+    link.onServerTime(micros -> told.accept(target.shown(), micros));
   }
 
   @Override
@@ -198,14 +200,18 @@ public final class RedisDecisionCache implements RedisCache {
 
   @Override
   public CompletableFuture<Decision> submit(Check check) {
+    Decision.StillDenied denied = knownDenial(check);
+    return denied == null
+        ? submit(check, Purpose.TAKE, false)
+        : CompletableFuture.completedFuture(denied);
+  }
+
+  /** Returns the denial of a check if it is known without asking the server, otherwise null. */
+  Decision.@Nullable StillDenied knownDenial(Check check) {
     StatefulRedisConnection<byte[], byte[]> hearing = link.hearing();
-    if (hearing != null && !closed && !flusher.watch().isSilent()) {
-      Decision.StillDenied denied = denyCache.find(hearing, check);
-      if (denied != null) {
-        return CompletableFuture.completedFuture(denied);
-      }
-    }
-    return submit(check, Purpose.TAKE, false);
+    return hearing != null && !closed && !flusher.watch().isSilent()
+        ? denyCache.find(hearing, check)
+        : null;
   }
 
   @Override
@@ -219,6 +225,9 @@ public final class RedisDecisionCache implements RedisCache {
    * @param alone whether it is to be sent in a call of its own
    */
   CompletableFuture<Decision> submit(Check check, Purpose purpose, boolean alone) {
+    if (closed && target.kind() == ServerKind.OF_CLUSTER) {
+      return undecided(Failures.MOVED);
+    }
     if (closed || link.current() == null) {
       return undecided(Failures.unavailable(link.reason()));
     }

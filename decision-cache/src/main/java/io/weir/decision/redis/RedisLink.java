@@ -34,6 +34,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -93,6 +94,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
   private volatile String life = "";
   private volatile String refusal = "";
+  private volatile Runnable onLost = () -> {};
+  private volatile @Nullable LongConsumer onServerTime;
 
   /**
    * Creates a link that is not started yet.
@@ -210,6 +213,19 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         resources.eventExecutorGroup().schedule(task, pause.toNanos(), TimeUnit.NANOSECONDS);
   }
 
+  /** Sets what is run, without blocking, at every loss of a connection. */
+  void onLost(Runnable told) {
+    onLost = told;
+  }
+
+  /**
+   * Sets the consumer of the time of a server of a cluster, in microseconds since 1970, before the
+   * first decision over a connection.
+   */
+  void onServerTime(LongConsumer told) {
+    onServerTime = told;
+  }
+
   /** Returns the connection; null while there is none. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;
@@ -280,6 +296,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       current = null;
       outageLog.away(why);
       losses.release();
+      onLost.run();
     }
   }
 
@@ -366,6 +383,10 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       }
       await(connection.async().scriptLoad(script.body()));
       life = lifeOf(server);
+      LongConsumer told = onServerTime;
+      if (told != null && target.kind() == ServerKind.OF_CLUSTER) {
+        told.accept(HealthProbe.micros(await(connection.async().time())));
+      }
       boolean asked = mayHear;
       hearing = hears(connection, server) ? connection : null;
       if (asked && !mayHear) {

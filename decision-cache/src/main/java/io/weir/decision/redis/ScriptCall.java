@@ -109,6 +109,10 @@ final class ScriptCall {
     } else {
       if (Failures.isReadOnly(error)) {
         environment.link.drop(connection, "the server is a read-only replica");
+        if (environment.script.kind() == ServerKind.OF_CLUSTER) {
+          fail(Failures.MOVED); // it has written nothing, and another server has taken over
+          return;
+        }
       } else if (Failures.isClusterMode(error)) {
         environment.link.drop(connection, Failures.CLUSTER_MODE);
       }

@@ -7,12 +7,12 @@
 --          microseconds since 1970; for a quota the tokens used), all at most 2^53 - 1; whether it
 --          must not add tokens (0, 1).
 -- Reply    one string, little-endian; per correction: kind u8 (0 applied, 1 created, 2 stale, 3
---          full, 4 corrupt), clamped u8 (0, 1), change in tokens i64, rounded toward zero.
+--          full, 4 corrupt, 5 not on this server of a cluster, or not any more), clamped u8 (0, 1), change in tokens i64, rounded toward zero.
 -- Messages one on the channel RAISED for each bucket that is given units, however few: its key.
 -- Complexity: O(corrections). A stored value that is not a bucket's state is left unchanged.
 local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8', '<BBi8'
 local RAISED = 'w1:@raised'
-local APPLIED, CREATED, STALE, FULL, CORRUPT = 0, 1, 2, 3, 4
+local APPLIED, CREATED, STALE, FULL, CORRUPT, ELSEWHERE = 0, 1, 2, 3, 4, 5
 
 local function product(one, other) return min(one * other, EXACT) end
 
@@ -55,9 +55,9 @@ local replies = {}
 for n = 1, #KEYS do
   local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth, takes_only =
     unpack(CORRECTION, ARGV[n])
-  local view = load(KEYS[n], nil, limit_of(tick, per_tick, per_token, capacity))
-  local kind, clamped, change = CORRUPT, 0, 0
-  if view then
+  local here, view = pcall(load, KEYS[n], nil, limit_of(tick, per_tick, per_token, capacity))
+  local kind, clamped, change = here and CORRUPT or ELSEWHERE, 0, 0
+  if here and view then
     kind, clamped, change = correct(KEYS[n], view, debt_cap, epoch, version, charged, truth, takes_only)
   end
   replies[n] = pack(REPLY, kind, clamped, change)

@@ -4,16 +4,17 @@
 -- ARGV     run ID of this server, time to live of a marker in milliseconds, then the run IDs of
 --          servers that have handed slots over: a marker of theirs has come with its slot, which is
 --          as complete as it was there.
--- Reply    a character for each marker: 1 warm, 0 cold. Complexity: O(slots). Fails before anything
---          is written if a slot is held by another server.
+-- Reply    a character for each marker: 1 warm, 0 cold, 2 on its way to another server, or there.
+--          Complexity: O(slots).
 local life, ttl, others, values, warm = ARGV[1], ARGV[2], {}, {}, {}
 for n = 3, #ARGV do others[ARGV[n]] = true end
 for n = 1, #KEYS do
   values[n] = redis.pcall('GET', KEYS[n])
-  if type(values[n]) == 'table' then redis.call('GET', KEYS[n]) end -- fails by the same error
 end
 for n = 1, #KEYS do
-  if values[n] == life then
+  if type(values[n]) == 'table' then
+    warm[n] = '2'
+  elseif values[n] == life then
     redis.call('PEXPIRE', KEYS[n], ttl)
     warm[n] = '1'
   elseif values[n] and others[values[n]] then

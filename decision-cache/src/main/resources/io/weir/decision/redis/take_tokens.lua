@@ -4,7 +4,7 @@
 -- KEYS     the marker of a warm cache, then the buckets' keys, check after check.
 -- ARGV[1]  the run ID known to the caller: the cache is warm if the marker holds exactly this.
 -- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back what was taken for a
---          call that another server has refused), buckets u8 (1 to 16), cost i64 (>= 1); then per
+--          call that another server has refused, 3 the same and tell it), buckets u8 (1 to 16), cost i64 (>= 1); then per
 --          bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is
 --          cold), its limit 4 i64.
 -- Reply    one string, little-endian: now i64 (microseconds since 1970), warm u8 (0, 1); then per
@@ -12,7 +12,8 @@
 --          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged),
 --          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
 --          tokens i64 (all 0 if corrupt or cold).
--- Messages one on the channel RAISED for each bucket to which something is given back: its key.
+-- Messages one on the channel RAISED for each bucket to which something is given back, if it is to
+--          be told: its key.
 -- Complexity: O(buckets). A stored value that is not a bucket's state makes its check corrupt and
 -- is left unchanged. A key charged twice is written once. Many keys are read by one command, if
 -- this user may use it: a call has fewer than 2,000, which fit on Lua's stack.
@@ -27,7 +28,8 @@ local known_checks = {}
 -- Returns what an argument says. Many checks of a call have the same.
 local function read_check(arg)
   local purpose, count, cost, at = unpack(CHECK, arg)
-  local check = { takes = purpose == 0, gives = purpose == 2, count = count, cost = cost, modes = {}, limits = {} }
+  local check = { takes = purpose == 0, gives = purpose >= 2, tells = purpose == 3, count = count, cost = cost,
+    modes = {}, limits = {} }
   for i = 1, count do
     local tick, per_tick, per_token, capacity
     check.modes[i], tick, per_tick, per_token, capacity, at = unpack(BUCKET, arg, at)
@@ -50,13 +52,13 @@ local function charge(key, view, cost)
 end
 
 -- A bucket that is gone is full again, and is not made anew.
-local function give_back(key, view, cost)
+local function give_back(key, view, cost, tells)
   if view.epoch == 0 then return end
   view.units = min(view.units + cost * view.limit.per_token, view.limit.capacity)
   view.charged = max(view.charged - cost, 0)
   charged_views[key] = view
   -- whoever may not publish may not subscribe either
-  redis.pcall('PUBLISH', RAISED, key)
+  if tells then redis.pcall('PUBLISH', RAISED, key) end
 end
 
 local replies, views, retries, key_index = { pack('<i8B', now, warm and 1 or 0) }, {}, {}, 1
@@ -95,7 +97,7 @@ for n = 2, #ARGV do
         charge(KEYS[key_index + i], view, cost)
         flags = 3
       elseif check.gives then
-        give_back(KEYS[key_index + i], view, cost)
+        give_back(KEYS[key_index + i], view, cost, check.tells)
       end
       view.reset = time_to_full(view)
       local remaining = max(floor(view.units / view.limit.per_token), 0)

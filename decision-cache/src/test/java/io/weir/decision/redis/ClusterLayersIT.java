@@ -89,7 +89,7 @@ class ClusterLayersIT {
                   for (int i = 0; i < CALLS_OF_A_THREAD; i++) {
                     int client = random.nextInt(CLIENTS);
                     int endpoint = random.nextInt(4);
-                    long cost = 1 + random.nextInt(3);
+                    long cost = 1L + random.nextInt(3);
                     Decision decision =
                         fixture.cache.take(new Check(layers("many", client, endpoint), cost));
                     if (decision instanceof Decision.Allowed) {
@@ -193,5 +193,38 @@ class ClusterLayersIT {
     assertEquals(allowed + 1, fixture.cache.statistics().allowed.count());
     assertSame(fixture.cache.statistics(), fixture.cache.statistics());
     Await.until("no check to wait", () -> fixture.cache.check().ok());
+  }
+
+  /**
+   * Once, a client whose own quota was used up kept what all share empty, and was admitted nothing.
+   */
+  @Test
+  void refusedAgainAndAgain_takesNothingFromOthersOfWhatIsShared() throws Exception {
+    BucketRequest all = quota("w1:{*again-all}", 1_000);
+    Check attack = new Check(List.of(all, quota("w1:{again-attacker}:month", 999)), 1_000);
+    assertInstanceOf(Decision.Denied.class, fixture.cache.take(attack));
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<?>> attackers = new ArrayList<>();
+      for (int thread = 0; thread < 4; thread++) {
+        attackers.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 200; i++) {
+                    assertInstanceOf(Decision.Denied.class, fixture.cache.take(attack));
+                  }
+                }));
+      }
+      for (int i = 0; i < 200; i++) {
+        Check victim = new Check(List.of(all, quota("w1:{again-victim}:month", 1_000)), 1);
+        assertInstanceOf(Decision.Allowed.class, fixture.cache.take(victim));
+      }
+      for (Future<?> attacker : attackers) {
+        attacker.get();
+      }
+    } finally {
+      threads.shutdown();
+    }
+    assertEquals(200, charged(all));
   }
 }

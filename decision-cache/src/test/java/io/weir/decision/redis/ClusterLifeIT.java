@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheLife.Warmth;
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.Test;
 class ClusterLifeIT {
   private static final long MANY = 1_000_000;
 
+  @SuppressWarnings("NullAway.Init") // each test starts its own
   private ClusterFixture fixture;
 
   private void start(boolean replicated) throws Exception {
@@ -190,9 +193,10 @@ class ClusterLifeIT {
     Await.until(
         "the replica to be asked",
         () -> {
+          boolean isAsked = routesTo(3);
           Warmth warmth = fixture.look();
-          assertNotEquals(Warmth.WARM, routesTo(3) ? warmth : Warmth.COLD);
-          return routesTo(3) && warmth == Warmth.COLD;
+          assertNotEquals(Warmth.WARM, isAsked ? warmth : Warmth.COLD);
+          return isAsked && warmth == Warmth.COLD;
         });
     assertEquals(1, fixture.restore());
     assertWarm(0);
@@ -210,5 +214,110 @@ class ClusterLifeIT {
     fixture.awaitWarmth(Warmth.UNKNOWN);
     fixture.cluster.command(1, "FLUSHALL");
     fixture.awaitWarmth(Warmth.COLD);
+  }
+
+  /** Once, the server that had been replaced was taken for warm when it took its place back. */
+  @Test
+  void replacedServerTakesItsPlaceBack_beforeItsReplicaIsRestored_isCold() throws Exception {
+    start(true);
+    fixture.restore();
+    fixture.cluster.pause(0);
+    Await.until("the replica to take over", () -> fixture.cluster.isPrimary(3));
+    fixture.cluster.resume(0);
+    Await.until("the old primary to follow", () -> follows(0));
+    Await.until("the replica to be asked", () -> routesTo(3) && fixture.look() == Warmth.COLD);
+    assertNotNull(fixture.life.beginRestoration());
+    assertTrue(takeHeld(0) instanceof Decision.Undecided);
+
+    // an attempt that takes more than five seconds is given up by the servers
+    Await.until(
+        "the first one to take its place back",
+        () -> {
+          if (!fixture.cluster.isPrimary(0)) {
+            fixture.cluster.command(0, "CLUSTER", "FAILOVER");
+          }
+          return fixture.cluster.isPrimary(0);
+        });
+    Await.until("the first one to be asked again", () -> routesTo(0));
+    fixture.awaitWarmth(Warmth.COLD);
+    assertCold(0);
+    fixture.restore();
+    assertWarm(0);
+  }
+
+  private boolean follows(int member) {
+    return !fixture.cluster.isPrimary(member)
+        && String.valueOf(fixture.cluster.command(member, "INFO", "replication"))
+            .contains("master_link_status:up");
+  }
+
+  /** Once, all slots that the server held at the end were marked. */
+  @Test
+  void slotComesWithoutItsKeysDuringARestoration_isNotWarmWhenItEnds() throws Exception {
+    start(false);
+    fixture.restore();
+    assertWarm(8_000);
+    fixture.cluster.command(0, "FLUSHALL");
+    fixture.awaitWarmth(Warmth.COLD);
+    String generation = Objects.requireNonNull(fixture.life.beginRestoration());
+    fixture.life.noteRestored(new CacheRestored(generation, 0, 2, 1, 1));
+
+    for (int member = 0; member < 3; member++) {
+      fixture.cluster.command(member, "CLUSTER", "DELSLOTS", "8000");
+    }
+    fixture.cluster.command(0, "CLUSTER", "ADDSLOTS", "8000");
+    fixture.cluster.command(0, "CLUSTER", "BUMPEPOCH");
+    Await.until(
+        "the slot to be there",
+        () -> fixture.cache.topology().routes().map().slotsOf(server(0)).get(8_000));
+    assertTrue(fixture.life.noteRestored(new CacheRestored(generation, 1, 2, 1, 1)));
+
+    assertWarm(0);
+    assertCold(8_000);
+    fixture.awaitWarmth(Warmth.COLD);
+    fixture.restore();
+    assertWarm(8_000);
+  }
+
+  /** Once, the server was not looked at any more, and so never restored. */
+  @Test
+  void slotIsLeftOnItsWay_itsServerIsRestoredAllTheSame() throws Exception {
+    start(false);
+    fixture.restore();
+    fixture.cluster.beginMove(100, 0, 1);
+    while (fixture.cluster.moveKeys(100, 0, 1, 10) > 0) {
+      // until all are moved
+    }
+    assertEquals(Warmth.WARM, fixture.look());
+
+    fixture.cluster.command(0, "FLUSHALL");
+    fixture.awaitWarmth(Warmth.COLD);
+    assertEquals(1, fixture.restore());
+    assertWarm(50);
+    fixture.cluster.endMove(100, 0, 1);
+    Await.until("the moved slot", () -> fixture.look() == Warmth.WARM && isWarm(100));
+  }
+
+  private boolean isWarm(int slot) {
+    return takeHeld(slot) instanceof Decision.Allowed;
+  }
+
+  /** Once, each call waited for the deadline, and was sent some fifteen times until then. */
+  @Test
+  void clusterDoesNotServe_callsAreUndecidedAtOnce() throws Exception {
+    start(false);
+    fixture.restore();
+    fixture.cluster.kill(2);
+    Await.until(
+        "the cluster to be down",
+        () ->
+            String.valueOf(fixture.cluster.command(0, "CLUSTER", "INFO"))
+                .contains("cluster_state:fail"));
+    double calls = fixture.cache.statistics().scriptCalls.count();
+
+    Decision.Undecided none = assertInstanceOf(Decision.Undecided.class, takeHeld(0));
+
+    assertEquals(Cause.UNAVAILABLE, none.cause());
+    assertEquals(calls + 1, fixture.cache.statistics().scriptCalls.count());
   }
 }

@@ -100,6 +100,17 @@ class ClusterModeIT {
   }
 
   @Test
+  void singleServer_namedAsACluster_isRefusedFromTheStart() throws Exception {
+    try (RedisServer server = RedisServer.start(folder.resolve("single"), 0);
+        ClusterDecisionCache cache =
+            ClusterDecisionCache.start(
+                RedisCacheConfig.of("redis-cluster://127.0.0.1:" + server.port()))) {
+      assertTrue(cache.refusal().contains("not in cluster mode"), cache::refusal);
+      assertFalse(cache.check().ok());
+    }
+  }
+
+  @Test
   void serverReturnsInClusterMode_isRefusedUntilItIsStandaloneAgain() throws Exception {
     RedisServer single = RedisServer.start(folder.resolve("single"), 0);
     int port = single.port();

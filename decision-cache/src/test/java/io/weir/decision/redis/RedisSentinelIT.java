@@ -4,6 +4,7 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.CacheLife;
@@ -50,6 +51,7 @@ class RedisSentinelIT {
           RedisDecisionCache cache =
               RedisDecisionCache.start(config(sentinels, TestSentinels.PASSWORD));
           CacheLife life = cache.life()) {
+        assertNotNull(replica);
         Await.until(cache.check()::detail, () -> life.look() == Warmth.COLD);
         restore(life);
         assertInstanceOf(Decision.Allowed.class, cache.take(HELD));
@@ -86,6 +88,7 @@ class RedisSentinelIT {
           TestSentinels sentinels = TestSentinels.watch(primary);
           RedisDecisionCache cache =
               RedisDecisionCache.start(config(sentinels, "not-the-password"))) {
+        assertNotNull(replica);
         assertInstanceOf(Decision.Undecided.class, cache.take(HELD));
         assertFalse(cache.check().ok());
         assertFalse(cache.check().detail().contains("not-the-password"), cache.check()::detail);

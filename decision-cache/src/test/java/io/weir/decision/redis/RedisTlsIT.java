@@ -3,6 +3,7 @@ package io.weir.decision.redis;
 
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -91,6 +92,7 @@ class RedisTlsIT {
   void server_isUsedIfItsAuthorityIsTrusted_andRefusedOtherwise() throws Exception {
     int port = Ports.free();
     try (TestRedis redis = start(port, "no")) {
+      assertNotNull(redis);
       assertDecides(config(port, trusting(own)));
       assertRefused(config(port, trusting(foreign)), "certification path");
       assertRefused(config(port, RedisAccess.NONE), "certification path");
@@ -101,11 +103,13 @@ class RedisTlsIT {
   void clientCertificate_isShown_andAnotherAuthoritysIsRefused() throws Exception {
     int port = Ports.free();
     try (TestRedis redis = start(port, "yes")) {
+      assertNotNull(redis);
       RedisCacheConfig config = config(port, as(own.certificate("client"), own.key("client")));
       assertDecides(config);
       try (RedisDecisionCache cache = RedisDecisionCache.start(config);
           BucketCorrector corrector = cache.startCorrector()) {
         Await.until("a connection", () -> cache.check().ok());
+        assertNotNull(corrector);
         assertTrue(cache.life().look() != null, "scripts of the same connection");
       }
       try (RedisDecisionCache cache =
@@ -130,6 +134,7 @@ class RedisTlsIT {
     Files.copy(foreign.key("client"), key);
     try (TestRedis redis = start(port, "yes");
         RedisDecisionCache cache = RedisDecisionCache.start(config(port, as(certificate, key)))) {
+      assertNotNull(redis);
       assertInstanceOf(Decision.Undecided.class, take(cache));
 
       Files.copy(own.key("client"), key, StandardCopyOption.REPLACE_EXISTING);

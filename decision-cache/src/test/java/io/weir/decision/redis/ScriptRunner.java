@@ -20,6 +20,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
@@ -161,7 +162,9 @@ final class ScriptRunner implements AutoCloseable {
       arguments[i] = RedisBucketCorrector.pack(corrections.get(i));
     }
     byte[] reply = redis.evalsha(correctScript.sha1(), ScriptOutputType.VALUE, keys, arguments);
-    return RedisBucketCorrector.unpack(reply, keys.length);
+    return RedisBucketCorrector.unpack(reply, keys.length).stream()
+        .map(Objects::requireNonNull)
+        .toList();
   }
 
   /** The state kept under a key, null when there is none. */

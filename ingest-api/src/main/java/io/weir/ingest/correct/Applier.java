@@ -80,8 +80,7 @@ final class Applier {
     try {
       Backlog.RestoredMessage message = backlog.nextRestored();
       if (message != null) {
-        note(message);
-        backlog.answered(1);
+        note(backlog, message);
       } else {
         List<BoundedCorrection> corrections = backlog.nextCorrections(pace.maxBatch());
         if (corrections.isEmpty()) {
@@ -101,8 +100,17 @@ final class Applier {
     statistics.nowWaiting(backlog.size());
   }
 
-  private void note(Backlog.RestoredMessage message) throws CacheUnavailableException {
-    boolean warm = life.noteRestored(message.restored());
+  private void note(Backlog backlog, Backlog.RestoredMessage message)
+      throws CacheUnavailableException {
+    boolean warm;
+    try {
+      warm = life.noteRestored(message.restored());
+    } catch (PartlyUnavailableException server) {
+      backlog.answered(1, place -> false);
+      deferred(server);
+      return;
+    }
+    backlog.answered(1);
     statistics.restoredMessages.increment();
     LOG.info("partition_restored {} cache_warm={}", message.restored(), warm);
   }
@@ -121,11 +129,14 @@ final class Applier {
     } catch (PartlyUnavailableException some) {
       note(corrections, some.outcomes());
       backlog.answered(corrections.size(), place -> some.outcomes().get(place) != null);
-      statistics.retries.increment();
-      status.begins(CorrectionStatus.Kind.CACHE, String.valueOf(some.getMessage()));
-      long pauseNanos = TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
-      takeUpNanos = clock.nowNanos() + pauseNanos;
+      deferred(some);
     }
+  }
+
+  private void deferred(PartlyUnavailableException some) {
+    statistics.retries.increment();
+    status.begins(CorrectionStatus.Kind.CACHE, String.valueOf(some.getMessage()));
+    takeUpNanos = clock.nowNanos() + TimeUnit.MILLISECONDS.toNanos(backoff.failedMillis());
   }
 
   private void note(

@@ -21,7 +21,9 @@ import org.jspecify.annotations.Nullable;
  * that a partition is restored, since that message covers everything before it. Not thread-safe.
  *
  * <p>Corrections whose server does not answer while others do are deferred: those behind them are
- * next, up to such a message, and they keep their place until they are taken up again.
+ * next, and they keep their place until they are taken up again. A message that a partition is
+ * restored is deferred with them, and never overtakes a correction; corrections behind it may
+ * overtake it, since they tell of what is so now.
  */
 final class Backlog {
   /** An entry of the backlog. */
@@ -91,7 +93,12 @@ final class Backlog {
 
   /** Returns whether further records may be read: all that waits is deferred, and not too much. */
   boolean mayGrow() {
-    return items.size() == deferred.size() && deferred.size() < MAX_DEFERRED;
+    return isIdle() && deferred.size() < MAX_DEFERRED;
+  }
+
+  /** Returns whether nothing is next: all that waits is deferred. */
+  boolean isIdle() {
+    return items.size() == deferred.size();
   }
 
   /** Returns whether corrections are deferred. */
@@ -110,28 +117,40 @@ final class Backlog {
   }
 
   /**
-   * Returns the restored message at the front, or null if the front item is a correction, also a
-   * deferred one, or there is none.
+   * Returns the restored message that is next, or null if a correction is, or nothing. A message
+   * behind a deferred correction is deferred.
    */
   @Nullable RestoredMessage nextRestored() {
-    Iterator<Item> first = items.values().iterator();
-    return first.hasNext() && first.next() instanceof RestoredMessage message ? message : null;
+    boolean isCorrectionDeferred = false;
+    for (Map.Entry<Key, Item> each : items.entrySet()) {
+      if (deferred.contains(each.getKey())) {
+        isCorrectionDeferred |= each.getValue() instanceof WaitingCorrection;
+      } else if (!(each.getValue() instanceof RestoredMessage message)) {
+        return null;
+      } else if (isCorrectionDeferred) {
+        deferred.add(each.getKey());
+      } else {
+        return message;
+      }
+    }
+    return null;
   }
 
   /**
-   * Returns the corrections at the front that are not deferred, up to the next restored message.
+   * Returns the corrections that are next, up to a restored message that is not deferred.
    *
    * @param max most corrections to return
    */
   List<BoundedCorrection> nextCorrections(int max) {
     List<BoundedCorrection> corrections = new ArrayList<>();
     for (Map.Entry<Key, Item> each : items.entrySet()) {
+      if (deferred.contains(each.getKey())) {
+        continue;
+      }
       if (corrections.size() == max || !(each.getValue() instanceof WaitingCorrection correction)) {
         break;
       }
-      if (!deferred.contains(each.getKey())) {
-        corrections.add(correction.bounded());
-      }
+      corrections.add(correction.bounded());
     }
     return corrections;
   }

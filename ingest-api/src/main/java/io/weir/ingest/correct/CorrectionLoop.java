@@ -166,7 +166,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
     if (queue.isEmpty()) {
       return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
     }
-    if (queue.mayGrow()) {
+    if (queue.isIdle()) {
       return FIRST_POLL_MILLIS; // what waits for a server is looked at so often
     }
     // rounded up, so that a wait of less than a millisecond is not spent spinning

@@ -76,6 +76,11 @@ public final class CorrectionQueue {
     return backlog.mayGrow();
   }
 
+  /** Returns whether nothing is to be applied now: what waits, waits for servers that are away. */
+  boolean isIdle() {
+    return backlog.isIdle();
+  }
+
   /** Returns how many corrections and messages wait. */
   int size() {
     return backlog.size();

@@ -112,6 +112,31 @@ final class ApplierTest {
     assertTrue(status.isWell());
   }
 
+  /** Once, the thread spun, and the other servers' corrections waited behind the message. */
+  @Test
+  void step_restoredMessageBehindADeferredCorrection_waits_andCorrectionsBehindItDoNot() {
+    corrector.setAway(TestCorrections.bucket("a"));
+    backlog.add(TestCorrections.correction(0, 0, "a", 1));
+    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
+    backlog.add(TestCorrections.correction(0, 2, "b", 1));
+    for (int i = 0; i < 4; i++) {
+      applier.step(backlog);
+      clock.advanceMillis(20);
+    }
+    assertEquals(1, corrector.changed().size());
+    assertEquals(List.of(), life.noted());
+    assertTrue(backlog.isIdle());
+
+    corrector.setAway("");
+    for (int i = 0; i < 4; i++) {
+      clock.advanceMillis(2_000);
+      applier.step(backlog);
+    }
+    assertEquals(List.of(RESTORED), life.noted());
+    assertTrue(backlog.isEmpty());
+    assertTrue(status.isWell());
+  }
+
   @Test
   void step_restoredMessageNotNoted_staysAtTheHead() {
     life.setAvailable(false);

@@ -117,16 +117,24 @@ final class BacklogTest {
     assertTrue(backlog.add(TestCorrections.correction(0, 4, "c0", 2)));
     backlog.add(new Backlog.RestoredMessage(0, 5, RESTORED));
     backlog.add(TestCorrections.correction(0, 6, "c9", 1));
-    assertEquals(List.of(), names(backlog.nextCorrections(10)));
     assertNull(backlog.nextRestored(), "corrections before it wait");
-    assertFalse(backlog.mayGrow());
+    assertEquals(List.of("c91"), names(backlog.nextCorrections(10)), "and those behind it do not");
+    backlog.answered(1);
+    assertTrue(backlog.mayGrow());
+    assertNull(backlog.nextRestored());
 
     backlog.takeUpDeferred();
+    assertNull(backlog.nextRestored());
     assertEquals(List.of("c02", "c21"), names(backlog.nextCorrections(10)));
     backlog.answered(2);
     assertNotNull(backlog.nextRestored());
+    backlog.answered(1, place -> false);
+    assertTrue(backlog.isIdle());
+    assertNull(backlog.nextRestored(), "deferred itself");
+    backlog.takeUpDeferred();
+    assertNotNull(backlog.nextRestored());
     backlog.answered(1);
-    assertEquals(List.of("c91"), names(backlog.nextCorrections(10)));
+    assertTrue(backlog.isEmpty());
   }
 
   @Test

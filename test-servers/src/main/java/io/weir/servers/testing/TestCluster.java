@@ -58,7 +58,8 @@ public final class TestCluster implements AutoCloseable {
    * Starts a cluster and waits until it serves.
    *
    * @param primaries how many servers hold slots; three at least, if one is to be replaced
-   * @param replicated whether each has a replica
+   * @param replicated whether each has a replica; then the others also serve while a slot has no
+   *     holder
    */
   public static TestCluster start(int primaries, boolean replicated) {
     TestCluster cluster = new TestCluster(primaries);
@@ -85,7 +86,9 @@ public final class TestCluster implements AutoCloseable {
               "--cluster-node-timeout",
               NODE_TIMEOUT_MILLIS,
               "--cluster-allow-replica-migration",
-              "no"));
+              "no",
+              "--cluster-require-full-coverage",
+              replicated ? "no" : "yes"));
       command(i, "CLUSTER", "SET-CONFIG-EPOCH", Integer.toString(i + 1));
       if (i > 0) {
         command(0, "CLUSTER", "MEET", "127.0.0.1", port(i));
