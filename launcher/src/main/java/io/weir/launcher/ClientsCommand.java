@@ -8,7 +8,9 @@ import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEdits;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyKey;
+import io.weir.ingest.policy.log.PolicyState;
 import io.weir.limits.Names;
+import io.weir.limits.policy.ClientSettings;
 import java.io.PrintWriter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +27,8 @@ import picocli.CommandLine.Spec;
     name = "clients",
     mixinStandardHelpOptions = true,
     description =
-        "Publish what is set for single clients: their plan, and the calendar of their quotas.")
+        "Publish what is set for single clients: their plan, and the calendar of their quotas and"
+            + " bills.")
 final class ClientsCommand {
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
@@ -60,6 +63,9 @@ final class ClientsCommand {
       mixinStandardHelpOptions = true,
       description = {
         "Set a client's plan and calendar; what is not given stays as it is.",
+        "The client's quotas run by the calendar, and the client is billed by it: changed in the"
+            + " midst of a period, it makes two shorter bills, of the old period and of the new"
+            + " one, which are then told.",
         "Limits of its own are set by a policy file, or over HTTP."
       })
   int set(
@@ -69,12 +75,16 @@ final class ClientsCommand {
       @Option(
               names = "--time-zone",
               paramLabel = "ZONE",
-              description = "where the client's days and months begin, such as Europe/Paris")
+              description =
+                  "where the client's days, months and billing periods begin, such as Europe/Paris"
+                      + " (bills: UTC if it is not set)")
           @Nullable String zone,
       @Option(
               names = "--billing-anchor",
               paramLabel = "DATE",
-              description = "a day on which a billing period begins, such as 2026-01-17")
+              description =
+                  "a day on which a billing period of quotas and bills begins, such as 2026-01-17"
+                      + " (bills: the 1st if it is not set)")
           @Nullable String anchor) {
     if (plan == null && zone == null && anchor == null) {
       throw new CommandLine.ParameterException(
@@ -82,6 +92,7 @@ final class ClientsCommand {
     }
     PolicyKey key = key(client);
     return tell(
+        key,
         published()
             .change(
                 "clients set " + client,
@@ -108,13 +119,15 @@ final class ClientsCommand {
   @Command(
       name = "delete",
       mixinStandardHelpOptions = true,
-      description = "Delete what is set for a client; policies then apply as they are.")
+      description =
+          "Delete what is set for a client; policies then apply as they are, and the client is"
+              + " billed by the months of UTC.")
   int delete(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
+    PolicyKey key = key(client);
     return tell(
+        key,
         published()
-            .change(
-                "clients delete " + client,
-                PolicyEdits.delete(key(client), PolicyEdits.ANY_VERSION)));
+            .change("clients delete " + client, PolicyEdits.delete(key, PolicyEdits.ANY_VERSION)));
   }
 
   private PolicyKey key(String client) {
@@ -125,11 +138,19 @@ final class ClientsCommand {
     return PolicyKey.ofClient(client);
   }
 
-  private int tell(PolicyEditor.Outcome outcome) {
+  private static @Nullable ClientSettings settings(PolicyState state, PolicyKey key, long now) {
+    return state.set(now).clients().settings().get(key.name());
+  }
+
+  private int tell(PolicyKey key, PolicyEditor.Outcome outcome) {
     PrintWriter out = spec.commandLine().getOut();
     out.printf(
         "%s; version %d is published%n",
         outcome.isChange() ? "changed" : "it is so already", outcome.after().version());
+    long now = System.currentTimeMillis();
+    BillingChange.describe(
+            settings(outcome.before(), key, now), settings(outcome.after(), key, now), now)
+        .forEach(out::println);
     out.flush();
     return 0;
   }

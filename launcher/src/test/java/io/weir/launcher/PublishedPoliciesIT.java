@@ -91,4 +91,28 @@ final class PublishedPoliciesIT {
     assertEquals(1, output.lines().count());
     assertTrue(output.contains("weir policies apply first.yml"), output);
   }
+
+  @Test
+  void clientsSet_ofAnotherCalendar_tellsTheOldAndTheNewRunningPeriod() throws Exception {
+    assertEnds(0, "topics", "create");
+    write(5);
+    assertEnds(0, "policies", "apply", file.toString());
+
+    assertEnds(0, "clients", "set", "acme", "--time-zone", "Asia/Kathmandu");
+    List<String> lines = output.lines().toList();
+    assertEquals(3, lines.size(), output);
+    assertEquals("changed; version 2 is published", lines.get(0));
+    assertTrue(
+        lines.get(1).startsWith("the client was billed by the months of UTC: the running period"),
+        output);
+    assertTrue(
+        lines.get(2).startsWith("the client is billed by months from day 1 in Asia/Kathmandu: "),
+        output);
+    assertEnds(0, "clients", "set", "acme", "--billing-anchor", "2026-05-01");
+    assertEquals(1, output.lines().count(), output);
+    assertEnds(0, "clients", "delete", "acme");
+    assertTrue(
+        output.contains("the client is billed by the months of UTC: the running period is "),
+        output);
+  }
 }

@@ -91,7 +91,7 @@ final class VerifyIT {
     writeBilled(null, null);
 
     assertDiffers(
-        "CLIENT calls -: recount says billing period 2026-11-15 (",
+        "CLIENT calls -: recount says billing period " + topics.ownPeriod().name() + " (",
         ", Asia/Kathmandu); ledger says the month of UTC");
   }
 
@@ -103,7 +103,9 @@ final class VerifyIT {
             own.name(), own.timeZone(), own.startEpochMillis(), own.endEpochMillis() + 1);
     writeBilled(longer, longer);
 
-    assertDiffers("recount says billing period 2026-11-15 (", "ledger says 2026-11-15 (");
+    assertDiffers(
+        "recount says billing period " + topics.ownPeriod().name() + " (",
+        "ledger says " + topics.ownPeriod().name() + " (");
   }
 
   @Test
@@ -134,12 +136,37 @@ final class VerifyIT {
     topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
-        " has the billing period 2026-11-15 (", ", and the rows before it the month of UTC");
+        " has the billing period " + topics.ownPeriod().name() + " (",
+        ", and the rows before it the month of UTC");
+  }
+
+  /** What no calendar gives, told although the first line says the same. */
+  @Test
+  void billingPeriodOfMoreThan32Days_namedForAnotherDay_isFound_alsoWhereTheLinesSayIt()
+      throws Exception {
+    BillingPeriod own = topics.ownPeriod();
+    BillingPeriod wrong =
+        BillingPeriod.own(
+            "2001-01-15",
+            own.timeZone(),
+            own.startEpochMillis() - 40 * 86_400_000L,
+            own.endEpochMillis());
+    topics.clear();
+    topics.batch(topics.first.billedIn(new BilledIn(wrong, null)));
+    topics.ledger.add(WrittenTopics.inPeriod(topics.row(topics.first), wrong));
+    topics.ledger.add(topics.close(1, topics.first.quantity()));
+    topics.states.add(WrittenTopics.inPeriod(topics.state(1, topics.first), wrong));
+    topics.counters = new long[] {1, 1, 0, 0};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "ledger P:0 has a billing period of more than 32 days: 2001-01-15 (",
+        "ledger P:0 has a billing period that does not start with its first date");
   }
 
   private void writeBilled(@Nullable BillingPeriod ofRow, @Nullable BillingPeriod ofState)
       throws Exception {
-    BilledIn own = new BilledIn(topics.ownPeriod(), null);
+    BilledIn own = WrittenTopics.calendar().at(topics.first.decidedAtEpochMillis());
     BilledIn other =
         new BilledIn(
             BillingPeriod.own(

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.limits.BillingCalendar;
 import io.weir.limits.BillingPeriod;
+import io.weir.limits.ClientCalendar;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
@@ -24,9 +26,12 @@ import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
+import java.time.LocalDate;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
@@ -188,8 +193,14 @@ final class WrittenTopics {
 
   /** The billing period of the client's own calendar in which the window starts. */
   BillingPeriod ownPeriod() {
-    return BillingPeriod.own(
-        "2026-11-15", "Asia/Kathmandu", start - 86_400_000, start + 86_400_000);
+    return calendar().at(start).period();
+  }
+
+  /** The client's own calendar. */
+  static BillingCalendar calendar() {
+    return Objects.requireNonNull(
+        BillingCalendar.of(
+            new ClientCalendar(ZoneId.of("Asia/Kathmandu"), LocalDate.of(2026, 1, 15))));
   }
 
   /** The same row in another billing period; null for the month of UTC. */
@@ -342,6 +353,7 @@ final class WrittenTopics {
         closed,
         now,
         new PartitionProgress.Counters(counters[0], counters[1], counters[2], 0, counters[3]),
+        0,
         0,
         List.of());
   }

@@ -165,7 +165,13 @@ final class ReportsIT {
       assertEquals("running", row.path("status").asText());
     }
     HttpResponse<String> csv = Reports.answer(reports.one, query, "Accept", "text/csv");
-    assertTrue(csv.body().contains(billing.period().name() + ",Asia/Kathmandu"), csv.body());
+    String period =
+        String.format(
+            ",%s,%d,%d,Asia/Kathmandu",
+            billing.period().name(),
+            billing.period().startEpochMillis(),
+            billing.period().endEpochMillis());
+    assertTrue(csv.body().contains(period), csv.body());
     List<UsageRow> rows =
         Reports.ask("the ledger's rows", () -> usageRows(client), found -> !found.isEmpty());
     assertEquals(billing.period(), rows.get(0).billingPeriod());

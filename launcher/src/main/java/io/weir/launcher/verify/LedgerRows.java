@@ -64,7 +64,13 @@ final class LedgerRows {
     byte[] value = record.value();
     String where = "ledger " + record.partition() + ":" + record.offset();
     try {
-      LedgerRow row = LedgerRowCodec.decode(value == null ? new byte[0] : value);
+      byte[] bytes = value == null ? new byte[0] : value;
+      LedgerRow row = LedgerRowCodec.decode(bytes);
+      boolean isAsked =
+          row instanceof UsageRow usage
+              ? range.holds(usage.key().client(), usage.window().startEpochMillis())
+              : range.holdsBoundary(((CloseRow) row).closedThroughEpochMillis());
+      RowForm.faults(bytes, row).forEach(fault -> tell(isAsked, where + " " + fault));
       if (row instanceof UsageRow usage) {
         add(where, record, usage);
       } else if (row instanceof CloseRow close) {

@@ -8,7 +8,9 @@ import io.weir.topics.model.UsageRow;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class LateUsage {
   private final Map<Part, Late> sums = new LinkedHashMap<>();
   private final Map<RowKey, Long> quantities = new HashMap<>();
+  private final Map<RowKey, RowPeriod> periods = new HashMap<>();
 
   /**
    * What one adjustment is for.
@@ -37,6 +40,26 @@ final class LateUsage {
    *     null for the month of UTC
    */
   record Late(Tally tally, @Nullable BillingPeriod ownPeriod) {}
+
+  /**
+   * The billing period of a row.
+   *
+   * @param own null for the month of UTC
+   */
+  record RowPeriod(@Nullable BillingPeriod own) {}
+
+  /**
+   * Returns whether a call says another billing period than its row has.
+   *
+   * @param known gives the period of the row that there is, or null if there is none: the first
+   *     call in it decides; called once a row
+   */
+  boolean isOfOtherPeriod(RowKey key, CallEvent call, Function<RowKey, @Nullable RowPeriod> known) {
+    RowPeriod said = new RowPeriod(key.ownPeriod(call));
+    RowPeriod ofRow =
+        periods.computeIfAbsent(key, row -> Objects.requireNonNullElse(known.apply(row), said));
+    return !ofRow.equals(said);
+  }
 
   /** Adds a call, or a settlement, that stood in the record with this offset. */
   void add(RowKey key, CallEvent call, long offset) {
@@ -84,5 +107,6 @@ final class LateUsage {
   void clear() {
     sums.clear();
     quantities.clear();
+    periods.clear();
   }
 }

@@ -11,6 +11,7 @@ import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
 import java.util.List;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the ledger of one partition: each key and window once as FINAL when its window is closed,
@@ -102,6 +103,16 @@ final class Ledger {
     byte[] known = closed.get(key.toBytes());
     return (waiting == null ? 0 : waiting.tally.quantity())
         + (known == null ? 0 : ClosedRow.ofBytes(known).total().quantity());
+  }
+
+  /** Returns the billing period of a row of a closed window; null if there is no row yet. */
+  LateUsage.@Nullable RowPeriod periodOf(RowKey key) {
+    OpenRow waiting = open.find(key);
+    if (waiting != null) {
+      return new LateUsage.RowPeriod(waiting.ownPeriod);
+    }
+    byte[] known = closed.get(key.toBytes());
+    return known == null ? null : new LateUsage.RowPeriod(ClosedRow.ofBytes(known).ownPeriod());
   }
 
   /**

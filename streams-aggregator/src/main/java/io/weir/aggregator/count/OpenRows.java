@@ -44,8 +44,10 @@ final class OpenRows {
   /**
    * Counts a call in its row, which is created if there is none. The row is written by the next
    * {@link #saveTouched}: once, however many calls it got.
+   *
+   * @return the row
    */
-  void add(RowKey key, CallEvent call, long offset) {
+  OpenRow add(RowKey key, CallEvent call, long offset) {
     OpenRow row = find(key);
     if (row == null) {
       row = new OpenRow(key, key.toBytes(), new Tally(), key.ownPeriod(call));
@@ -53,6 +55,7 @@ final class OpenRows {
     }
     row.tally.add(call, offset);
     touch(row);
+    return row;
   }
 
   /**

@@ -225,6 +225,7 @@ public final class PartitionCounter {
         state.newestLowWatermarkEpochMillis,
         state.counters(),
         state.idConflicts,
+        state.periodConflicts,
         nodes.nodes(state.newestLowWatermarkEpochMillis));
   }
 

@@ -15,7 +15,16 @@ import java.util.Deque;
  * boundaries. Stored as one entry of the progress store. Not thread-safe.
  */
 final class PartitionState implements PartitionTime {
+  /** The state of a partition in which every row is of a month of UTC. */
   private static final int VERSION = 3;
+
+  /**
+   * The state of a partition in whose rows periods of clients' own calendars stand: a program that
+   * does not know them would leave them out where it makes a row, and would stop only at the first
+   * such row that it reads. So it refuses the partition when it is loaded.
+   */
+  private static final int VERSION_WITH_PERIODS = 4;
+
   private static final byte[] KEY = {'p'};
 
   /** Lines by their outcome: the terms of the written equation. */
@@ -28,6 +37,15 @@ final class PartitionState implements PartitionTime {
 
   /** Calls that came under the id of another call; they are counted. */
   long idConflicts;
+
+  /**
+   * Lines that say another billing period than the row in which they are counted; 0 unless {@link
+   * #hasOwnPeriods}.
+   */
+  long periodConflicts;
+
+  /** Whether any line has said a billing period of its client's own calendar. */
+  boolean hasOwnPeriods;
 
   /** Offset of the last record taken; −1 before the first. */
   long offset = -1;
@@ -161,7 +179,8 @@ final class PartitionState implements PartitionTime {
     if (bytes == null) {
       return state;
     }
-    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
+    Unpacker value = Unpacker.ofVersions(bytes, VERSION, VERSION_WITH_PERIODS);
+    state.hasOwnPeriods = value.version() == VERSION_WITH_PERIODS;
     long windowMillis = value.integer();
     if (windowMillis != settings.windowMillis()) {
       throw new OtherWindowException(windowMillis, settings.windowMillis());
@@ -191,13 +210,14 @@ final class PartitionState implements PartitionTime {
           new PendingClose(
               boundary, at, hasGap ? new Interval(value.integer(), value.integer()) : null));
     }
+    state.periodConflicts = state.hasOwnPeriods ? value.integer() : 0;
     return state;
   }
 
   void save(ByteStore store, CountSettings settings, Packer value) {
     value
         .reset()
-        .integer(VERSION)
+        .integer(hasOwnPeriods ? VERSION_WITH_PERIODS : VERSION)
         .integer(settings.windowMillis())
         .integer(received)
         .integer(counted)
@@ -221,6 +241,9 @@ final class PartitionState implements PartitionTime {
       if (gap != null) {
         value.integer(gap.fromEpochMillis()).integer(gap.untilEpochMillis());
       }
+    }
+    if (hasOwnPeriods) {
+      value.integer(periodConflicts);
     }
     store.put(KEY, value.toBytes());
   }

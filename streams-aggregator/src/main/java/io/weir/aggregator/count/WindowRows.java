@@ -5,6 +5,7 @@ import io.weir.aggregator.watermark.Interval;
 import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.CallEvent;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The rows in which the calls and settlements of a partition are counted: those of open windows,
@@ -50,12 +51,19 @@ final class WindowRows {
 
   /** Counts an event in its row. */
   void count(RowKey key, CallEvent event) {
+    state.hasOwnPeriods |= event.billing() != null;
+    boolean isOfOtherPeriod;
     if (isLate(key)) {
       state.lateAdjusted++;
+      isOfOtherPeriod = late.isOfOtherPeriod(key, event, ledger::periodOf);
       late.add(key, event, state.offset);
     } else {
       state.counted++;
-      open.add(key, event, state.offset);
+      OpenRow row = open.add(key, event, state.offset);
+      isOfOtherPeriod = !Objects.equals(row.ownPeriod, key.ownPeriod(event));
+    }
+    if (isOfOtherPeriod) {
+      state.periodConflicts++;
     }
   }
 

@@ -67,6 +67,7 @@ final class Completeness {
       counters.put("quarantined", progress.counters().quarantined());
       block.put("counters", counters);
       block.put("id_conflicts", progress.idConflicts());
+      block.put("period_conflicts", progress.periodConflicts());
       List<Map<String, Object>> nodes = new ArrayList<>();
       for (Node node : progress.nodes()) {
         nodes.add(ofNode(node));

@@ -70,6 +70,14 @@ final class PartitionMetrics {
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
+        FunctionCounter.builder(
+                "weir.period.conflicts",
+                newest,
+                all -> of(all, partition).map(PartitionProgress::periodConflicts).orElse(0L))
+            .description("lines that say another billing period than the row that counts them")
+            .tag("partition", Integer.toString(partition))
+            .register(registry));
+    meters.add(
         gauge(
             partition,
             "weir.watermark.lag.ms",

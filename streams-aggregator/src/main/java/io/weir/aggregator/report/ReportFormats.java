@@ -28,6 +28,9 @@ final class ReportFormats {
   private static final Pattern FORMULA =
       Pattern.compile("(^|[,;|\\t\\r\\n])([\\s\\h\"]*[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20])");
 
+  private static final String BILLING_COLUMNS =
+      ",billing_period,billing_period_start_ms,billing_period_end_ms,billing_zone";
+
   private ReportFormats() {}
 
   static byte[] json(Object value) {
@@ -51,6 +54,8 @@ final class ReportFormats {
     BillingPeriod period = row.period();
     if (period != null) {
       members.put("billing_period", period.name());
+      members.put("billing_period_start_ms", period.startEpochMillis());
+      members.put("billing_period_end_ms", period.endEpochMillis());
       members.put("billing_zone", period.timeZone());
     }
     if (query.byEndpoint()) {
@@ -96,7 +101,7 @@ final class ReportFormats {
         new StringBuilder("client,meter,from,to,status,revision,quantity,allowed");
     lines
         .append(",denied,fail_open")
-        .append(query.byBillingPeriod() ? ",billing_period,billing_zone" : "")
+        .append(query.byBillingPeriod() ? BILLING_COLUMNS : "")
         .append(query.byEndpoint() ? ",endpoint\r\n" : "\r\n");
     for (UsageReport.Row row : rows) {
       lines.append(quoted(query.client())).append(',').append(quoted(query.meter()));

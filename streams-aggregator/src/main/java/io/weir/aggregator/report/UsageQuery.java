@@ -16,8 +16,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param client whose usage is reported
  * @param meter what is counted
- * @param from inclusive start, rounded down to a ledger window
- * @param to exclusive end, rounded up to a ledger window
+ * @param from inclusive start, rounded down to a ledger window; to a millisecond for billing
+ *     periods, which may begin in the midst of a window
+ * @param to exclusive end, rounded up to the same
  * @param window the buckets, as the parameter named them
  * @param buckets how time is divided
  * @param zone time zone of the buckets' boundaries
@@ -74,11 +75,20 @@ record UsageQuery(
     String meter = parameters.name("meter", CallEvent.DEFAULT_METER);
     ZoneId zone = zone(parameters.one("tz", "UTC"));
     PageCursor page = page(parameters);
-    Instant startOfToday = now.atZone(zone).toLocalDate().atStartOfDay(zone).toInstant();
-    Instant from = parameters.moment("from", startOfToday, zone);
-    Instant to = page == null ? parameters.moment("to", now, zone) : page.to();
-    Instant first = page == null ? floor(from, atom) : page.from();
-    Instant behind = floor(to.plus(atom).minusNanos(1), atom);
+    String window = parameters.one("window", atom.toString());
+    Buckets buckets = buckets(window, atom);
+    boolean byBilling = buckets instanceof Buckets.BillingPeriods;
+    Duration unit = byBilling ? Duration.ofMillis(1) : atom;
+    // today may have begun in the period before the one that runs
+    Instant defaultFrom =
+        byBilling
+            ? floor(now, unit)
+            : now.atZone(zone).toLocalDate().atStartOfDay(zone).toInstant();
+    Instant defaultTo = byBilling ? defaultFrom.plus(unit) : now;
+    Instant from = parameters.moment("from", defaultFrom, zone);
+    Instant to = page == null ? parameters.moment("to", defaultTo, zone) : page.to();
+    Instant first = page == null ? floor(from, unit) : page.from();
+    Instant behind = ceil(to, unit);
     if (page == null && !given.containsKey("from") && !given.containsKey("window")) {
       first = later(first, behind.minus(atom.multipliedBy(Buckets.MAX_BUCKETS)));
     }
@@ -88,19 +98,8 @@ record UsageQuery(
     if (Duration.between(first, behind).compareTo(MAX_LENGTH) > 0) {
       throw Parameters.bad("from", "must be at most " + MAX_LENGTH.toDays() + " days before to");
     }
-    String window = parameters.one("window", atom.toString());
-    Buckets buckets = Buckets.parse(window, atom);
-    if (buckets == null) {
-      throw Parameters.bad(
-          "window",
-          "must be P1D, P1M, total, billing-period, or a multiple of "
-              + atom
-              + " that divides a day; is '"
-              + window
-              + "'");
-    }
     boolean fillZero = choice(parameters, "fill", "none", "zero");
-    if (fillZero && buckets instanceof Buckets.BillingPeriods) {
+    if (fillZero && byBilling) {
       throw Parameters.bad(
           "fill",
           "must be none with window=billing-period, as only usage tells which periods there were");
@@ -133,6 +132,20 @@ record UsageQuery(
   /** Returns the exclusive end of the windows that the report may need. */
   Instant readTo() {
     return byBillingPeriod() ? to.plus(Buckets.BillingPeriods.LONGEST) : to;
+  }
+
+  private static Buckets buckets(String window, Duration atom) {
+    Buckets buckets = Buckets.parse(window, atom);
+    if (buckets == null) {
+      throw Parameters.bad(
+          "window",
+          "must be P1D, P1M, total, billing-period, or a multiple of "
+              + atom
+              + " that divides a day; is '"
+              + window
+              + "'");
+    }
+    return buckets;
   }
 
   private static Instant later(Instant one, Instant other) {
@@ -172,5 +185,9 @@ record UsageQuery(
   private static Instant floor(Instant moment, Duration atom) {
     long millis = moment.toEpochMilli();
     return Instant.ofEpochMilli(millis - Math.floorMod(millis, atom.toMillis()));
+  }
+
+  private static Instant ceil(Instant moment, Duration atom) {
+    return floor(moment.plus(atom).minusNanos(1), atom);
   }
 }

@@ -35,6 +35,7 @@ final class UsageReport {
    * @param revision greatest revision of a window in it; 0 while not final
    * @param endpoint the endpoint; empty if rows are not divided by endpoint
    * @param period the billing period; null if the bucket is one of the clock
+   * @param place what tells the row from others that start at the same time, in the rows' order
    */
   record Row(
       Instant from,
@@ -46,12 +47,8 @@ final class UsageReport {
       long denied,
       long failOpen,
       String endpoint,
-      @Nullable BillingPeriod period) {
-    /** Returns what tells the row from others that start at the same time, in the rows' order. */
-    String place() {
-      return period == null ? endpoint : UsageReport.place(period) + " " + endpoint;
-    }
-  }
+      @Nullable BillingPeriod period,
+      String place) {}
 
   private static final class Sum {
     long revision;
@@ -67,12 +64,25 @@ final class UsageReport {
     final Instant from;
     final Instant to;
     final @Nullable BillingPeriod period;
+
+    /** What tells the bucket from others that start at the same time, in their order. */
+    final String place;
+
     final SortedMap<String, Sum> sums = new TreeMap<>();
 
     Bucket(Instant from, Instant to, @Nullable BillingPeriod period) {
       this.from = from;
       this.to = to;
       this.period = period;
+      this.place =
+          period == null
+              ? ""
+              : String.format(
+                  Locale.ROOT,
+                  "%016d %s %s ",
+                  period.endEpochMillis(),
+                  period.name(),
+                  period.timeZone());
     }
   }
 
@@ -84,10 +94,17 @@ final class UsageReport {
   private final long[] starts;
 
   private final List<Bucket> ofClock = new ArrayList<>();
+
+  /** Ordered as {@link Row#place} orders the rows that start at the same time. */
   private final SortedMap<BillingPeriod, Bucket> ofBilling =
       new TreeMap<>(
           Comparator.comparingLong(BillingPeriod::startEpochMillis)
-              .thenComparing(UsageReport::place));
+              .thenComparingLong(BillingPeriod::endEpochMillis)
+              .thenComparing(BillingPeriod::name)
+              .thenComparing(BillingPeriod::timeZone));
+
+  /** That of the last window that was added: the next one is mostly of the same period. */
+  private @Nullable Bucket lastOfBilling;
 
   /** The month of UTC of the last window that was added. */
   private @Nullable BillingPeriod lastMonth;
@@ -164,13 +181,19 @@ final class UsageReport {
         || period.startEpochMillis() >= query.to().toEpochMilli()) {
       return null;
     }
-    return ofBilling.computeIfAbsent(
-        period,
-        first ->
-            new Bucket(
-                Instant.ofEpochMilli(first.startEpochMillis()),
-                Instant.ofEpochMilli(first.endEpochMillis()),
-                first));
+    Bucket bucket = lastOfBilling;
+    if (bucket == null || !period.equals(bucket.period)) {
+      bucket = ofBilling.computeIfAbsent(period, UsageReport::bucketOf);
+      lastOfBilling = bucket;
+    }
+    return bucket;
+  }
+
+  private static Bucket bucketOf(BillingPeriod period) {
+    return new Bucket(
+        Instant.ofEpochMilli(period.startEpochMillis()),
+        Instant.ofEpochMilli(period.endEpochMillis()),
+        period);
   }
 
   private BillingPeriod periodOf(UsageState state) {
@@ -185,12 +208,6 @@ final class UsageReport {
       lastMonth = period;
     }
     return period;
-  }
-
-  /** Returns what tells a billing period from others that start at the same time, to sort by. */
-  private static String place(BillingPeriod period) {
-    return String.format(
-        Locale.ROOT, "%016d %s %s", period.endEpochMillis(), period.name(), period.timeZone());
   }
 
   /**
@@ -269,7 +286,8 @@ final class UsageReport {
         sum.denied,
         sum.failOpen,
         endpoint,
-        bucket.period);
+        bucket.period,
+        bucket.place + endpoint);
   }
 
   String unit() {

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
+import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.BillingPeriod;
 import io.weir.limits.ClientCalendar;
@@ -324,6 +326,71 @@ final class BillingPeriodsTest {
     assertEquals(6, memory.rows().get(1).quantityTotal());
     byte[] rewritten = memory.closed.get(key.toBytes());
     assertEquals(2, rewritten == null ? -1 : rewritten[0], "version 1, which older programs read");
+  }
+
+  /** A node that decides by its file, say, or an old one in a roll-out: no line of it is lost. */
+  @Test
+  void linesOfAnotherPeriodThanTheirRow_areCounted_inOpenAndClosedWindows() {
+    take(
+        "2026-11-20T10:05:00Z",
+        utc("2026-11-20T10:01:00Z"),
+        billed(NEPAL, "2026-11-20T10:02:00Z"),
+        utc("2026-11-20T10:03:00Z"),
+        billed(PARIS, "2026-11-20T10:04:00Z"));
+    assertEquals(2, memory.publish().periodConflicts());
+
+    closeThrough("2026-11-20T11:00:00Z");
+    memory.restart();
+    take(
+        "2026-11-20T11:30:00Z",
+        billed(NEPAL, "2026-11-20T10:05:00Z"),
+        utc("2026-11-20T10:06:00Z"),
+        Calls.settled(billed(NEPAL, "2026-11-20T10:07:00Z"), 5));
+    assertEquals(4, memory.publish().periodConflicts());
+
+    closeThrough("2026-11-20T13:00:00Z"); // 12:00 has no row
+    take(
+        "2026-11-20T13:30:00Z",
+        billed(NEPAL, "2026-11-20T12:05:00Z"),
+        utc("2026-11-20T12:06:00Z"),
+        billed(NEPAL, "2026-11-20T12:07:00Z"));
+    memory.restart();
+    assertEquals(5, memory.publish().periodConflicts());
+    assertEquals(9, memory.rows().stream().mapToLong(row -> row.count().eventCount()).sum());
+  }
+
+  /** Programs of version 3 read version 3 alone: `Unpacker.ofVersion(bytes, 3)`. */
+  @Test
+  void firstRowOfVersion2_changesTheVersionOfThePartition_soThatOlderProgramsRefuseItAtOnce() {
+    take("2026-11-20T10:05:00Z", utc("2026-11-20T10:01:00Z"));
+    assertEquals(3, versionOfPartition());
+
+    take("2026-11-20T10:06:00Z", billed(NEPAL, "2026-11-20T10:02:00Z"));
+    assertEquals(4, versionOfPartition());
+    byte[] state = memory.progress.get(new byte[] {'p'});
+    assertNotNull(state);
+    assertThrows(IllegalStateException.class, () -> Unpacker.ofVersion(state, 3));
+
+    memory.restart();
+    take("2026-11-20T10:07:00Z", utc("2026-11-20T10:03:00Z"));
+    assertEquals(4, versionOfPartition(), "it stays so");
+    assertEquals(3, memory.counter.progress().counters().counted());
+    assertEquals(1, memory.counter.progress().periodConflicts());
+  }
+
+  @Test
+  void firstLateRowOfVersion2_changesTheVersionOfThePartition() {
+    closeThrough("2026-11-20T11:00:00Z");
+    assertEquals(3, versionOfPartition());
+
+    take("2026-11-20T11:30:00Z", billed(NEPAL, "2026-11-20T10:30:00Z"));
+    assertEquals(4, versionOfPartition());
+  }
+
+  private long versionOfPartition() {
+    byte[] state = memory.progress.get(new byte[] {'p'});
+    assertNotNull(state);
+    return Unpacker.ofVersions(state, 0, 100).version();
   }
 
   @Test

@@ -93,6 +93,10 @@ final class PartitionCounterModelTest {
           memory.restart();
         }
         assertEquals(slow.counters(), memory.counter.progress().counters(), () -> "seed " + seed);
+        assertEquals(
+            slow.periodConflicts,
+            memory.counter.progress().periodConflicts(),
+            () -> "seed " + seed);
       }
       memory.counter.close(() -> false);
       compare();

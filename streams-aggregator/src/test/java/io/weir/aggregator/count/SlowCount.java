@@ -81,6 +81,9 @@ final class SlowCount {
   private long late;
   private long quarantined;
 
+  /** Lines that say another billing period than the first line of their key and window. */
+  long periodConflicts;
+
   SlowCount(CountSettings settings) {
     this.settings = settings;
   }
@@ -137,14 +140,20 @@ final class SlowCount {
       }
     } else if (isLate) {
       late++;
-      periods.putIfAbsent(key, period(call, start));
+      notePeriod(key, call);
       String reason = call.settlement() == null ? "late" : kind;
       lateSums.computeIfAbsent(new Part(key, reason), k -> new Sum()).add(call);
     } else {
       counted++;
-      periods.putIfAbsent(key, period(call, start));
+      notePeriod(key, call);
       openSums.computeIfAbsent(key, k -> new Sum()).add(call);
     }
+  }
+
+  private void notePeriod(Key key, CallEvent call) {
+    String said = period(call, key.windowStart());
+    String first = periods.putIfAbsent(key, said);
+    periodConflicts += first == null || first.equals(said) ? 0 : 1;
   }
 
   private static String period(CallEvent call, long windowStart) {

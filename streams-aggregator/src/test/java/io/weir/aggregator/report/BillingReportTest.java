@@ -41,13 +41,17 @@ final class BillingReportTest {
   }
 
   private static UsageQuery query(String... more) {
+    return queryAt(NOW, more);
+  }
+
+  private static UsageQuery queryAt(Instant now, String... more) {
     Map<String, List<String>> given = new HashMap<>();
     given.put("client", List.of("acme"));
     given.put("window", List.of("billing-period"));
     for (int i = 0; i < more.length; i += 2) {
       given.put(more[i], List.of(more[i + 1]));
     }
-    return UsageQuery.of(given, HOUR, NOW);
+    return UsageQuery.of(given, HOUR, now);
   }
 
   private void count(String windowStart, @Nullable BillingCalendar calendar, String endpoint) {
@@ -74,6 +78,7 @@ final class BillingReportTest {
             Instant.parse(closedThrough).toEpochMilli(),
             0,
             new PartitionProgress.Counters(0, 0, 0, 0, 0),
+            0,
             0,
             List.of());
     UsageReport report = new UsageReport(query, HOUR, progress);
@@ -180,19 +185,82 @@ final class BillingReportTest {
     assertEquals(
         """
         client,meter,from,to,status,revision,quantity,allowed,denied,fail_open,billing_period,\
-        billing_zone
-        acme,calls,2026-11-14T18:15:00Z,2026-12-14T18:15:00Z,running,0,1,1,0,0,2026-11-15,'+05:45
+        billing_period_start_ms,billing_period_end_ms,billing_zone
+        acme,calls,2026-11-14T18:15:00Z,2026-12-14T18:15:00Z,running,0,1,1,0,0,2026-11-15,\
+        1794680100000,1797272100000,'+05:45
         """
             .replace("\n", "\r\n"),
         text(ReportFormats.csv(query, report.rows())));
     String row =
         "{\"from\":\"2026-11-14T18:15:00Z\",\"to\":\"2026-12-14T18:15:00Z\",\"status\":\"running\","
             + "\"revision\":0,\"quantity\":1,\"allowed\":1,\"denied\":0,\"fail_open\":0,"
-            + "\"billing_period\":\"2026-11-15\",\"billing_zone\":\"+05:45\"}";
+            + "\"billing_period\":\"2026-11-15\",\"billing_period_start_ms\":1794680100000,"
+            + "\"billing_period_end_ms\":1797272100000,\"billing_zone\":\"+05:45\"}";
     assertEquals(row + "\n", text(ReportFormats.ndjson(query, report.rows())));
     String document = text(ReportFormats.document(query, report, report.rows(), Map.of(), null));
     assertTrue(document.contains("\"window\":\"billing-period\""), document);
     assertTrue(document.contains("\"data\":[" + row + "]"), document);
+  }
+
+  /** An anchor of the 28th, the 29th, the 30th and the 31st has its period begin on 02-28. */
+  @Test
+  void periodsOfOneNameAndZone_afterAChangeOfTheAnchor_areToldApart() {
+    count("2027-03-10T00:00:00Z", calendar("Europe/Paris", 28), "-");
+    count("2027-03-29T10:00:00Z", calendar("Europe/Paris", 31), "-");
+    UsageQuery query = query("from", "2027-03-01", "to", "2027-03-30");
+    List<Map<String, Object>> rows =
+        report(query, "2027-03-30T10:00:00Z").rows().stream()
+            .map(row -> ReportFormats.members(query, row))
+            .toList();
+
+    assertEquals(2, rows.size());
+    assertEquals("2027-02-28", rows.get(0).get("billing_period"));
+    assertEquals("2027-02-28", rows.get(1).get("billing_period"));
+    assertEquals(rows.get(0).get("from"), rows.get(1).get("from"));
+    assertEquals("2027-03-27T23:00:00Z", rows.get(0).get("to"));
+    assertEquals("2027-03-30T22:00:00Z", rows.get(1).get("to"));
+    assertEquals(
+        Instant.parse("2027-03-27T23:00:00Z").toEpochMilli(),
+        rows.get(0).get("billing_period_end_ms"));
+    assertEquals(
+        Instant.parse("2027-03-30T22:00:00Z").toEpochMilli(),
+        rows.get(1).get("billing_period_end_ms"));
+  }
+
+  /** In New York the day of UTC has begun in the period that ended at 05:00. */
+  @Test
+  void withoutInterval_onThePeriodsFirstDayWestOfUtc_isTheRunningPeriodAlone() {
+    BillingCalendar newYork = calendar("America/New_York", 15);
+    count("2026-11-15T02:00:00Z", newYork, "-");
+    count("2026-11-15T06:00:00Z", newYork, "-");
+    UsageQuery query = queryAt(Instant.parse("2026-11-15T06:30:00Z"));
+
+    assertEquals(
+        List.of("2026-11-15 America/New_York 2026-11-15T05:00:00Z 2026-12-15T05:00:00Z running 1"),
+        rows(query, "2026-11-15T06:00:00Z"));
+    UsageQuery first = queryAt(Instant.parse("2026-11-15T05:00:00Z"));
+    assertEquals(1, rows(first, "2026-11-15T05:00:00Z").size());
+    UsageQuery last = queryAt(Instant.parse("2026-11-15T04:59:59.999999Z"));
+    assertTrue(rows(last, "2026-11-15T04:00:00Z").get(0).startsWith("2026-10-15 "));
+    assertEquals(1, rows(last, "2026-11-15T04:00:00Z").size());
+  }
+
+  /** Both bounds are in the midst of a window of an hour. */
+  @Test
+  void exactBoundsOfAPeriod_giveThatPeriodAlone_whereWindowsDoNotDivideTheOffset() {
+    count("2026-10-20T00:00:00Z", NEPAL, "-");
+    count("2026-11-14T18:00:00Z", NEPAL, "-");
+    count("2026-11-20T00:00:00Z", NEPAL, "-");
+    count("2026-12-14T18:00:00Z", NEPAL, "-");
+    count("2026-12-20T00:00:00Z", NEPAL, "-");
+    UsageQuery november = query("from", "2026-11-14T18:15:00Z", "to", "2026-12-14T18:15:00Z");
+
+    assertEquals(
+        List.of("2026-11-15 Asia/Kathmandu 2026-11-14T18:15:00Z 2026-12-14T18:15:00Z final 2"),
+        rows(november, "2026-12-20T00:00:00Z"));
+    UsageQuery aNanosecondMore =
+        query("from", "2026-11-14T18:14:59.999999999Z", "to", "2026-12-14T18:15:00.000000001Z");
+    assertEquals(3, rows(aNanosecondMore, "2026-12-20T00:00:00Z").size());
   }
 
   private static String text(byte[] bytes) {
@@ -207,6 +275,25 @@ final class BillingReportTest {
     assertEquals(
         List.of("2026-10-15 Asia/Kathmandu 2026-10-14T18:15:00Z 2026-11-14T18:15:00Z final 1"),
         rows(query("from", "2026-10-20", "status", "final"), "2026-11-20T10:00:00Z"));
+  }
+
+  /** The last bucket is remembered: it must be that of an equal period, not of the last window. */
+  @Test
+  void windowsOfPeriodsInTurn_areSummedByPeriod() {
+    for (int hour = 10; hour < 20; hour++) {
+      String start = "2026-11-20T%d:00:00Z".formatted(hour);
+      count(start, NEPAL, "a");
+      count(start, INDIA, "a");
+      count(start, null, "b");
+      count(start, calendar("Asia/Kathmandu", 15), "b");
+    }
+
+    assertEquals(
+        List.of(
+            "2026-11 UTC 2026-11-01T00:00:00Z 2026-12-01T00:00:00Z running 10",
+            "2026-11-15 Asia/Kathmandu 2026-11-14T18:15:00Z 2026-12-14T18:15:00Z running 20",
+            "2026-11-15 Asia/Kolkata 2026-11-14T18:30:00Z 2026-12-14T18:30:00Z running 10"),
+        rows(query(), "2026-11-20T10:00:00Z"));
   }
 
   @Test

@@ -16,6 +16,8 @@ import java.util.List;
  * @param counters the terms of the written equation
  * @param idConflicts calls under an id that identifies another call; they are counted as separate
  *     calls
+ * @param periodConflicts lines that say another billing period than the row in which they are
+ *     counted
  * @param nodes every epoch of a node that is awaited in the partition, or departed recently
  */
 public record PartitionProgress(
@@ -26,6 +28,7 @@ public record PartitionProgress(
     long newestLowWatermarkEpochMillis,
     Counters counters,
     long idConflicts,
+    long periodConflicts,
     List<Node> nodes) {
 
   public PartitionProgress {

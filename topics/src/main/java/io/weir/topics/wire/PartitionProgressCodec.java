@@ -42,6 +42,9 @@ public final class PartitionProgressCodec {
           json.writeNumberField("late_adjusted", progress.counters().lateAdjusted());
           json.writeNumberField("quarantined", progress.counters().quarantined());
           json.writeNumberField("id_conflicts", progress.idConflicts());
+          if (progress.periodConflicts() > 0) {
+            json.writeNumberField("period_conflicts", progress.periodConflicts());
+          }
           json.writeArrayFieldStart("nodes");
           for (Node node : progress.nodes()) {
             json.writeStartObject();
@@ -91,6 +94,7 @@ public final class PartitionProgressCodec {
             record.integer("late_adjusted"),
             record.integer("quarantined")),
         record.integer("id_conflicts"),
+        record.integer("period_conflicts", 0),
         nodes);
   }
 }

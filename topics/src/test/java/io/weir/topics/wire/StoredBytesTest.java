@@ -277,6 +277,7 @@ final class StoredBytesTest {
             1_763_691_000_500L,
             new PartitionProgress.Counters(10, 6, 2, 1, 1),
             1,
+            0,
             List.of(
                 new PartitionProgress.Node(
                     "node-a",
@@ -291,6 +292,11 @@ final class StoredBytesTest {
     assertEquals(stored("progress.json"), text(bytes));
     assertEquals(progress, PartitionProgressCodec.decode(bytes));
     assertEquals("@progress/00003", PartitionProgressCodec.key(3));
+    PartitionProgress conflicting =
+        new PartitionProgress(3, 8_812, 0, 0, 0, progress.counters(), 1, 7, progress.nodes());
+    byte[] withConflicts = PartitionProgressCodec.encode(conflicting);
+    assertTrue(text(withConflicts).contains(",\"period_conflicts\":7,"), text(withConflicts));
+    assertEquals(conflicting, PartitionProgressCodec.decode(withConflicts));
   }
 
   @Test
