@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** What compaction has left of the log of policies, and of which versions it still tells. */
 final class PolicyVersionsTest {
   private static PolicyEntry entry(String text) {
-    String[] parts = text.split("[@/]"); // name@version/part/parts
+    String[] parts = text.split("[@/]", -1); // name@version/part/parts
     long version = Long.parseLong(parts[1]);
     ObjectNode content = new ObjectMapper().createObjectNode().put("name", parts[0]);
     content
