@@ -14,6 +14,7 @@ import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.model.CacheRestored;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
@@ -181,6 +182,10 @@ class ClusterLifeIT {
 
   /** What a primary has taken while it was cut off is not on the replica that replaces it. */
   @Test
+  @FullSuite(
+      reason =
+          "a failover takes seconds; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one",
+      turn = 0)
   void primaryIsPausedAndReplaced_itsMarkersAreNotTakenOver() throws Exception {
     start(true);
     fixture.restore();
@@ -218,6 +223,10 @@ class ClusterLifeIT {
 
   /** Once, the server that had been replaced was taken for warm when it took its place back. */
   @Test
+  @FullSuite(
+      reason =
+          "two failovers; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one",
+      turn = 1)
   void replacedServerTakesItsPlaceBack_beforeItsReplicaIsRestored_isCold() throws Exception {
     start(true);
     fixture.restore();

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.TestCluster;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -15,6 +16,10 @@ import org.junit.jupiter.api.io.TempDir;
  * A Redis Cluster under load, in which a primary is killed and its replica takes over, a server
  * loses its state, and slots move: every bucket is what the records say in the end.
  */
+@FullSuite(
+    reason =
+        "six servers under load; ClusterLifeIT and ClusterReshardingIT have each fault, FlushIT the way from a loss to right buckets",
+    turn = 0)
 final class ClusterIT {
   private static final int CLIENTS = 150;
   private static final double CALLS_PER_SECOND = 400;
