@@ -24,8 +24,8 @@ final class PromisesTest {
   })
   void range_isProvenByEachNode(String what, String heartbeats, String reason) {
     Promises promises = new Promises();
-    for (String heartbeat : heartbeats.split(" ")) {
-      String[] parts = heartbeat.split("/");
+    for (String heartbeat : heartbeats.split(" ", -1)) {
+      String[] parts = heartbeat.split("/", -1);
       promises.note(
           Integer.parseInt(parts[0]),
           new BatchHeader(
