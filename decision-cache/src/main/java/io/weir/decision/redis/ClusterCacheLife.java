@@ -230,7 +230,7 @@ final class ClusterCacheLife implements CacheLife {
         continue;
       }
       try {
-        String generation = begin(new Restored(asked, state.life, state.slots), state.coldSlot);
+        String generation = begin(Restored.of(asked, state.life, state.slots), state.coldSlot);
         if (generation != null) {
           return generation;
         }
@@ -259,7 +259,7 @@ final class ClusterCacheLife implements CacheLife {
     if (!isYes(elected)) {
       return null;
     }
-    for (byte[][] markers : server.markers(0)) {
+    for (byte[][] markers : markers(server.slots(), 0)) {
       byte[] unused = call("clear_slots.lua", server.cache(), markers, life);
     }
     byte[] kept =
@@ -276,9 +276,10 @@ final class ClusterCacheLife implements CacheLife {
   @Override
   public void abandonRestoration(String generation) throws CacheUnavailableException {
     Restored server = serverOf(generation);
-    if (server != null) {
+    Restored keeping = server == null ? null : server.keeping(generation);
+    if (keeping != null) {
       // another node may have begun one meanwhile; then there is nothing to abandon
-      end(server, generation);
+      end(keeping, generation);
     }
   }
 
@@ -306,7 +307,8 @@ final class ClusterCacheLife implements CacheLife {
       return false;
     }
     try {
-      return noteRestored(server, restored);
+      Restored keeping = server.keeping(restored.generation());
+      return keeping != null && noteRestored(keeping, restored);
     } catch (CacheUnavailableException away) {
       throw new PartlyUnavailableException(
           server.cache().target() + ": " + away.getMessage(), Collections.singletonList(null));
@@ -335,7 +337,7 @@ final class ClusterCacheLife implements CacheLife {
     BitSet slots = BitSet.valueOf(began);
     slots.and(server.slots());
     byte[] restoring = server.restoring();
-    for (byte[][] keys : new Restored(server.cache(), server.life(), slots).markers(1)) {
+    for (byte[][] keys : markers(slots, 1)) {
       keys[0] = restoring;
       byte[] marked =
           call("mark_slots.lua", server.cache(), keys, life, bytes(generation), bytes(MARKER_TTL));
@@ -348,41 +350,71 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * A server that is being restored, and where it keeps what is known of that: in the slot that
-   * follows a number which its life gives, so that it stays there while other slots come and go.
+   * A server that is being restored, and where it keeps what is known of that.
+   *
+   * @param anchor the slot in which it is kept
    */
-  private record Restored(RedisDecisionCache cache, String life, BitSet slots) {
-    private int anchor() {
+  private record Restored(RedisDecisionCache cache, String life, BitSet slots, int anchor) {
+    /**
+     * Returns a server whose restoration begins: it is kept in the slot that follows a number which
+     * the server's life gives, so that it mostly stays there while other slots come and go.
+     */
+    static Restored of(RedisDecisionCache cache, String life, BitSet slots) {
       int slot = slots.nextSetBit(Math.floorMod(life.hashCode(), SlotHash.SLOT_COUNT));
-      return slot < 0 ? slots.nextSetBit(0) : slot;
+      return new Restored(cache, life, slots, slot < 0 ? slots.nextSetBit(0) : slot);
+    }
+
+    /** Returns this with the slot in which a generation is kept; null if it is kept in none. */
+    @Nullable Restored keeping(String generation) throws CacheUnavailableException {
+      BitSet first = new BitSet();
+      first.set(anchor);
+      Restored found = keeping(generation, first);
+      return found == null ? keeping(generation, slots) : found;
+    }
+
+    private @Nullable Restored keeping(String generation, BitSet among)
+        throws CacheUnavailableException {
+      int[] all = among.stream().toArray();
+      for (int from = 0; from < all.length; from += MAX_MARKERS) {
+        byte[][] keys = new byte[Math.min(MAX_MARKERS, all.length - from)][];
+        for (int i = 0; i < keys.length; i++) {
+          keys[i] = LifeKeys.restoring(all[from + i]);
+        }
+        byte[] reply = call("find_generation.lua", cache, keys, bytes(generation));
+        int number = reply == null ? 0 : Integer.parseInt(text(reply));
+        if (number > 0) {
+          return new Restored(cache, life, slots, all[from + number - 1]);
+        }
+      }
+      return null;
     }
 
     byte[] restoring() {
-      return LifeKeys.restoring(anchor());
+      return LifeKeys.restoring(anchor);
     }
 
     byte[] restored(String generation) {
-      return LifeKeys.restored(anchor(), generation);
+      return LifeKeys.restored(anchor, generation);
     }
 
     byte[] restoredSlots(String generation) {
-      return LifeKeys.restoredSlots(anchor(), generation);
+      return LifeKeys.restoredSlots(anchor, generation);
     }
+  }
 
-    /** Returns the markers of the slots, as many as a call takes, behind some empty places. */
-    List<byte[][]> markers(int places) {
-      int[] all = slots.stream().toArray();
-      List<byte[][]> calls = new ArrayList<>();
-      for (int from = 0; from < all.length; from += MAX_MARKERS) {
-        int count = Math.min(MAX_MARKERS, all.length - from);
-        byte[][] keys = new byte[places + count][];
-        for (int i = 0; i < count; i++) {
-          keys[places + i] = LifeKeys.marker(all[from + i]);
-        }
-        calls.add(keys);
+  /** Returns the markers of slots, as many as a call takes, behind some empty places. */
+  private static List<byte[][]> markers(BitSet slots, int places) {
+    int[] all = slots.stream().toArray();
+    List<byte[][]> calls = new ArrayList<>();
+    for (int from = 0; from < all.length; from += MAX_MARKERS) {
+      int count = Math.min(MAX_MARKERS, all.length - from);
+      byte[][] keys = new byte[places + count][];
+      for (int i = 0; i < count; i++) {
+        keys[places + i] = LifeKeys.marker(all[from + i]);
       }
-      return calls;
+      calls.add(keys);
     }
+    return calls;
   }
 
   private @Nullable Restored serverOf(String generation) {
@@ -391,7 +423,7 @@ final class ClusterCacheLife implements CacheLife {
       BitSet slots = routes.map().slotsOf(each.getKey());
       String life = each.getValue().link().life();
       if (generation.startsWith(life + "-") && !slots.isEmpty()) {
-        return new Restored(each.getValue(), life, slots);
+        return Restored.of(each.getValue(), life, slots);
       }
     }
     return null;
@@ -410,6 +442,10 @@ final class ClusterCacheLife implements CacheLife {
 
   private static boolean isYes(byte @Nullable [] reply) {
     return reply != null && reply.length == 1 && reply[0] == '1';
+  }
+
+  private static String text(byte[] reply) {
+    return new String(reply, StandardCharsets.US_ASCII);
   }
 
   private static byte[] bytes(Duration duration) {
