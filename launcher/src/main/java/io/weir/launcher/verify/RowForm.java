@@ -49,7 +49,7 @@ final class RowForm {
     if (row instanceof UsageRow usage) {
       BillingPeriod period = usage.billingPeriod();
       boolean isDated = !period.isUtcMonth();
-      if (version == OF_MONTHS && isDated || version == OF_CALENDARS && !isDated) {
+      if (version == (isDated ? OF_MONTHS : OF_CALENDARS)) {
         faults.add(
             "has "
                 + VERSION
