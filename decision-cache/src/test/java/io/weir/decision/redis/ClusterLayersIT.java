@@ -4,7 +4,6 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.QuotaLimit;
@@ -13,7 +12,6 @@ import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
-import io.weir.testing.Await;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -185,14 +183,12 @@ class ClusterLayersIT {
   }
 
   @Test
-  void check_isCountedOnce_howeverManyPartsItHas() throws Exception {
+  void check_isCountedOnce_howeverManyPartsItHas() {
     double asked = fixture.cache.statistics().asked.count();
     double allowed = fixture.cache.statistics().allowed.count();
     fixture.cache.take(new Check(layers("count", 1, 1), 1));
     assertEquals(asked + 1, fixture.cache.statistics().asked.count());
     assertEquals(allowed + 1, fixture.cache.statistics().allowed.count());
-    assertSame(fixture.cache.statistics(), fixture.cache.statistics());
-    Await.until("no check to wait", () -> fixture.cache.check().ok());
   }
 
   /**

@@ -36,17 +36,20 @@ class RedisSentinelIT {
         .withAccess(new RedisAccess(null, null, null, "", password));
   }
 
+  private static TestRedis replicaOf(TestRedis primary) {
+    URI address = URI.create(primary.uri());
+    return TestRedis.startProcess(
+        "--repl-diskless-sync-delay",
+        "0",
+        "--replicaof",
+        address.getHost(),
+        Integer.toString(address.getPort()));
+  }
+
   @Test
   void primaryIsKilled_replicaIsUsed_andColdUntilItIsRestored() throws Exception {
     try (TestRedis primary = TestRedis.startProcess()) {
-      URI address = URI.create(primary.uri());
-      try (TestRedis replica =
-              TestRedis.startProcess(
-                  "--repl-diskless-sync-delay",
-                  "0",
-                  "--replicaof",
-                  address.getHost(),
-                  Integer.toString(address.getPort()));
+      try (TestRedis replica = replicaOf(primary);
           TestSentinels sentinels = TestSentinels.watch(primary);
           RedisDecisionCache cache =
               RedisDecisionCache.start(config(sentinels, TestSentinels.PASSWORD));
@@ -77,14 +80,7 @@ class RedisSentinelIT {
   @Test
   void sentinelsPasswordIsWrong_isUnavailable_andTheReasonDoesNotShowIt() throws Exception {
     try (TestRedis primary = TestRedis.startProcess()) {
-      URI address = URI.create(primary.uri());
-      try (TestRedis replica =
-              TestRedis.startProcess(
-                  "--repl-diskless-sync-delay",
-                  "0",
-                  "--replicaof",
-                  address.getHost(),
-                  Integer.toString(address.getPort()));
+      try (TestRedis replica = replicaOf(primary);
           TestSentinels sentinels = TestSentinels.watch(primary);
           RedisDecisionCache cache =
               RedisDecisionCache.start(config(sentinels, "not-the-password"))) {

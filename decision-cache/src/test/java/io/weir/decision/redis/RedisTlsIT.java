@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.BucketCorrector;
+import io.weir.decision.correction.CacheLife.Warmth;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -110,7 +111,7 @@ class RedisTlsIT {
           BucketCorrector corrector = cache.startCorrector()) {
         Await.until("a connection", () -> cache.check().ok());
         assertNotNull(corrector);
-        assertTrue(cache.life().look() != null, "scripts of the same connection");
+        Await.until("a script over the same connection", () -> cache.life().look() == Warmth.COLD);
       }
       try (RedisDecisionCache cache =
           RedisDecisionCache.start(

@@ -431,7 +431,7 @@ final class History {
 
     @Override
     public DecisionCache.Health check() {
-      throw new UnsupportedOperationException();
+      throw new UnsupportedOperationException("a history does not ask for it");
     }
 
     @Override
@@ -465,7 +465,7 @@ final class History {
 
     @Override
     public CallLog.Health check() {
-      throw new UnsupportedOperationException();
+      throw new UnsupportedOperationException("a history does not ask for it");
     }
 
     @Override
