@@ -7,7 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingWindow;
+import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -68,6 +72,14 @@ public abstract class DecisionCacheContract {
 
   private BucketRequest quota(String name, long capacityTokens, boolean held) {
     return new BucketRequest(prefix + name, new QuotaLimit(capacityTokens, endsAt), true, held);
+  }
+
+  /** The sub-window of a window of 20 days that contains this moment, or one that is over. */
+  private BucketRequest sliding(long capacityTokens, int subWindows, int back) {
+    SlidingWindow window = new SlidingWindow(capacityTokens, 20 * 86_400, subWindows);
+    long millis = nowEpochMicros() / 1_000 - back * window.subWindowSeconds() * 1_000;
+    PeriodicLimit.Span span = window.at(millis, ClientCalendar.OF_POLICY);
+    return new BucketRequest(prefix + "sliding@" + span.endEpochSecond(), window.in(span), true);
   }
 
   private static Check check(long cost, BucketRequest... buckets) {
@@ -304,6 +316,30 @@ public abstract class DecisionCacheContract {
     assertEquals(
         endsAt - decision.decidedAtEpochMicros(), decision.buckets().get(0).retryAfterMicros());
     assertTrue(denied(check(11, quota("q", 10))).costExceedsCapacity());
+  }
+
+  @Test
+  void take_slidingWindow_countsEarlierSubWindowsWhole_andTheOldestInPart() {
+    allowed(check(3, sliding(100, 4, 1)));
+    allowed(check(5, sliding(100, 4, 3)));
+    BucketReply afterOldest = allowed(check(40, sliding(100, 4, 4))).buckets().get(0);
+    assertEquals(60, afterOldest.remainingTokens());
+
+    Decision.Allowed now = allowed(check(10, sliding(100, 4, 0), enforced("a", 10)));
+    BucketReply reply = now.buckets().get(0);
+    SlidingWindowLimit limit = (SlidingWindowLimit) sliding(100, 4, 0).limit();
+    long left = limit.subWindowEndsAtMicros() - now.decidedAtEpochMicros();
+    long weighted = (long) Math.ceil(40.0 * left / limit.windowMicros());
+    assertEquals(100 - 10 - 3 - 5 - weighted, reply.remainingTokens());
+    assertEquals(limit.endsAtEpochMicros() - now.decidedAtEpochMicros(), reply.resetMicros());
+    assertEquals(10, reply.chargedTokens());
+
+    long tooMuch = reply.remainingTokens() + 1;
+    Decision.Denied denied = denied(check(tooMuch, sliding(100, 4, 0), enforced("b", 100)));
+    assertEquals(0, denied.decidingBucket());
+    assertTrue(denied.buckets().get(0).retryAfterMicros() > 0);
+    // the refused call took nothing of the other bucket
+    assertEquals(99, allowed(check(1, enforced("b", 100))).buckets().get(0).remainingTokens());
   }
 
   @Test

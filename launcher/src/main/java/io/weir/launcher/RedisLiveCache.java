@@ -37,7 +37,8 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
     Map<String, Held> held = new HashMap<>();
     // requested as shadow buckets, for which a cold cache answers, too, from the state it has
     List<BucketRequest> requests = new ArrayList<>();
-    buckets.forEach((bucket, limit) -> requests.add(new BucketRequest(bucket, limit, false)));
+    buckets.forEach(
+        (bucket, limit) -> requests.add(new BucketRequest(bucket, limit.alone(), false)));
     for (int from = 0; from < requests.size(); from += Check.MAX_BUCKETS) {
       List<BucketRequest> asked =
           requests.subList(from, Math.min(requests.size(), from + Check.MAX_BUCKETS));

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A bucket's <em>level</em> is its content in units: at most the capacity, and negative when the
  * bucket is in debt. The level is always less than 2^53 units below the capacity.
  */
-public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket {
+public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, SlidingBucket {
   /**
    * The longest time that is reported, 2^52 µs (142 years). Added to a present-day time it stays
    * below 2^53. Longer times are reported as this value.

@@ -264,6 +264,32 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
         : text.append(PERIOD_START).append(endEpochSecond).toString();
   }
 
+  /**
+   * Returns the end of the period in a key's text, in seconds since 1970.
+   *
+   * @throws IllegalArgumentException if it is the key of a bucket without a period
+   */
+  static long endEpochSecond(String text) {
+    try {
+      return Long.parseLong(text, periodStart(text) + 1, text.length(), 10);
+    } catch (NumberFormatException malformed) {
+      throw notOurs(text, malformed);
+    }
+  }
+
+  /** Returns the text of a key with a period, with the end of another period. */
+  static String inPeriod(String text, long endEpochSecond) {
+    return text.substring(0, periodStart(text) + 1) + endEpochSecond;
+  }
+
+  private static int periodStart(String text) {
+    int start = text.lastIndexOf(PERIOD_START);
+    if (start < 0) {
+      throw new IllegalArgumentException("not the key of a period: " + text);
+    }
+    return start;
+  }
+
   /** Returns whether a key's text is that of a bucket that clients share. */
   public static boolean isShared(String text) {
     return text.startsWith(CLIENT_START + SHARED);

@@ -2,6 +2,8 @@
 package io.weir.limits;
 
 import io.weir.limits.LimitAlgorithm.MemberSink;
+import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,8 +18,38 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit {
   /** Returns the algorithm. */
   LimitAlgorithm algorithm();
 
-  /** Returns the arithmetic of the buckets of this limit. */
+  /** Returns the arithmetic of the buckets of this limit, each by itself. */
   BucketArithmetic arithmetic();
+
+  /**
+   * Returns the arithmetic by which a call is decided, now: with what other buckets contribute, if
+   * the bucket does not decide alone.
+   *
+   * @param bucket the bucket's key
+   * @param kept returns the state stored under a key, or null if there is none
+   */
+  default BucketArithmetic deciding(
+      String bucket, Function<String, @Nullable BucketState> kept, long nowEpochMicros) {
+    return arithmetic();
+  }
+
+  /**
+   * Returns the keys of the earlier buckets that a decision depends on, the oldest first; empty if
+   * the bucket decides alone.
+   */
+  default List<String> earlierBuckets(String bucket) {
+    return List.of();
+  }
+
+  /** Returns whether the content of a bucket alone says whether it holds a cost. */
+  default boolean decidesAlone() {
+    return true;
+  }
+
+  /** Returns the limit of a bucket by itself, without what other buckets contribute. */
+  default BucketLimit alone() {
+    return this;
+  }
 
   /**
    * Returns how the bucket gains tokens during its lifetime; null if it gains none. A bucket that

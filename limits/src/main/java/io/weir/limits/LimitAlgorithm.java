@@ -30,6 +30,17 @@ public enum LimitAlgorithm {
       return new FixedWindowLimit(
           members.member("capacity"), members.member("ends_at_us"), members.member("window_us"));
     }
+  },
+  /** A bucket for each sub-window, and a limit on the sum of those that a window covers. */
+  SLIDING_WINDOW("sliding-window") {
+    @Override
+    public BucketLimit read(MemberSource members) {
+      return new SlidingWindowLimit(
+          members.member("capacity"),
+          members.member("ends_at_us"),
+          members.member("window_us"),
+          members.member("sub_windows"));
+    }
   };
 
   private final String wireName;

@@ -4,7 +4,8 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /** A number of tokens per period, with a bucket for each period. Immutable. */
-public sealed interface PeriodicLimit extends PolicyLimit permits CalendarQuota, FixedWindow {
+public sealed interface PeriodicLimit extends PolicyLimit
+    permits CalendarQuota, FixedWindow, SlidingWindow {
   /**
    * A period as the half-open interval {@code [startEpochSecond, endEpochSecond)}.
    *
@@ -23,6 +24,11 @@ public sealed interface PeriodicLimit extends PolicyLimit permits CalendarQuota,
 
   /** Returns the same periods with another capacity. */
   PeriodicLimit withCapacity(long tokens);
+
+  /** Returns the length of the window that the limit is for, in seconds. */
+  default long windowSeconds(Span period) {
+    return period.endEpochSecond() - period.startEpochSecond();
+  }
 
   /** Returns the limit of the bucket of a period. */
   BucketLimit in(Span period);

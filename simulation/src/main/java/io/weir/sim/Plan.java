@@ -7,6 +7,7 @@ import io.weir.limits.CalendarQuota;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
@@ -122,14 +123,15 @@ record Plan(
 
   private static PolicyLimit periodic(Chance chance) {
     long capacity = chance.between(20L, 150L);
-    return chance.percent(30)
-        ? new FixedWindow(
-            capacity,
-            chance.pick(List.of(7L, 20L, 3_600L)),
-            FixedWindow.Alignment.EPOCH,
-            ZoneOffset.UTC)
-        : new CalendarQuota(
-            capacity, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
+    if (!chance.percent(30)) {
+      return new CalendarQuota(
+          capacity, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH);
+    }
+    long length = chance.pick(List.of(7L, 20L, 3_600L));
+    if (capacity % 2 == 0) {
+      return new SlidingWindow(capacity, length, capacity % 4 == 0 || length == 7 ? 1 : 4);
+    }
+    return new FixedWindow(capacity, length, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
   }
 
   /** Returns the same policies with other limits: larger or smaller, faster or slower. */

@@ -173,7 +173,8 @@ public final class DenyCache {
     for (int i = 0; i < check.buckets().size(); i++) {
       BucketRequest request = check.buckets().get(i);
       BucketReply reply = denied.buckets().get(i);
-      if (request.enforced() && reply.retryAfterMicros() > 0) {
+      // what its earlier buckets are given, no message tells of this one
+      if (request.enforced() && reply.retryAfterMicros() > 0 && request.limit().decidesAlone()) {
         denials.put(
             request.bucket(), new Denial(source, request, check.cost(), reply, askedNanos, now));
       }

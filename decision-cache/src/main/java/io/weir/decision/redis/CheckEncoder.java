@@ -3,11 +3,13 @@ package io.weir.decision.redis;
 
 import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketLimit;
+import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -43,29 +45,42 @@ final class CheckEncoder {
   private static final byte MODE_ENFORCED = 1;
   private static final byte MODE_HELD = 2;
 
+  /** Times the number of earlier buckets is added to the mode. */
+  private static final int MODES = 4;
+
   /** Most limits whose encoding is cached; more than a policy set has, and small. */
   private static final int MAX_LIMITS = 4_096;
 
   private final Map<BucketLimit, byte[]> limits = new ConcurrentHashMap<>();
 
   byte[] encode(Check check, Purpose purpose) {
+    List<BucketRequest> buckets = check.buckets();
+    byte[][] limitsOfBuckets = new byte[buckets.size()][];
+    int bytes = HEAD_BYTES;
+    for (int i = 0; i < limitsOfBuckets.length; i++) {
+      limitsOfBuckets[i] = packed(buckets.get(i).limit());
+      bytes += 1 + limitsOfBuckets[i].length;
+    }
     ByteBuffer buffer =
-        ByteBuffer.allocate(HEAD_BYTES + check.buckets().size() * (1 + LIMIT_BYTES))
+        ByteBuffer.allocate(bytes)
             .order(ByteOrder.LITTLE_ENDIAN)
             .put(purpose.number)
-            .put((byte) check.buckets().size())
+            .put((byte) buckets.size())
             .putLong(check.cost());
-    for (BucketRequest request : check.buckets()) {
-      buffer.put(mode(request)).put(packed(request.limit()));
+    for (int i = 0; i < limitsOfBuckets.length; i++) {
+      buffer.put(mode(buckets.get(i))).put(limitsOfBuckets[i]);
     }
     return buffer.array();
   }
 
   private static byte mode(BucketRequest request) {
-    if (CheckDecider.isHeldBack(request)) {
-      return MODE_HELD;
-    }
-    return request.enforced() ? MODE_ENFORCED : MODE_SHADOW;
+    int mode =
+        CheckDecider.isHeldBack(request)
+            ? MODE_HELD
+            : request.enforced() ? MODE_ENFORCED : MODE_SHADOW;
+    return request.limit() instanceof SlidingWindowLimit sliding
+        ? (byte) (mode + MODES * sliding.subWindows())
+        : (byte) mode;
   }
 
   private byte[] packed(BucketLimit limit) {
@@ -76,9 +91,22 @@ final class CheckEncoder {
     if (limits.size() >= MAX_LIMITS) {
       limits.clear();
     }
-    byte[] packed = pack(limit);
+    byte[] packed = packForCheck(limit);
     limits.put(limit, packed);
     return packed;
+  }
+
+  /** Returns a limit's integers and, of a sliding window, how the weight of the oldest falls. */
+  private static byte[] packForCheck(BucketLimit limit) {
+    if (!(limit instanceof SlidingWindowLimit sliding)) {
+      return pack(limit);
+    }
+    return ByteBuffer.allocate(LIMIT_BYTES + 2 * Long.BYTES)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .put(pack(limit))
+        .putLong(sliding.windowMicros())
+        .putLong(sliding.stepMicros())
+        .array();
   }
 
   /** Returns the integers by which the scripts represent a limit; see {@code bucket.lua}. */

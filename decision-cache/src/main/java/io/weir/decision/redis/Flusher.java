@@ -212,15 +212,15 @@ final class Flusher implements AutoCloseable {
   }
 
   private void takeBatch(List<WaitingCheck> batch) {
-    int buckets = 0;
+    int keys = 0;
     takeLock.lock();
     try {
       WaitingCheck next = queue.peek();
-      while (next != null && (batch.isEmpty() || fits(next, batch, buckets))) {
+      while (next != null && (batch.isEmpty() || fits(next, batch, keys))) {
         queue.remove();
         if (next.trySend()) {
           batch.add(next);
-          buckets += next.keys().length;
+          keys += next.keys().length;
         } else {
           statistics.checksNotSent.increment();
         }
@@ -231,8 +231,8 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  private boolean fits(WaitingCheck next, List<WaitingCheck> batch, int buckets) {
-    return buckets + next.keys().length <= config.maxBatchBuckets()
+  private boolean fits(WaitingCheck next, List<WaitingCheck> batch, int keys) {
+    return keys + next.keys().length <= config.maxBatchBuckets()
         && !next.isAlone()
         && !batch.get(0).isAlone();
   }

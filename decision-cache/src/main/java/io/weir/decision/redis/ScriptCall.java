@@ -143,7 +143,7 @@ final class ScriptCall {
   private void answer(byte @Nullable [] bytes) {
     int expectedBytes = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
-      expectedBytes += ScriptReply.bytesOf(check.keys().length);
+      expectedBytes += ScriptReply.bytesOf(check.buckets());
     }
     if (bytes == null || bytes.length != expectedBytes) {
       int length = bytes == null ? 0 : bytes.length;
@@ -157,14 +157,14 @@ final class ScriptCall {
     end();
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
-      Decision decision = read.decode(offset, check.keys().length);
+      Decision decision = read.decode(offset, check.buckets());
       if (decision instanceof Decision.Denied denied) {
         noteDenial(check, denied);
       }
       if (!check.answer(decision)) {
         environment.statistics.repliesLate.increment();
       }
-      offset += ScriptReply.bytesOf(check.keys().length);
+      offset += ScriptReply.bytesOf(check.buckets());
     }
   }
 

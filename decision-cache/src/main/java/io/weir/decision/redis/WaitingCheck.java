@@ -6,6 +6,7 @@ import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -60,10 +61,14 @@ final class WaitingCheck {
     this.check = check;
     this.askedNanos = askedNanos;
     List<BucketRequest> buckets = check.buckets();
-    this.keys = new byte[buckets.size()][];
-    for (int i = 0; i < keys.length; i++) {
-      keys[i] = buckets.get(i).bucket().getBytes(StandardCharsets.UTF_8);
+    List<byte[]> read = new ArrayList<>(buckets.size());
+    for (BucketRequest request : buckets) {
+      read.add(request.bucket().getBytes(StandardCharsets.UTF_8));
+      for (String earlier : request.limit().earlierBuckets(request.bucket())) {
+        read.add(earlier.getBytes(StandardCharsets.UTF_8));
+      }
     }
+    this.keys = read.toArray(byte[][]::new);
     this.argument = argument;
     this.alone = alone;
     this.patienceEndNanos = patienceEndNanos;
@@ -79,8 +84,14 @@ final class WaitingCheck {
     return askedNanos;
   }
 
+  /** Returns the keys that are read: each bucket's, then those of its earlier buckets. */
   byte[][] keys() {
     return keys;
+  }
+
+  /** Returns the number of buckets, each of which is replied to. */
+  int buckets() {
+    return check.buckets().size();
   }
 
   byte[] argument() {

@@ -129,7 +129,13 @@ final class ScriptRunner implements AutoCloseable {
     List<byte[]> keys = new ArrayList<>(List.of(LifeKeys.marker()));
     List<byte[]> arguments = new ArrayList<>(List.of(LIFE));
     for (int i = 0; i < checks.size(); i++) {
-      checks.get(i).buckets().forEach(bucket -> keys.add(bytes(bucket.bucket())));
+      for (BucketRequest request : checks.get(i).buckets()) {
+        keys.add(bytes(request.bucket()));
+        request
+            .limit()
+            .earlierBuckets(request.bucket())
+            .forEach(earlier -> keys.add(bytes(earlier)));
+      }
       arguments.add(
           encoder.encode(
               checks.get(i), peeks.get(i) ? CheckEncoder.Purpose.PEEK : CheckEncoder.Purpose.TAKE));

@@ -81,9 +81,9 @@ final class RateLimitFields {
 
   private static long windowSeconds(LimitStatus limit) {
     PeriodicLimit.Span period = limit.period();
-    return period == null
-        ? Math.max(1, ceilSeconds(limit.limit().arithmetic().fillMicros()))
-        : period.endEpochSecond() - period.startEpochSecond();
+    return period != null && limit.policy().limit() instanceof PeriodicLimit periodic
+        ? periodic.windowSeconds(period)
+        : Math.max(1, ceilSeconds(limit.limit().arithmetic().fillMicros()));
   }
 
   private static long ceilSeconds(long micros) {

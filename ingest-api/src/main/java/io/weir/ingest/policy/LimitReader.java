@@ -10,6 +10,7 @@ import io.weir.limits.LeakyBucket;
 import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.Numbers;
 import io.weir.limits.PolicyLimit;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -68,6 +69,7 @@ final class LimitReader {
       case TOKEN_BUCKET -> tokenBucket(node, path);
       case QUOTA -> quota(node, path);
       case FIXED_WINDOW -> fixedWindow(node, path);
+      case SLIDING_WINDOW -> slidingWindow(node, path);
     };
   }
 
@@ -177,6 +179,35 @@ final class LimitReader {
     return fields.count() > problemsBefore || alignment == null
         ? null
         : new FixedWindow(limit, lengthSeconds, alignment, zone == null ? UTC : zone);
+  }
+
+  private @Nullable SlidingWindow slidingWindow(JsonNode node, String path) {
+    int problemsBefore = fields.count();
+    fields.refuseUnknown(node, path, Set.of("algorithm", "limit", "window", "sub_windows"));
+    long limit = fields.integer(node, path, "limit", 1, MAX_TOKENS);
+    long lengthMicros = periodMicros(node.path("window"), path + ".window");
+    long subWindows =
+        node.has("sub_windows")
+            ? fields.integer(node, path, "sub_windows", 1, SlidingWindow.MAX_SUB_WINDOWS)
+            : 1;
+    if (fields.count() > problemsBefore) {
+      return null;
+    }
+    if (lengthMicros % (subWindows * MICROS_PER_SECOND) != 0) {
+      fields.problem(
+          path
+              + ".window must be whole seconds"
+              + (subWindows == 1 ? "" : " for each of the " + subWindows + " sub_windows")
+              + ", is "
+              + Shown.of(node.path("window")));
+      return null;
+    }
+    try {
+      return new SlidingWindow(limit, lengthMicros / MICROS_PER_SECOND, (int) subWindows);
+    } catch (IllegalArgumentException notCountable) {
+      fields.problem(path + ": " + notCountable.getMessage());
+      return null;
+    }
   }
 
   private long periodMicros(JsonNode node, String path) {

@@ -12,6 +12,7 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.IpNetwork;
 import io.weir.limits.LeakyBucket;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
@@ -447,7 +448,7 @@ final class PolicyFileTest {
         problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
     assertHolds(
         problems,
-        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, leaky-bucket, deny");
+        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, sliding-window, leaky-bucket, deny");
     assertHolds(problems, "policies[2].limit is missing");
     assertHolds(problems, "policies[3] must be a mapping");
   }
@@ -520,6 +521,59 @@ final class PolicyFileTest {
         new FixedWindow(9, 28_800, FixedWindow.Alignment.CALENDAR, ZoneId.of("Europe/Paris")),
         set.policies().get(1).limit());
     assertEquals(ColdCacheMode.HOLD, set.policies().get(1).onColdCache());
+  }
+
+  @Test
+  void parse_slidingWindow_isRead() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - name: minute
+                limit: {algorithm: sliding-window, limit: 50, window: PT1M}
+              - name: finer
+                limit: {algorithm: sliding-window, limit: 50, window: PT1M, sub_windows: 4}
+                on_cold_cache: hold
+            """);
+
+    assertEquals(new SlidingWindow(50, 60, 1), set.policies().get(0).limit());
+    assertEquals(new SlidingWindow(50, 60, 4), set.policies().get(1).limit());
+  }
+
+  @Test
+  void parse_slidingWindow_everyProblem_isNamedWithItsPlace() {
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - name: a
+                limit: {algorithm: sliding-window, limit: 0, window: PT1M, sub_windows: 61, align: epoch}
+              - name: b
+                limit: {algorithm: sliding-window, limit: 5, window: PT1M, sub_windows: 7}
+              - name: c
+                limit: {algorithm: sliding-window, limit: 5, window: PT0.5S}
+              - name: d
+                limit: {algorithm: sliding-window, limit: 5}
+              - name: e
+                limit: {algorithm: sliding-window, limit: 9007199254740991, window: PT1M}
+              - name: f
+                limit: {algorithm: sliding-window, limit: 5, window: PT1M}
+                lease: {tokens: 2}
+              - name: g
+                limit: {algorithm: sliding-window, limit: 5, window: PT1M}
+                debt_cap: 7
+            """);
+
+    assertHolds(problems, "policies[0].limit.limit must be");
+    assertHolds(problems, "policies[0].limit.sub_windows must be");
+    assertHolds(problems, "policies[0].limit.align is not known");
+    assertHolds(
+        problems, "policies[1].limit.window must be whole seconds for each of the 7 sub_windows");
+    assertHolds(problems, "policies[2].limit.window must be whole seconds, is");
+    assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
+    assertHolds(problems, "policies[4].limit: a limit of 9007199254740991");
+    assertHolds(problems, "policies[5].lease");
+    assertHolds(problems, "policies[6].debt_cap is for token buckets");
   }
 
   @Test

@@ -76,8 +76,12 @@ final class BucketRules {
     after.fullAtMicros = row[Row.FULL_AT];
     after.leastSlack = 0;
     after.mostSlack = mostSlack(rate, row);
-    after.leastUsed = Row.isDenial(row) ? rate.capacityTokens() - row[Row.COST] + 1 : row[Row.COST];
+    after.leastUsed = Row.isDenial(row) ? leastUsedAtDenial(rate, row) : row[Row.COST];
     after.mostUsed = Row.isDenial(row) ? BucketState.MOST_USED : rate.capacityTokens();
+  }
+
+  private static long leastUsedAtDenial(Rate rate, long[] row) {
+    return rate.decidesAlone() ? rate.capacityTokens() - row[Row.COST] + 1 : 0;
   }
 
   private static long mostSlack(Rate rate, long[] row) {
@@ -136,7 +140,7 @@ final class BucketRules {
     long most = Math.min(BucketState.MOST_USED, from.mostUsed + gapTokens);
     long room = rate.capacityTokens() - row[Row.COST];
     if (Row.isDenial(row)) {
-      least = Math.max(least, room + 1);
+      least = rate.decidesAlone() ? Math.max(least, room + 1) : least;
     } else {
       most = Math.min(most, room);
     }

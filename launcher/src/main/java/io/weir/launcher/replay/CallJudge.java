@@ -276,7 +276,7 @@ final class CallJudge {
           ? charges(call, expected)
           : "the bucket is not that of the policy";
     }
-    return named.isRecorded() && call.cost <= named.capacityTokens()
+    return named.isRecorded() && named.decidesAlone() && call.cost <= named.capacityTokens()
         ? "a bucket that was never charged holds the cost"
         : null;
   }

@@ -219,6 +219,7 @@ final class CallLines {
     long refillTokens = 0;
     long refillPeriod = 0;
     long windowMicros = 0;
+    long subWindows = 0;
     long endsAt = 0;
     for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
       JsonToken token = json.nextToken();
@@ -244,6 +245,7 @@ final class CallLines {
         case "refill_period_us" -> refillPeriod = integer(json, token);
         case "window_us" -> windowMicros = integer(json, token);
         case "ends_at_us" -> endsAt = integer(json, token);
+        case "sub_windows" -> subWindows = integer(json, token);
         default -> json.skipChildren();
       }
     }
@@ -257,7 +259,7 @@ final class CallLines {
           rateNumber(
               named,
               capacity,
-              charge.isTokenBucket ? refillTokens : 0,
+              charge.isTokenBucket ? refillTokens : subWindows,
               charge.isTokenBucket ? refillPeriod : windowMicros);
     }
   }

@@ -41,7 +41,8 @@ record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket
       boolean isRecorded,
       boolean denies,
       FailureMode onCacheFailure,
-      boolean isUndecidedWhenCold) {
+      boolean isUndecidedWhenCold,
+      boolean decidesAlone) {
 
     /** Returns whether a call that is let through surely has this bucket on its record. */
     boolean isDue() {

@@ -187,7 +187,8 @@ final class Expectations {
           policy.isRecorded() && !unrecorded.contains(name),
           policy.denies(),
           policy.onCacheFailure(),
-          match.bucket().held() || !policy.isRecorded());
+          match.bucket().held() || !policy.isRecorded(),
+          match.bucket().limit().decidesAlone());
     }
 
     /** The policy that denies a call if no enforced policy matches it. */
@@ -204,7 +205,8 @@ final class Expectations {
           false,
           true,
           FailureMode.CLOSED,
-          false);
+          false,
+          true);
     }
   }
 }

@@ -3,6 +3,7 @@ package io.weir.launcher.replay;
 
 import io.weir.limits.BucketLimit;
 import io.weir.limits.FixedWindowLimit;
+import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.TokenBucketLimit;
 import java.math.BigInteger;
 
@@ -29,6 +30,7 @@ record Rate(
   static final String TOKEN_BUCKET = "token-bucket";
   static final String QUOTA = "quota";
   static final String FIXED_WINDOW = "fixed-window";
+  static final String SLIDING_WINDOW = "sliding-window";
 
   /** 2^53 − 1, the greatest number in a record. */
   static final long MAX_NUMBER = (1L << 53) - 1;
@@ -43,6 +45,9 @@ record Rate(
   static Rate of(String algorithm, long capacity, long refillTokens, long periodMicros) {
     if (capacity > 0 && (algorithm.equals(QUOTA) || algorithm.equals(FIXED_WINDOW))) {
       return new Rate(algorithm, capacity, 0, periodMicros, 1, 0, 1);
+    }
+    if (capacity > 0 && algorithm.equals(SLIDING_WINDOW)) {
+      return new Rate(algorithm, capacity, refillTokens, periodMicros, 1, 0, 1);
     }
     if (!algorithm.equals(TOKEN_BUCKET)
         || capacity < 0
@@ -81,9 +86,21 @@ record Rate(
           bucket.refillTokens(),
           bucket.refillPeriodMicros());
     }
+    if (limit instanceof SlidingWindowLimit sliding) {
+      return of(
+          SLIDING_WINDOW, sliding.capacityTokens(), sliding.subWindows(), sliding.windowMicros());
+    }
     return limit instanceof FixedWindowLimit window
         ? of(FIXED_WINDOW, window.capacityTokens(), 0, window.windowMicros())
         : of(QUOTA, limit.capacityTokens(), 0, 0);
+  }
+
+  /**
+   * Returns whether what is in a bucket says whether it holds a cost; not in a sliding window, of
+   * which earlier sub-windows count, too.
+   */
+  boolean decidesAlone() {
+    return !algorithm.equals(SLIDING_WINDOW);
   }
 
   boolean refills() {

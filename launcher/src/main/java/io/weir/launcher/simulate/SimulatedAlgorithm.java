@@ -2,6 +2,7 @@
 package io.weir.launcher.simulate;
 
 import io.weir.limits.FixedWindow;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import java.time.Duration;
 import java.time.ZoneOffset;
@@ -22,14 +23,13 @@ public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLi
   /** What may be asked for. */
   public static final String NAMES =
       "fixed-window, sliding-window (two windows, the older one weighted), sliding-window:N (N"
-          + " sub-windows and a part of one more, 2 to 1000), token-bucket, sliding-log (exact)";
+          + " sub-windows and a part of one more, 2 to 60), token-bucket, sliding-log (exact)";
 
   /** What is compared if nothing is asked for. */
   public static final String DEFAULT =
       "sliding-log,fixed-window,sliding-window,sliding-window:4,token-bucket";
 
   private static final Pattern SUB_WINDOWS = Pattern.compile("sliding-window:(\\d{1,4})");
-  private static final int MAX_SUB_WINDOWS = 1_000;
 
   /**
    * Returns the algorithms of a list, in its order.
@@ -57,7 +57,7 @@ public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLi
         return new SimulatedAlgorithm(
             name,
             "two counters, the older one weighted",
-            () -> new SlidingWindow(limit, micros, 1));
+            () -> new PolicyLimiter(new SlidingWindow(limit, window.toSeconds(), 1)));
       }
       case "fixed-window" -> {
         FixedWindow fixed =
@@ -73,13 +73,14 @@ public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLi
       default -> {
         Matcher sub = SUB_WINDOWS.matcher(name);
         int count = sub.matches() ? Integer.parseInt(sub.group(1)) : 0;
-        if (count < 2 || count > MAX_SUB_WINDOWS) {
+        if (count < 2 || count > SlidingWindow.MAX_SUB_WINDOWS) {
           throw new IllegalArgumentException("no algorithm '" + name + "'; there are " + NAMES);
         }
+        SlidingWindow sliding = new SlidingWindow(limit, window.toSeconds(), count);
         return new SimulatedAlgorithm(
             name,
             count + 1 + " counters of sub-windows, the oldest one weighted",
-            () -> new SlidingWindow(limit, micros, count));
+            () -> new PolicyLimiter(sliding));
       }
     }
   }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.UsagePosition;
 import java.io.IOException;
@@ -50,6 +51,7 @@ final class LineReader {
   private static final String TOKEN_BUCKET = "token-bucket";
   private static final String QUOTA = "quota";
   private static final String FIXED_WINDOW = "fixed-window";
+  private static final String SLIDING_WINDOW = "sliding-window";
 
   private record Limit(long capacity, long refillTokens, long refillPeriodMicros) {}
 
@@ -203,6 +205,7 @@ final class LineReader {
     Long capacity = null;
     String algorithm = null;
     long windowMicros = 0;
+    long subWindows = 0;
     long refillTokens = 0;
     long refillPeriod = 0;
     long endsAt = 0;
@@ -218,6 +221,7 @@ final class LineReader {
         case "full_at_us" -> fullAt = integer(json);
         case "algorithm" -> algorithm = text(json);
         case "window_us" -> windowMicros = integer(json);
+        case "sub_windows" -> subWindows = integer(json);
         case "capacity" -> capacity = integer(json);
         case "refill_tokens" -> refillTokens = integer(json);
         case "refill_period_us" -> refillPeriod = integer(json);
@@ -238,21 +242,26 @@ final class LineReader {
           algorithm == null ? (endsAt > 0 ? QUOTA : TOKEN_BUCKET) : algorithm,
           new Limit(capacity, refillTokens, refillPeriod),
           endsAt,
-          windowMicros);
+          windowMicros,
+          subWindows);
     }
   }
 
   /**
    * Checks a limit. Without an algorithm it is a token bucket's or, if it has an end, a quota's.
    */
-  private void limit(String algorithm, Limit limit, long endsAt, long windowMicros)
+  private void limit(String algorithm, Limit limit, long endsAt, long windowMicros, long subWindows)
       throws UnreadableException {
-    boolean isWindow = algorithm.equals(FIXED_WINDOW);
+    boolean isSliding = algorithm.equals(SLIDING_WINDOW);
+    boolean isWindow = isSliding || algorithm.equals(FIXED_WINDOW);
     if (isWindow || algorithm.equals(QUOTA)) {
       requireRange("charges.capacity", limit.capacity, 1, CallLine.MAX_NUMBER);
       requireRange("charges.ends_at_us", endsAt, 1, CallLine.MAX_NUMBER);
       if (isWindow) {
         requireRange("charges.window_us", windowMicros, 1, CallLine.MAX_NUMBER);
+      }
+      if (isSliding) {
+        requireWeighted(limit, endsAt, windowMicros, subWindows);
       }
       return;
     }
@@ -267,6 +276,16 @@ final class LineReader {
         goodLimits.clear();
       }
       goodLimits.add(limit);
+    }
+  }
+
+  private static void requireWeighted(Limit limit, long endsAt, long windowMicros, long subWindows)
+      throws UnreadableException {
+    try {
+      boolean unused =
+          new SlidingWindowLimit(limit.capacity, endsAt, windowMicros, subWindows).refills();
+    } catch (IllegalArgumentException outOfRange) {
+      throw new UnreadableException("charges: " + outOfRange.getMessage(), outOfRange);
     }
   }
 

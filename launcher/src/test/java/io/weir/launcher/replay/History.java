@@ -128,6 +128,8 @@ final class History {
     "{'name':'daily','match':{'meter':['pages']},'limit':{'algorithm':'quota','limit':60,'period':'day'}}",
     "{'name':'window','match':{'meter':['pages','jobs']},"
         + "'limit':{'algorithm':'fixed-window','limit':12,'window':'PT10S'}}",
+    "{'name':'sliding','match':{'meter':['pages']},"
+        + "'limit':{'algorithm':'sliding-window','limit':15,'window':'PT20S','sub_windows':4}}",
     "{'name':'leased','match':{'meter':['leased']},'lease':{'tokens':20,'for':'PT1S'},"
         + "'limit':{'capacity':60,'refill_tokens':70,'refill_period':'PT3S'}}",
     "{'name':'shared','match':{'meter':['jobs']},'key':['endpoint'],"

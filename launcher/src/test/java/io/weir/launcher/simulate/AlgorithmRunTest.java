@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** The well-known comparison at 100 calls a minute, and the figures by which it is made. */
@@ -20,7 +19,6 @@ final class AlgorithmRunTest {
   private static final long LIMIT = 100;
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final long MINUTE_MICROS = 60_000_000;
-  private static final int SEEDS = 200;
 
   private record Compared(Map<String, Figures> figures) {
     Figures of(String algorithm) {
@@ -101,39 +99,6 @@ final class AlgorithmRunTest {
       assertTrue(compare(shape).of("token-bucket").worstWindow() <= 2 * LIMIT, shape.toString());
     }
     assertTrue(compare(TrafficShape.ON_OFF).of("token-bucket").worstWindow() > 1.9 * LIMIT);
-  }
-
-  /** Counts by sub-window that are kept in a ring, against counting all calls anew. */
-  @Test
-  void slidingWindow_randomCalls_usesWhatItsFormulaSays() {
-    for (long seed = 1; seed <= SEEDS; seed++) {
-      Random random = new Random(seed);
-      int subWindows = 1 + random.nextInt(6);
-      long subMicros = random.nextLong(10, 60);
-      long limit = random.nextLong(1, 21);
-      SlidingWindow window = new SlidingWindow(limit, subMicros * subWindows, subWindows);
-      List<Long> admitted = new ArrayList<>();
-      long at = 1_000_000;
-      for (int i = 0; i < 200; i++) {
-        at += random.nextInt(8) == 0 ? random.nextInt(600) : random.nextInt(10);
-        long expected = usedParts(admitted, at, subMicros, subWindows);
-        assertEquals((double) expected / subMicros, window.used(at), "seed " + seed + " call " + i);
-        boolean admits = expected + subMicros <= limit * subMicros;
-        assertEquals(admits, window.take(at), "seed " + seed + " call " + i);
-        if (admits) {
-          admitted.add(at);
-        }
-      }
-    }
-  }
-
-  private static long usedParts(List<Long> admitted, long at, long subMicros, int subWindows) {
-    long used = 0;
-    for (long time : admitted) {
-      long age = at / subMicros - time / subMicros;
-      used += age < subWindows ? subMicros : age == subWindows ? subMicros - at % subMicros : 0;
-    }
-    return used;
   }
 
   @Test

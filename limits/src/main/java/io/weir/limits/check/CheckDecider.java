@@ -74,7 +74,8 @@ public final class CheckDecider {
     }
     List<View> views = new ArrayList<>(check.buckets().size());
     for (BucketRequest request : check.buckets()) {
-      BucketArithmetic arithmetic = request.limit().arithmetic();
+      BucketArithmetic arithmetic =
+          request.limit().deciding(request.bucket(), kept, nowEpochMicros);
       views.add(
           new View(
               request,

@@ -46,11 +46,13 @@ final class CallReader {
   private static final byte[] CHARGE_FULL_AT = ascii(",\"full_at_us\":");
   private static final byte[] CHARGE_QUOTA = ascii(",\"algorithm\":\"quota\"");
   private static final byte[] CHARGE_WINDOW = ascii(",\"algorithm\":\"fixed-window\"");
+  private static final byte[] CHARGE_SLIDING = ascii(",\"algorithm\":\"sliding-window\"");
   private static final byte[] CHARGE_CAPACITY = ascii(",\"capacity\":");
   private static final byte[] CHARGE_REFILL_TOKENS = ascii(",\"refill_tokens\":");
   private static final byte[] CHARGE_REFILL_PERIOD = ascii(",\"refill_period_us\":");
   private static final byte[] CHARGE_ENDS_AT = ascii(",\"ends_at_us\":");
   private static final byte[] CHARGE_WINDOW_LENGTH = ascii(",\"window_us\":");
+  private static final byte[] CHARGE_SUB_WINDOWS = ascii(",\"sub_windows\":");
   private static final byte[] ID_FROM_CALLER = ascii(",\"id_from_caller\":true");
   private static final byte[] BILLING_PERIOD = ascii(",\"billing_period\":\"");
   private static final byte[] BILLING_START = ascii(",\"billing_period_start_ms\":");
@@ -198,8 +200,9 @@ final class CallReader {
       fullAt = skip(CHARGE_FULL_AT) ? integer() : 0;
     }
     boolean isQuota = skip(CHARGE_QUOTA);
-    boolean isWindow = !isQuota && skip(CHARGE_WINDOW);
-    BucketLimit limit = skip(CHARGE_CAPACITY) ? limit(isQuota, isWindow) : null;
+    boolean isSliding = !isQuota && skip(CHARGE_SLIDING);
+    boolean isWindow = isSliding || (!isQuota && skip(CHARGE_WINDOW));
+    BucketLimit limit = skip(CHARGE_CAPACITY) ? limit(isQuota, isWindow, isSliding) : null;
     isOther |= limit == null && (isQuota || isWindow);
     requireByte('}');
     isOther |= stamped && (epoch < 1 || charged < cost);
@@ -212,7 +215,7 @@ final class CallReader {
   /**
    * A limit, whose algorithm stands before it unless it is a token bucket's, or an older line's.
    */
-  private @Nullable BucketLimit limit(boolean isQuota, boolean isWindow) {
+  private @Nullable BucketLimit limit(boolean isQuota, boolean isWindow, boolean isSliding) {
     long capacity = integer();
     boolean refills = !isQuota && !isWindow && skip(CHARGE_REFILL_TOKENS);
     long refillTokens = 0;
@@ -230,10 +233,18 @@ final class CallReader {
       windowMicros = integer();
       isOther |= windowMicros == 0;
     }
+    long subWindows = 0;
+    if (isSliding) {
+      require(CHARGE_SUB_WINDOWS);
+      subWindows = integer();
+      isOther |= subWindows == 0;
+    }
     if (isOther) {
       return null;
     }
-    BucketLimit limit = limits.get(capacity, refillTokens, micros, windowMicros);
+    BucketLimit limit =
+        limits.get(
+            new LimitCache.Numbers(capacity, refillTokens, micros, windowMicros, subWindows));
     isOther = limit == null;
     return limit;
   }

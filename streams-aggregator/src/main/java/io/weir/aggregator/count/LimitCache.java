@@ -4,6 +4,7 @@ package io.weir.aggregator.count;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.FixedWindowLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.TokenBucketLimit;
 import org.jspecify.annotations.Nullable;
 
@@ -17,46 +18,50 @@ final class LimitCache {
 
   private final @Nullable Entry[] places = new Entry[PLACES];
 
-  private record Entry(
-      long capacity, long refillTokens, long micros, long windowMicros, BucketLimit limit) {
-    boolean isOf(long otherCapacity, long otherTokens, long otherMicros, long otherWindow) {
-      return capacity == otherCapacity
-          && refillTokens == otherTokens
-          && micros == otherMicros
-          && windowMicros == otherWindow;
+  /**
+   * The numbers of a limit.
+   *
+   * @param refillTokens 0 for a quota and for a window
+   * @param micros the refill period, or when a quota's period or a window ends
+   * @param windowMicros the length of a window, 0 for all else
+   * @param subWindows the sub-windows of a sliding window, 0 for all else
+   */
+  record Numbers(
+      long capacity, long refillTokens, long micros, long windowMicros, long subWindows) {
+    int place() {
+      long hash = ((capacity * 31 + refillTokens) * 31 + micros) * 31 + windowMicros;
+      hash = hash * 31 + subWindows;
+      return (int) (hash ^ (hash >>> 32) ^ (hash >>> 11)) & (PLACES - 1);
     }
   }
 
-  /**
-   * Returns the limit of these numbers, or null if they make none.
-   *
-   * @param refillTokens 0 for a quota and for a window
-   * @param micros the refill period, or the end of a quota's period or of a window
-   * @param windowMicros the length of a window, 0 for all else
-   */
-  @Nullable BucketLimit get(long capacity, long refillTokens, long micros, long windowMicros) {
-    long hash = ((capacity * 31 + refillTokens) * 31 + micros) * 31 + windowMicros;
-    int place = (int) (hash ^ (hash >>> 32) ^ (hash >>> 11)) & (PLACES - 1);
+  private record Entry(Numbers numbers, BucketLimit limit) {}
+
+  /** Returns the limit of these numbers, or null if they make none. */
+  @Nullable BucketLimit get(Numbers numbers) {
+    int place = numbers.place();
     Entry known = places[place];
-    if (known != null && known.isOf(capacity, refillTokens, micros, windowMicros)) {
+    if (known != null && known.numbers.equals(numbers)) {
       return known.limit;
     }
     try {
-      BucketLimit limit = make(capacity, refillTokens, micros, windowMicros);
-      places[place] = new Entry(capacity, refillTokens, micros, windowMicros, limit);
+      BucketLimit limit = make(numbers);
+      places[place] = new Entry(numbers, limit);
       return limit;
     } catch (IllegalArgumentException outOfRange) {
       return null;
     }
   }
 
-  private static BucketLimit make(
-      long capacity, long refillTokens, long micros, long windowMicros) {
-    if (windowMicros > 0) {
-      return new FixedWindowLimit(capacity, micros, windowMicros);
+  private static BucketLimit make(Numbers by) {
+    if (by.subWindows > 0) {
+      return new SlidingWindowLimit(by.capacity, by.micros, by.windowMicros, by.subWindows);
     }
-    return refillTokens == 0
-        ? new QuotaLimit(capacity, micros)
-        : new TokenBucketLimit(capacity, refillTokens, micros);
+    if (by.windowMicros > 0) {
+      return new FixedWindowLimit(by.capacity, by.micros, by.windowMicros);
+    }
+    return by.refillTokens == 0
+        ? new QuotaLimit(by.capacity, by.micros)
+        : new TokenBucketLimit(by.capacity, by.refillTokens, by.micros);
   }
 }

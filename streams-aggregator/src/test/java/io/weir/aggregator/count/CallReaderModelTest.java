@@ -9,6 +9,7 @@ import io.weir.limits.BillingPeriod;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.FixedWindowLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
@@ -60,7 +61,8 @@ final class CallReaderModelTest {
         List.of(
             new TokenBucketLimit(10, 1, 1_000_000),
             new QuotaLimit(10, 1_700_000_000_000_000L),
-            new FixedWindowLimit(10, 1_700_000_000_000_000L, 60_000_000))) {
+            new FixedWindowLimit(10, 1_700_000_000_000_000L, 60_000_000),
+            new SlidingWindowLimit(10, 1_700_000_000_000_000L, 15_000_000, 4))) {
       byte[] line =
           CallLineCodec.encode(
               new CallEvent(
@@ -160,12 +162,18 @@ final class CallReaderModelTest {
 
   private static Charge charge(Random random) {
     BucketLimit limit =
-        switch (random.nextInt(4)) {
+        switch (random.nextInt(5)) {
           case 0 -> new TokenBucketLimit(1 + random.nextInt(100), 3, 1_000_000);
           case 1 -> new QuotaLimit(1 + number(random) % 1_000, 1 + number(random) % 1_000_000);
           case 2 ->
               new FixedWindowLimit(
                   1 + number(random) % 1_000, 1 + number(random) % 1_000_000, 60_000_000);
+          case 3 ->
+              new SlidingWindowLimit(
+                  1 + number(random) % 1_000,
+                  1 + number(random) % 1_000_000,
+                  1_000_000L * (1 + random.nextInt(60)),
+                  1 + random.nextInt(60));
           default -> null;
         };
     Stamp stamp =

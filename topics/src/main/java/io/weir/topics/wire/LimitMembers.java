@@ -24,7 +24,7 @@ final class LimitMembers {
 
   /** The numeric members of the limits of all algorithms. */
   private static final List<String> NUMBERS =
-      List.of(CAPACITY, "refill_tokens", "refill_period_us", ENDS_AT, "window_us");
+      List.of(CAPACITY, "refill_tokens", "refill_period_us", ENDS_AT, "window_us", "sub_windows");
 
   private final long[] numbers = new long[NUMBERS.size()];
   private boolean hasCapacity;

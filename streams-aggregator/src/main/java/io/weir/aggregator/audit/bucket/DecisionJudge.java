@@ -51,7 +51,8 @@ final class DecisionJudge {
           : Judgement.WRONGLY_ADMITTED;
     }
     long needed = Saturating.add(askedTokens, forgoneTokens);
-    if (!held(limit, fullAtMicros, totalTokens, needed, atMicros)) {
+    // what a window's earlier sub-windows counted is not known here
+    if (!limit.decidesAlone() || !held(limit, fullAtMicros, totalTokens, needed, atMicros)) {
       return Judgement.RIGHT;
     }
     forgoneTokens = Saturating.add(forgoneTokens, askedTokens);

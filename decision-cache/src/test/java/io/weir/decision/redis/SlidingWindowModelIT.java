@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.decision.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.limits.BucketState;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.SlidingWindow;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.CheckDecider.Outcome;
+import io.weir.limits.check.CheckDecider.Write;
+import io.weir.limits.check.Decision;
+import io.weir.servers.testing.TestRedis;
+import io.weir.testing.SuiteForm;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Sliding windows in the script on a real Redis against the arithmetic in Java: windows of any size
+ * and number of sub-windows, limits that change, clocks that step, nodes that are late.
+ */
+class SlidingWindowModelIT {
+  private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
+  private static final int SEEDS = SuiteForm.current().includes(0) ? 400 : 100;
+  private static final int STEPS = 40;
+  private static final int WINDOWS = 3;
+
+  @Test
+  void script_randomWindowsAndClocks_agreesWithTheReference() throws Exception {
+    int allowed = 0;
+    int denied = 0;
+    try (TestRedis redis = TestRedis.borrow();
+        ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+        Run run = new Run(runner, seed);
+        run.play();
+        allowed += run.allowed;
+        denied += run.denied;
+      }
+    }
+    assertTrue(allowed > 10 * SEEDS, "allowed " + allowed);
+    assertTrue(denied > 10 * SEEDS, "denied " + denied);
+  }
+
+  private static final class Run {
+    private final ScriptRunner runner;
+    private final long seed;
+    private final Random random;
+    private final List<SlidingWindow> windows = new ArrayList<>();
+    private final Map<String, BucketState> model = new HashMap<>();
+    private long now = 1_800_000_000_000_000L;
+    private int allowed;
+    private int denied;
+
+    Run(ScriptRunner runner, long seed) {
+      this.runner = runner;
+      this.seed = seed;
+      this.random = new Random(seed);
+      for (int i = 0; i < WINDOWS; i++) {
+        windows.add(window());
+      }
+    }
+
+    private SlidingWindow window() {
+      int subWindows = random.nextInt(4) == 0 ? 1 + random.nextInt(60) : 1 + random.nextInt(4);
+      long most = random.nextInt(4) == 0 ? 366L * 86_400 / subWindows : 5;
+      long length = subWindows * random.nextLong(1, most + 1);
+      return new SlidingWindow(capacity(), length, subWindows);
+    }
+
+    /** Small, so that calls are denied, or at the edge of what can be weighted. */
+    private long capacity() {
+      return random.nextInt(5) == 0
+          ? random.nextLong(1, 1L << (8 + random.nextInt(21)))
+          : 1 + random.nextInt(30);
+    }
+
+    void play() throws Exception {
+      for (int step = 0; step < STEPS; step++) {
+        String where = "weir.test.seed=" + seed + " step " + step + " now " + now;
+        if (random.nextInt(12) == 0) {
+          int changed = random.nextInt(WINDOWS);
+          windows.set(changed, windows.get(changed).withCapacity(capacity()));
+        }
+        List<Check> checks = new ArrayList<>();
+        List<Boolean> peeks = new ArrayList<>();
+        for (int i = 1 + random.nextInt(4); i > 0; i--) {
+          checks.add(check());
+          peeks.add(random.nextInt(5) == 0);
+        }
+        runner.setClock(now);
+        runner.setWarm(true);
+        List<Decision> decisions = runner.run(checks, peeks);
+        Set<String> written = new HashSet<>();
+        for (int i = 0; i < checks.size(); i++) {
+          Outcome expected =
+              CheckDecider.decide(checks.get(i), peeks.get(i), true, now, model::get);
+          assertEquals(
+              expected.decision(), decisions.get(i), where + " check " + i + ": " + checks.get(i));
+          for (Write write : expected.writes()) {
+            model.put(write.bucket(), write.state());
+            written.add(write.bucket());
+          }
+          allowed += expected.decision() instanceof Decision.Allowed ? 1 : 0;
+          denied += expected.decision() instanceof Decision.Denied ? 1 : 0;
+        }
+        for (String bucket : written) {
+          assertEquals(model.get(bucket), runner.state(bucket), where);
+        }
+        step(windows.get(random.nextInt(WINDOWS)));
+      }
+    }
+
+    private void step(SlidingWindow of) {
+      long sub = of.subWindowSeconds() * 1_000_000;
+      long ahead =
+          switch (random.nextInt(8)) {
+            case 0 -> random.nextLong(2 * of.lengthSeconds() * 1_000_000);
+            case 1 -> sub - now % sub - random.nextInt(3); // around the boundary
+            case 2 -> -random.nextLong(sub); // the clock steps back
+            default -> random.nextLong(sub);
+          };
+      now += ahead;
+    }
+
+    private Check check() {
+      List<BucketRequest> buckets = new ArrayList<>();
+      for (int i = 0; i < WINDOWS; i++) {
+        if (random.nextInt(3) > 0) {
+          buckets.add(sliding(i));
+        }
+      }
+      if (buckets.isEmpty() || random.nextInt(4) == 0) {
+        buckets.add(
+            random.nextInt(buckets.size() + 1),
+            new BucketRequest(
+                "model:{" + seed + "}:tokens",
+                new TokenBucketLimit(40, 3, 1_000_000),
+                random.nextInt(4) != 0));
+      }
+      return new Check(buckets, 1 + random.nextInt(4));
+    }
+
+    private BucketRequest sliding(int index) {
+      SlidingWindow window = windows.get(index);
+      // a node's idea of the time may be off
+      long late = random.nextInt(5) == 0 ? random.nextLong(-3_000, 3_000) : 0;
+      PeriodicLimit.Span span = window.at(now / 1_000 + late, ClientCalendar.OF_POLICY);
+      return new BucketRequest(
+          "model:{" + seed + "}:" + index + "@" + span.endEpochSecond(),
+          window.in(span),
+          random.nextInt(5) != 0);
+    }
+  }
+}

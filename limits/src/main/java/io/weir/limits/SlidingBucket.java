@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The arithmetic of the current sub-window of a {@link SlidingWindow}, at one moment and with what
+ * was taken in the sub-windows before it: what these count is missing from its level. All else is
+ * as in a {@link PeriodBucket}. Immutable.
+ *
+ * <p>Example: 100 in a minute, one sub-window, 80 taken in the minute before and 30 in the current
+ * one: 15 s into it three quarters of the 80 count, so 10 are left.
+ *
+ * <p>A count is at most what {@link #weighted} can multiply; a greater one, which only a limit that
+ * was lowered by orders of magnitude leaves behind, counts as that.
+ */
+final class SlidingBucket implements BucketArithmetic {
+  private final PeriodBucket own;
+  private final SlidingWindowLimit limit;
+
+  /** What was taken in the earlier sub-windows, the oldest first; each ≥ 0. */
+  private final long[] earlier;
+
+  private final long steps;
+  private final long stepMicros;
+  private final long endsAtMicros;
+
+  /** What the earlier ones count now; 0 to 2^53 − 1. */
+  private final long earlierTokens;
+
+  SlidingBucket(SlidingWindowLimit limit, long[] earlier, long nowEpochMicros) {
+    this.own = new PeriodBucket(limit.capacityTokens(), limit.endsAtEpochMicros());
+    this.limit = limit;
+    this.earlier = earlier;
+    this.stepMicros = limit.stepMicros();
+    this.steps = limit.windowMicros() / stepMicros;
+    this.endsAtMicros = limit.subWindowEndsAtMicros();
+    long counted = weighted(earlier[0], stepsLeft(nowEpochMicros));
+    for (int i = 1; i < earlier.length; i++) {
+      counted = bounded(counted + earlier[i]);
+    }
+    this.earlierTokens = counted;
+  }
+
+  /** Returns how many steps of the current sub-window are left, rounded up; 0 if it is over. */
+  private long stepsLeft(long nowEpochMicros) {
+    long leftMicros = Math.max(0, endsAtMicros - nowEpochMicros);
+    return Math.min(steps, (leftMicros + stepMicros - 1) / stepMicros);
+  }
+
+  /** Returns what a sub-window counts of which so many steps are left, rounded up. */
+  private long weighted(long tokens, long stepsLeft) {
+    return (Math.min(tokens, Numbers.MAX / steps) * stepsLeft + steps - 1) / steps;
+  }
+
+  private static long bounded(long tokens) {
+    return Math.min(tokens, Numbers.MAX);
+  }
+
+  private long ownTokens(BucketState refilled) {
+    return -refilled.units();
+  }
+
+  /** Returns what was taken in the current sub-window, or in an earlier one. */
+  private long count(int index, BucketState refilled) {
+    return index < earlier.length ? earlier[index] : ownTokens(refilled);
+  }
+
+  @Override
+  public long levelUnits(BucketState refilled) {
+    return own.capacityTokens() - bounded(earlierTokens + ownTokens(refilled));
+  }
+
+  /**
+   * Returns the time until nothing counts any more: until the newest sub-window in which something
+   * was taken no longer counts; 0 if there is none.
+   */
+  @Override
+  public long resetMicros(BucketState refilled, long nowEpochMicros) {
+    for (int index = earlier.length; index >= 0; index--) {
+      if (count(index, refilled) > 0) {
+        return wait(endsAtMicros + index * limit.windowMicros(), nowEpochMicros);
+      }
+    }
+    return 0;
+  }
+
+  /**
+   * Returns the time until enough no longer counts for the cost to fit, if nothing is taken
+   * meanwhile: the sub-windows fall away one after another, the oldest first.
+   */
+  @Override
+  public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
+    if (!canHold(costTokens)) {
+      return -1;
+    }
+    if (holds(refilled, costTokens)) {
+      return 0;
+    }
+    long most = own.capacityTokens() - costTokens;
+    long newer = 0;
+    long[] newerThan = new long[earlier.length + 1];
+    for (int index = earlier.length; index >= 0; index--) {
+      newerThan[index] = newer;
+      newer = bounded(newer + count(index, refilled));
+    }
+    for (int index = 0; index < earlier.length; index++) {
+      if (newerThan[index] <= most) {
+        return fallsTo(most - newerThan[index], index, refilled, nowEpochMicros);
+      }
+    }
+    return fallsTo(most, earlier.length, refilled, nowEpochMicros);
+  }
+
+  /** Returns the time until the count of a sub-window has fallen to a number of tokens. */
+  private long fallsTo(long tokens, int index, BucketState refilled, long nowEpochMicros) {
+    long count = Math.min(count(index, refilled), Numbers.MAX / steps);
+    long stepsLeft = count == 0 ? steps : Math.min(steps, tokens * steps / count);
+    return wait(
+        endsAtMicros + index * limit.windowMicros() - stepsLeft * stepMicros, nowEpochMicros);
+  }
+
+  private static long wait(long untilMicros, long nowEpochMicros) {
+    return Math.min(MAX_WAIT_MICROS, Math.max(1, untilMicros - nowEpochMicros));
+  }
+
+  @Override
+  public Parameters parameters() {
+    return own.parameters();
+  }
+
+  @Override
+  public long capacityTokens() {
+    return own.capacityTokens();
+  }
+
+  @Override
+  public long capacityUnits() {
+    return own.capacityUnits();
+  }
+
+  @Override
+  public long unitsPerToken() {
+    return own.unitsPerToken();
+  }
+
+  @Override
+  public BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros) {
+    return own.atLevel(kept, levelUnits, nowEpochMicros);
+  }
+
+  @Override
+  public BucketState refill(@Nullable BucketState kept, long nowEpochMicros) {
+    return own.refill(kept, nowEpochMicros);
+  }
+
+  @Override
+  public BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros) {
+    if (!holds(refilled, costTokens)) {
+      throw new IllegalArgumentException(
+          "the window does not hold the cost " + costTokens + ": " + refilled);
+    }
+    return own.charge(refilled, costTokens, nowEpochMicros);
+  }
+
+  @Override
+  public long fillMicros() {
+    return own.fillMicros();
+  }
+
+  @Override
+  public long moreMicros(long remainingTokens, long resetMicros) {
+    return own.moreMicros(remainingTokens, resetMicros);
+  }
+
+  @Override
+  public long missingUnits(long truth, long nowEpochMicros) {
+    return own.missingUnits(truth, nowEpochMicros);
+  }
+
+  @Override
+  public long refilledUnits(long truth, long nowEpochMicros) {
+    return own.refilledUnits(truth, nowEpochMicros);
+  }
+}

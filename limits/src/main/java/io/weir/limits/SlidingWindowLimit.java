@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import io.weir.limits.LimitAlgorithm.MemberSink;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One sub-window of a {@link SlidingWindow}. Its bucket holds what was taken in it, and lasts until
+ * no window reaches back to it. Whether a call is admitted follows from this bucket and those of
+ * the sub-windows before it.
+ *
+ * @param capacityTokens tokens of a window, 1 to 2^53 − 1
+ * @param endsAtEpochMicros when the sub-window no longer counts, which is one window after its end,
+ *     in microseconds since 1970 by the cache's clock; 1 to 2^53 − 1
+ * @param windowMicros length of a sub-window; whole seconds, up to 2^53 − 1
+ * @param subWindows how many sub-windows a window has; 1 to {@value SlidingWindow#MAX_SUB_WINDOWS}
+ */
+public record SlidingWindowLimit(
+    long capacityTokens, long endsAtEpochMicros, long windowMicros, long subWindows)
+    implements PeriodLimit {
+  private static final long MICROS_PER_SECOND = 1_000_000;
+
+  /** Lengths of a step of a weight, from the finest on. */
+  private static final long[] STEPS_MICROS = {1, 1_000, MICROS_PER_SECOND};
+
+  public SlidingWindowLimit {
+    Numbers.require("capacity", capacityTokens, 1);
+    Numbers.require("ends_at (µs)", endsAtEpochMicros, 1);
+    Numbers.require("window (µs)", windowMicros, 1);
+    Numbers.require("sub_windows", subWindows, 1, SlidingWindow.MAX_SUB_WINDOWS);
+    stepMicros(capacityTokens, windowMicros);
+  }
+
+  /**
+   * Returns in what steps the weight of the oldest sub-window falls: the shortest of 1 µs, 1 ms and
+   * 1 s for which the capacity times the steps of a sub-window stays below 2^53.
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  static long stepMicros(long capacityTokens, long windowMicros) {
+    for (long step : STEPS_MICROS) {
+      if (windowMicros % step == 0
+          && Math.multiplyHigh(capacityTokens, windowMicros / step) == 0
+          && Long.compareUnsigned(capacityTokens * (windowMicros / step), Numbers.MAX) <= 0) {
+        return step;
+      }
+    }
+    throw new IllegalArgumentException(
+        "a limit of "
+            + capacityTokens
+            + " in sub-windows of "
+            + windowMicros / MICROS_PER_SECOND
+            + " s cannot be weighted exactly below 2^53; choose more sub-windows or a smaller limit");
+  }
+
+  /** Returns in what steps the weight of the oldest sub-window falls: 1 µs, 1 ms or 1 s. */
+  public long stepMicros() {
+    return stepMicros(capacityTokens, windowMicros);
+  }
+
+  /** Returns when the sub-window itself ends, in microseconds since 1970. */
+  public long subWindowEndsAtMicros() {
+    return endsAtEpochMicros - subWindows * windowMicros;
+  }
+
+  @Override
+  public LimitAlgorithm algorithm() {
+    return LimitAlgorithm.SLIDING_WINDOW;
+  }
+
+  @Override
+  public boolean decidesAlone() {
+    return false;
+  }
+
+  /** Returns the limit of the sub-window's bucket by itself. */
+  @Override
+  public FixedWindowLimit alone() {
+    return new FixedWindowLimit(capacityTokens, endsAtEpochMicros, windowMicros);
+  }
+
+  @Override
+  public List<String> earlierBuckets(String bucket) {
+    List<String> earlier = new ArrayList<>((int) subWindows);
+    long end = BucketKey.endEpochSecond(bucket);
+    for (long back = subWindows; back >= 1; back--) {
+      earlier.add(BucketKey.inPeriod(bucket, end - back * (windowMicros / MICROS_PER_SECOND)));
+    }
+    return earlier;
+  }
+
+  @Override
+  public BucketArithmetic deciding(
+      String bucket, Function<String, @Nullable BucketState> kept, long nowEpochMicros) {
+    List<String> earlier = earlierBuckets(bucket);
+    long[] counts = new long[earlier.size()];
+    PeriodBucket own = new PeriodBucket(capacityTokens, endsAtEpochMicros);
+    for (int i = 0; i < counts.length; i++) {
+      counts[i] = -own.refill(kept.apply(earlier.get(i)), nowEpochMicros).units();
+    }
+    return new SlidingBucket(this, counts, nowEpochMicros);
+  }
+
+  @Override
+  public SlidingWindowLimit shareOf(int nodes) {
+    return new SlidingWindowLimit(
+        Math.max(1, capacityTokens / nodes), endsAtEpochMicros, windowMicros, subWindows);
+  }
+
+  @Override
+  public <E extends Exception> void writeTo(MemberSink<E> sink) throws E {
+    sink.member("capacity", capacityTokens);
+    sink.member("ends_at_us", endsAtEpochMicros);
+    sink.member("window_us", windowMicros);
+    sink.member("sub_windows", subWindows);
+  }
+}
