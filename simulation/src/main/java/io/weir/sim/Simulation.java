@@ -220,6 +220,15 @@ final class Simulation {
         && correction.fullAtEpochMicros() > world.redis().clock().epochMicros();
   }
 
+  /**
+   * Returns whether the cache may have gone back behind a correction, unseen, and no call stamps
+   * the bucket any more that would tell of it.
+   */
+  private boolean isLossUnseen(Correction correction) {
+    return world.buckets().hasGoneBack()
+        && Convergence.hasNoMoreRecords(correction.limit(), world.redis().clock().epochMicros());
+  }
+
   private @Nullable BucketState applyAgain(Correction correction, @Nullable BucketState before) {
     BoundedCorrection bounded =
         new BoundedCorrection(correction, correction.limit().capacityTokens());
@@ -232,7 +241,7 @@ final class Simulation {
    */
   private void checkSameLevel(
       Correction correction, @Nullable BucketState kept, @Nullable BucketState after) {
-    if (after == null) {
+    if (after == null || isLossUnseen(correction)) {
       return;
     }
     BucketArithmetic arithmetic = correction.limit().arithmetic();
