@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindow;
 import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.TokenBucketLimit;
@@ -340,6 +341,27 @@ public abstract class DecisionCacheContract {
     assertTrue(denied.buckets().get(0).retryAfterMicros() > 0);
     // the refused call took nothing of the other bucket
     assertEquals(99, allowed(check(1, enforced("b", 100))).buckets().get(0).remainingTokens());
+  }
+
+  @Test
+  void take_slidingLog_countsEachCallForAWindow() {
+    SlidingLog day = new SlidingLog(10, 24 * HOUR_MICROS);
+    BucketRequest log = new BucketRequest(prefix + "log@log", day, true);
+    Decision.Allowed first = allowed(check(4, log));
+    BucketReply second = allowed(check(5, log, enforced("a", 10))).buckets().get(0);
+    assertEquals(new BucketReply(true, 1, day.windowMicros(), 0, 0, 0, 0, true), second);
+
+    Decision.Denied denied = denied(check(2, enforced("a", 10), log));
+    assertEquals(1, denied.decidingBucket());
+    BucketReply reply = denied.buckets().get(1);
+    assertEquals(1, reply.remainingTokens());
+    assertEquals(
+        first.decidedAtEpochMicros() + day.windowMicros(),
+        denied.decidedAtEpochMicros() + reply.retryAfterMicros());
+    assertTrue(denied(check(11, log)).costExceedsCapacity());
+    // the refused calls took nothing of either
+    assertEquals(4, allowed(check(1, enforced("a", 10), log)).buckets().get(0).remainingTokens());
+    assertEquals(0, denied(check(1, log)).buckets().get(0).remainingTokens());
   }
 
   @Test

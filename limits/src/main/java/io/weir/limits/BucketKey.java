@@ -43,6 +43,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   private static final char PLAN_START = '+';
   private static final char NETWORK_START = '|';
   private static final char PERIOD_START = '@';
+  private static final String LOG = "@log";
 
   /**
    * A name as it appears in a key. A name that is longer than {@value #MAX_PLAIN_CHARS} characters,
@@ -224,10 +225,10 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the key of a bucket of which no record tells. It is no text of a {@link BucketKey}, and
-   * no two such buckets have the same: names are preceded by their length, each kind of part by its
-   * sign. Without a client all of it but the period is the hash tag, so that such buckets spread
-   * over the slots of Redis Cluster: {@code w1:{*5:burst:12:GET
+   * Returns the key of a bucket of which no record tells, without its period. It is no text of a
+   * {@link BucketKey}, and no two such buckets have the same: names are preceded by their length,
+   * each kind of part by its sign. Without a client all of it but the period is the hash tag, so
+   * that such buckets spread over the slots of Redis Cluster: {@code w1:{*5:burst:12:GET
    * /v1/item|203.0.113.7/32}@1764547200}.
    *
    * @param client the client; null if clients share the bucket
@@ -235,16 +236,13 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
    * @param plan the plan whose clients share the bucket; null for any
    * @param endpoint the called endpoint; null if all endpoints share the bucket
    * @param network the caller's network; null if all networks share the bucket
-   * @param endEpochSecond end of the bucket's period, in seconds since 1970; 0 for a bucket without
-   *     a period
    */
   public static String cacheOnlyText(
       @Nullable Part client,
       String policyText,
       @Nullable Part plan,
       @Nullable Part endpoint,
-      @Nullable IpNetwork network,
-      long endEpochSecond) {
+      @Nullable IpNetwork network) {
     StringBuilder text = new StringBuilder();
     text.append(client == null ? CLIENT_START + SHARED : clientPrefix(client)).append(policyText);
     if (plan != null) {
@@ -259,9 +257,12 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     if (client == null) {
       text.append('}');
     }
-    return endEpochSecond == 0
-        ? text.toString()
-        : text.append(PERIOD_START).append(endEpochSecond).toString();
+    return text.toString();
+  }
+
+  /** Returns the key of one period of a bucket. */
+  public static String inPeriod(String text, PeriodicLimit.Span period) {
+    return text + PERIOD_START + period.endEpochSecond();
   }
 
   /**
@@ -288,6 +289,14 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
       throw new IllegalArgumentException("not the key of a period: " + text);
     }
     return start;
+  }
+
+  /**
+   * Returns the key of the log of a bucket without a period, which is of another type in Redis than
+   * what is kept under any other key. It is no text of a {@link BucketKey}.
+   */
+  public static String ofLog(String text) {
+    return text + LOG;
   }
 
   /** Returns whether a key's text is that of a bucket that clients share. */

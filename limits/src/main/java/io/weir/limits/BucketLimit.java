@@ -3,7 +3,6 @@ package io.weir.limits;
 
 import io.weir.limits.LimitAlgorithm.MemberSink;
 import java.util.List;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * declared here and in {@link BucketArithmetic}, and nowhere else: a new algorithm does not compile
  * until it implements all of it. Immutable.
  */
-public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit {
+public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, SlidingLog {
   /** Returns the most tokens that the bucket holds; 0 to 2^53 − 1. */
   long capacityTokens();
 
@@ -22,15 +21,26 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit {
   BucketArithmetic arithmetic();
 
   /**
-   * Returns the arithmetic by which a call is decided, now: with what other buckets contribute, if
-   * the bucket does not decide alone.
+   * Returns a bucket as a decision finds it now: with what other buckets contribute, if it does not
+   * decide alone.
    *
    * @param bucket the bucket's key
-   * @param kept returns the state stored under a key, or null if there is none
+   * @param kept what the cache keeps
    */
-  default BucketArithmetic deciding(
-      String bucket, Function<String, @Nullable BucketState> kept, long nowEpochMicros) {
-    return arithmetic();
+  default BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
+    BucketArithmetic arithmetic = arithmetic();
+    return new CountedBucket(
+        arithmetic, arithmetic.refill(kept.state(bucket), nowEpochMicros), nowEpochMicros);
+  }
+
+  /**
+   * Returns the length of the window that a bucket without a period is for: the time from empty to
+   * full.
+   *
+   * @param arithmetic the arithmetic of this limit
+   */
+  default long windowMicros(BucketArithmetic arithmetic) {
+    return arithmetic.fillMicros();
   }
 
   /**

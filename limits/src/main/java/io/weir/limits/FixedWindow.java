@@ -23,9 +23,15 @@ import java.time.ZoneId;
  * @param alignment what windows are aligned to
  * @param timeZone zone in which days begin, for clients without a zone of their own; ignored for
  *     windows that are aligned to the epoch
+ * @param resetJitterSeconds by how much, at most, a bucket's windows begin later than these; 0 to
+ *     the length, 0 if they are aligned to the calendar
  */
 public record FixedWindow(
-    long capacityTokens, long lengthSeconds, Alignment alignment, ZoneId timeZone)
+    long capacityTokens,
+    long lengthSeconds,
+    Alignment alignment,
+    ZoneId timeZone,
+    long resetJitterSeconds)
     implements PeriodicLimit {
   /** Longest window: 366 days. */
   public static final long MAX_LENGTH_SECONDS = 366L * 86_400;
@@ -48,6 +54,17 @@ public record FixedWindow(
         lengthSeconds,
         1,
         alignment == Alignment.EPOCH ? MAX_LENGTH_SECONDS : MAX_CALENDAR_LENGTH_SECONDS);
+    Numbers.require(
+        "reset_jitter (s)",
+        resetJitterSeconds,
+        0,
+        alignment == Alignment.EPOCH ? lengthSeconds : 0);
+  }
+
+  /** Creates windows that begin at the same time for all buckets. */
+  public FixedWindow(
+      long capacityTokens, long lengthSeconds, Alignment alignment, ZoneId timeZone) {
+    this(capacityTokens, lengthSeconds, alignment, timeZone, 0);
   }
 
   @Override
@@ -67,7 +84,7 @@ public record FixedWindow(
 
   @Override
   public FixedWindow withCapacity(long tokens) {
-    return new FixedWindow(tokens, lengthSeconds, alignment, timeZone);
+    return new FixedWindow(tokens, lengthSeconds, alignment, timeZone, resetJitterSeconds);
   }
 
   @Override
@@ -82,6 +99,7 @@ public record FixedWindow(
         && capacityTokens <= window.capacityTokens
         && lengthSeconds == window.lengthSeconds
         && alignment == window.alignment
+        && resetJitterSeconds == window.resetJitterSeconds
         && (alignment == Alignment.EPOCH || timeZone.equals(window.timeZone));
   }
 

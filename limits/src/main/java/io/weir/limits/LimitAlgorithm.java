@@ -41,6 +41,13 @@ public enum LimitAlgorithm {
           members.member("window_us"),
           members.member("sub_windows"));
     }
+  },
+  /** A log of the calls of the last window. Not of buckets that records tell of. */
+  SLIDING_LOG("sliding-log") {
+    @Override
+    public BucketLimit read(MemberSource members) {
+      return new SlidingLog(members.member("capacity"), members.member("window_us"));
+    }
   };
 
   private final String wireName;

@@ -22,6 +22,32 @@ public sealed interface PeriodicLimit extends PolicyLimit
   /** Returns the period that contains a moment, by a client's calendar. */
   Span at(long epochMillis, ClientCalendar client);
 
+  /**
+   * Returns by how much, at most, the periods of a bucket begin later than {@link #at} says, so
+   * that those of many buckets do not end at once; 0 if they all begin at the same time.
+   */
+  default long resetJitterSeconds() {
+    return 0;
+  }
+
+  /**
+   * Returns the period of a bucket that contains a moment. How much later than others its periods
+   * begin follows from its name, so every node says the same, at any time.
+   *
+   * @param bucket the bucket's key without a period
+   */
+  default Span at(long epochMillis, ClientCalendar client, String bucket) {
+    long later = laterSeconds(bucket);
+    Span span = at(epochMillis - later * 1_000, client);
+    return new Span(span.startEpochSecond() + later, span.endEpochSecond() + later);
+  }
+
+  private long laterSeconds(String bucket) {
+    // the hash of a string is specified; its upper bits are mixed in, as names differ at their end
+    int hash = bucket.hashCode() * 0x9E3779B9;
+    return Math.floorMod(hash ^ (hash >>> 16), resetJitterSeconds() + 1);
+  }
+
   /** Returns the same periods with another capacity. */
   PeriodicLimit withCapacity(long tokens);
 

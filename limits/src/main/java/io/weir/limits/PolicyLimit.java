@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * The limit that a policy sets: either on one lasting bucket or on one bucket per period.
  * Immutable.
  */
-public sealed interface PolicyLimit permits TokenBucketLimit, LeakyBucket, PeriodicLimit {
+public sealed interface PolicyLimit
+    permits TokenBucketLimit, LeakyBucket, SlidingLog, PeriodicLimit {
   /** Returns the tokens of a full bucket, or of a whole period; 0 denies every call. */
   long capacityTokens();
 
@@ -32,6 +33,11 @@ public sealed interface PolicyLimit permits TokenBucketLimit, LeakyBucket, Perio
 
   /** Returns a description for display. */
   String describe();
+
+  /** Returns whether records can tell what is taken from its buckets. */
+  default boolean isRecordable() {
+    return true;
+  }
 
   /** Returns the limit as which it is counted: itself, if it is no other's mirror. */
   default PolicyLimit counted() {

@@ -22,10 +22,13 @@ import java.time.Duration;
  * @param lengthSeconds length of a window; 1 s to 366 days
  * @param subWindows how many sub-windows a window has, all of the same length in whole seconds; 1
  *     to {@value #MAX_SUB_WINDOWS}
+ * @param resetJitterSeconds by how much, at most, a bucket's sub-windows begin later than these; 0
+ *     to the length of a sub-window
  * @see <a href="https://blog.cloudflare.com/counting-things-a-lot-of-different-things/">How we
  *     built rate limiting capable of scaling to millions of domains</a>
  */
-public record SlidingWindow(long capacityTokens, long lengthSeconds, int subWindows)
+public record SlidingWindow(
+    long capacityTokens, long lengthSeconds, int subWindows, long resetJitterSeconds)
     implements PeriodicLimit {
   /** Most sub-windows. A decision reads the counter of each. */
   public static final int MAX_SUB_WINDOWS = 60;
@@ -42,7 +45,13 @@ public record SlidingWindow(long capacityTokens, long lengthSeconds, int subWind
               + subWindows
               + " × whole seconds");
     }
+    Numbers.require("reset_jitter (s)", resetJitterSeconds, 0, lengthSeconds / subWindows);
     SlidingWindowLimit.stepMicros(capacityTokens, lengthSeconds / subWindows * 1_000_000L);
+  }
+
+  /** Creates a window whose sub-windows begin at the same time for all buckets. */
+  public SlidingWindow(long capacityTokens, long lengthSeconds, int subWindows) {
+    this(capacityTokens, lengthSeconds, subWindows, 0);
   }
 
   /** Returns the length of a sub-window. */
@@ -60,7 +69,7 @@ public record SlidingWindow(long capacityTokens, long lengthSeconds, int subWind
 
   @Override
   public SlidingWindow withCapacity(long tokens) {
-    return new SlidingWindow(tokens, lengthSeconds, subWindows);
+    return new SlidingWindow(tokens, lengthSeconds, subWindows, resetJitterSeconds);
   }
 
   @Override
@@ -82,7 +91,8 @@ public record SlidingWindow(long capacityTokens, long lengthSeconds, int subWind
     return other instanceof SlidingWindow window
         && capacityTokens <= window.capacityTokens
         && lengthSeconds == window.lengthSeconds
-        && subWindows == window.subWindows;
+        && subWindows == window.subWindows
+        && resetJitterSeconds == window.resetJitterSeconds;
   }
 
   @Override

@@ -4,8 +4,6 @@ package io.weir.limits;
 import io.weir.limits.LimitAlgorithm.MemberSink;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One sub-window of a {@link SlidingWindow}. Its bucket holds what was taken in it, and lasts until
@@ -93,15 +91,16 @@ public record SlidingWindowLimit(
   }
 
   @Override
-  public BucketArithmetic deciding(
-      String bucket, Function<String, @Nullable BucketState> kept, long nowEpochMicros) {
+  public BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
     List<String> earlier = earlierBuckets(bucket);
     long[] counts = new long[earlier.size()];
     PeriodBucket own = new PeriodBucket(capacityTokens, endsAtEpochMicros);
     for (int i = 0; i < counts.length; i++) {
-      counts[i] = -own.refill(kept.apply(earlier.get(i)), nowEpochMicros).units();
+      counts[i] = -own.refill(kept.state(earlier.get(i)), nowEpochMicros).units();
     }
-    return new SlidingBucket(this, counts, nowEpochMicros);
+    SlidingBucket sliding = new SlidingBucket(this, counts, nowEpochMicros);
+    return new CountedBucket(
+        sliding, sliding.refill(kept.state(bucket), nowEpochMicros), nowEpochMicros);
   }
 
   @Override

@@ -10,8 +10,10 @@ import io.weir.limits.FixedWindow.Alignment;
 import io.weir.limits.PeriodicLimit.Span;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -45,6 +47,26 @@ final class FixedWindowTest {
     assertEquals(
         new Span(-7, 0),
         new FixedWindow(1, 7, Alignment.EPOCH, UTC).at(-1, ClientCalendar.OF_POLICY));
+  }
+
+  /** Each bucket has windows of the length, without a gap; buckets begin them at all seconds. */
+  @Test
+  void at_withJitter_spreadsTheBuckets_andKeepsTheLength() {
+    FixedWindow minute = new FixedWindow(100, 60, Alignment.EPOCH, UTC, 20);
+    Set<Long> begins = new HashSet<>();
+    for (int i = 0; i < 500; i++) {
+      String bucket = BucketKey.of("burst", "client-" + i).text();
+      long millis = Instant.parse("2026-11-24T12:00:30Z").toEpochMilli();
+      Span span = minute.at(millis, ClientCalendar.OF_POLICY, bucket);
+      assertEquals(60, span.endEpochSecond() - span.startEpochSecond());
+      assertTrue(
+          span.startEpochSecond() * 1_000 <= millis && millis < span.endEpochSecond() * 1_000);
+      Span next = minute.at(span.endEpochSecond() * 1_000, ClientCalendar.OF_POLICY, bucket);
+      assertEquals(span.endEpochSecond(), next.startEpochSecond());
+      begins.add(Math.floorMod(span.startEpochSecond(), 60L));
+    }
+    assertEquals(21, begins.size(), begins::toString);
+    assertTrue(begins.stream().allMatch(second -> second <= 20), begins::toString);
   }
 
   /** The day of the change has 25 hours in October, and 23 in March. */

@@ -34,35 +34,30 @@ final class SlidingWindowTest {
       return window.at(nowMicros / 1_000, ClientCalendar.OF_POLICY);
     }
 
-    BucketArithmetic at(SlidingWindow window, long nowMicros) {
+    CountedBucket at(SlidingWindow window, long nowMicros) {
       PeriodicLimit.Span span = span(window, nowMicros);
-      return window.in(span).deciding(key(span), kept::get, nowMicros);
-    }
-
-    BucketState state(SlidingWindow window, long nowMicros) {
-      return at(window, nowMicros).refill(kept.get(key(span(window, nowMicros))), nowMicros);
+      return (CountedBucket) window.in(span).view(key(span), kept::get, nowMicros);
     }
 
     boolean take(SlidingWindow window, long cost, long nowMicros) {
-      BucketArithmetic arithmetic = at(window, nowMicros);
-      BucketState state = state(window, nowMicros);
-      if (!arithmetic.holds(state, cost)) {
+      CountedBucket bucket = at(window, nowMicros);
+      if (!bucket.holds(cost)) {
         return false;
       }
-      kept.put(key(span(window, nowMicros)), arithmetic.charge(state, cost, nowMicros));
+      kept.put(key(span(window, nowMicros)), bucket.charged(cost).state());
       return true;
     }
 
     long remaining(SlidingWindow window, long nowMicros) {
-      return at(window, nowMicros).remainingTokens(state(window, nowMicros));
+      return at(window, nowMicros).remainingTokens();
     }
 
     long retryAfter(SlidingWindow window, long cost, long nowMicros) {
-      return at(window, nowMicros).retryAfterMicros(state(window, nowMicros), cost, nowMicros);
+      return at(window, nowMicros).retryAfterMicros(cost);
     }
 
     long reset(SlidingWindow window, long nowMicros) {
-      return at(window, nowMicros).resetMicros(state(window, nowMicros), nowMicros);
+      return at(window, nowMicros).resetMicros();
     }
   }
 

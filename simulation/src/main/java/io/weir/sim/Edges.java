@@ -6,6 +6,7 @@ import io.weir.aggregator.count.SourceRecord;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
+import io.weir.limits.KeptBuckets;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.Decision;
@@ -14,7 +15,6 @@ import io.weir.limits.correction.CorrectionRule;
 import io.weir.topics.model.BatchHeader;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -64,11 +64,7 @@ interface Edges {
 
   /** The cache decides a check. */
   default CheckDecider.Outcome decide(
-      Check check,
-      boolean peek,
-      boolean warm,
-      long nowEpochMicros,
-      Function<String, @Nullable BucketState> kept) {
+      Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
     return CheckDecider.decide(check, peek, warm, nowEpochMicros, kept);
   }
 

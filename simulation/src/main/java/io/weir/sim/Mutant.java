@@ -7,6 +7,7 @@ import io.weir.aggregator.count.SourceRecord;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
+import io.weir.limits.KeptBuckets;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
@@ -20,7 +21,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -249,18 +249,14 @@ enum Mutant implements Edges {
   CHANGED_LIMIT_FILLS("a bucket whose limit has changed begins full") {
     @Override
     public CheckDecider.Outcome decide(
-        Check check,
-        boolean peek,
-        boolean warm,
-        long nowEpochMicros,
-        Function<String, @Nullable BucketState> kept) {
+        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
       return CheckDecider.decide(
           check,
           peek,
           warm,
           nowEpochMicros,
           bucket -> {
-            BucketState state = kept.apply(bucket);
+            BucketState state = kept.state(bucket);
             return state == null
                 ? null
                 : check.buckets().stream()
@@ -278,11 +274,7 @@ enum Mutant implements Edges {
   DENY_CHARGES("a call that is denied is charged where it can be") {
     @Override
     public CheckDecider.Outcome decide(
-        Check check,
-        boolean peek,
-        boolean warm,
-        long nowEpochMicros,
-        Function<String, @Nullable BucketState> kept) {
+        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
       CheckDecider.Outcome real = CheckDecider.decide(check, peek, warm, nowEpochMicros, kept);
       if (!(real.decision() instanceof Decision.Denied)) {
         return real;
@@ -290,7 +282,7 @@ enum Mutant implements Edges {
       Check least = new Check(check.buckets(), 1);
       List<CheckDecider.Write> writes =
           CheckDecider.decide(least, peek, warm, nowEpochMicros, kept).writes();
-      return new CheckDecider.Outcome(real.decision(), writes);
+      return new CheckDecider.Outcome(real.decision(), writes, List.of());
     }
   },
 

@@ -5,8 +5,11 @@ import io.weir.decision.DecisionCache;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketState;
+import io.weir.limits.KeptBuckets;
+import io.weir.limits.LogState;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.CheckDecider.LogWrite;
 import io.weir.limits.check.CheckDecider.Write;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
@@ -60,16 +63,15 @@ public final class MemoryDecisionCache implements DecisionCache {
   private boolean warm = true;
   private boolean closed;
 
-  /** A bucket, and the index of its name. */
+  /** A bucket with its state or its log, and the index of its name. */
   private static final class Kept {
     int index;
-    BucketState state;
+    BucketState state = BucketState.NONE;
+    @Nullable LogState log;
     long expiresEpochMicros;
 
-    Kept(int index, BucketState state, long expiresEpochMicros) {
+    Kept(int index) {
       this.index = index;
-      this.state = state;
-      this.expiresEpochMicros = expiresEpochMicros;
     }
   }
 
@@ -115,10 +117,12 @@ public final class MemoryDecisionCache implements DecisionCache {
       }
       long nowEpochMicros = clockEpochMicros.getAsLong();
       CheckDecider.Outcome outcome =
-          CheckDecider.decide(
-              check, peek, warm, nowEpochMicros, bucket -> kept(bucket, nowEpochMicros));
+          CheckDecider.decide(check, peek, warm, nowEpochMicros, keptAt(nowEpochMicros));
       for (Write write : outcome.writes()) {
-        keep(write.bucket(), write.state(), write.ttlMillis(), nowEpochMicros);
+        keep(write.bucket(), write.state(), null, write.ttlMillis(), nowEpochMicros);
+      }
+      for (LogWrite write : outcome.logs()) {
+        keep(write.bucket(), BucketState.NONE, write.log(), write.ttlMillis(), nowEpochMicros);
       }
       sweep(nowEpochMicros);
       return outcome.decision();
@@ -146,7 +150,7 @@ public final class MemoryDecisionCache implements DecisionCache {
         CorrectionRule.Result result =
             CorrectionRule.apply(correction, kept(bucket, nowEpochMicros), nowEpochMicros);
         if (result.state() != null) {
-          keep(bucket, result.state(), result.ttlMillis(), nowEpochMicros);
+          keep(bucket, result.state(), null, result.ttlMillis(), nowEpochMicros);
         }
         outcomes.add(result.outcome());
       }
@@ -157,17 +161,38 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  private void keep(String bucket, BucketState state, long ttlMillis, long nowEpochMicros) {
+  private KeptBuckets keptAt(long nowEpochMicros) {
+    return new KeptBuckets() {
+      @Override
+      public @Nullable BucketState state(String bucket) {
+        return kept(bucket, nowEpochMicros);
+      }
+
+      @Override
+      public @Nullable LogState log(String bucket) {
+        Kept kept = buckets.get(bucket);
+        return kept == null || kept.expiresEpochMicros <= nowEpochMicros ? null : kept.log;
+      }
+    };
+  }
+
+  private void keep(
+      String bucket,
+      BucketState state,
+      @Nullable LogState log,
+      long ttlMillis,
+      long nowEpochMicros) {
     long expires = nowEpochMicros + ttlMillis * 1_000;
     Kept kept = buckets.get(bucket);
-    if (kept != null) {
-      kept.state = state;
-      kept.expiresEpochMicros = expires;
-      return;
+    if (kept == null) {
+      kept = new Kept(names.size());
+      buckets.put(bucket, kept);
+      names.add(bucket);
+      bucketsOfOwner.merge(BucketKey.ownerOf(bucket), 1, Integer::sum);
     }
-    buckets.put(bucket, new Kept(names.size(), state, expires));
-    names.add(bucket);
-    bucketsOfOwner.merge(BucketKey.ownerOf(bucket), 1, Integer::sum);
+    kept.state = state;
+    kept.log = log;
+    kept.expiresEpochMicros = expires;
   }
 
   private void remove(String bucket) {

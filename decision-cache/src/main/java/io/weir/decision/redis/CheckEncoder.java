@@ -3,6 +3,7 @@ package io.weir.decision.redis;
 
 import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketLimit;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -48,6 +49,9 @@ final class CheckEncoder {
   /** Times the number of earlier buckets is added to the mode. */
   private static final int MODES = 4;
 
+  /** Stands for a sliding log in the place of the number of earlier buckets. */
+  private static final int LOG = 63;
+
   /** Most limits whose encoding is cached; more than a policy set has, and small. */
   private static final int MAX_LIMITS = 4_096;
 
@@ -78,9 +82,10 @@ final class CheckEncoder {
         CheckDecider.isHeldBack(request)
             ? MODE_HELD
             : request.enforced() ? MODE_ENFORCED : MODE_SHADOW;
-    return request.limit() instanceof SlidingWindowLimit sliding
-        ? (byte) (mode + MODES * sliding.subWindows())
-        : (byte) mode;
+    if (request.limit() instanceof SlidingWindowLimit sliding) {
+      return (byte) (mode + MODES * sliding.subWindows());
+    }
+    return (byte) (request.limit() instanceof SlidingLog ? mode + MODES * LOG : mode);
   }
 
   private byte[] packed(BucketLimit limit) {
@@ -96,8 +101,15 @@ final class CheckEncoder {
     return packed;
   }
 
-  /** Returns a limit's integers and, of a sliding window, how the weight of the oldest falls. */
+  /** Returns a limit's integers, and what a sliding window or a sliding log has in addition. */
   private static byte[] packForCheck(BucketLimit limit) {
+    if (limit instanceof SlidingLog log) {
+      return ByteBuffer.allocate(LIMIT_BYTES + Long.BYTES)
+          .order(ByteOrder.LITTLE_ENDIAN)
+          .put(pack(limit))
+          .putLong(log.windowMicros())
+          .array();
+    }
     if (!(limit instanceof SlidingWindowLimit sliding)) {
       return pack(limit);
     }

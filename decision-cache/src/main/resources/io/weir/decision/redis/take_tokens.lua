@@ -7,8 +7,9 @@
 -- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back what was taken for a
 --          call that another server has refused, 3 the same and tell it), buckets u8 (1 to 16), cost i64 (>= 1); then per
 --          bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is
---          cold; plus 4 times the number of earlier sub-windows), its limit 4 i64; of a sliding
---          window the length of a sub-window and the step in which a weight falls, micros i64.
+--          cold; plus 4 times the number of earlier sub-windows, or plus 252 for a sliding log), its
+--          limit 4 i64; of a sliding window the length of a sub-window and the step in which a
+--          weight falls, micros i64; of a sliding log the length of the window, micros i64.
 -- Reply    one string, little-endian: now i64 (microseconds since 1970), warm u8 (0, 1); then per
 --          check: verdict u8 (0 denied, 1 allowed, 2 cost above capacity, 3 corrupt, 4 cold),
 --          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged),
@@ -16,10 +17,10 @@
 --          tokens i64 (all 0 if corrupt or cold).
 -- Messages one on the channel RAISED for each bucket to which something is given back, if it is to
 --          be told: its key.
--- Complexity: O(keys). A stored value that is not a bucket's state makes its check corrupt and
+-- Complexity: O(keys), of a sliding log O(log calls). A stored value that is not a bucket's state makes its check corrupt and
 -- is left unchanged. A key charged twice is written once. Many keys are read by one command, if
 -- this user may use it: a call has fewer than 2,000, which fit on Lua's stack.
-local CHECK, BUCKET, SLIDING = '<BBi8', '<Bi8i8i8i8', '<i8i8'
+local CHECK, BUCKET, SLIDING, LOG = '<BBi8', '<Bi8i8i8i8', '<i8i8', 63
 local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
 local RAISED = 'w1:@raised'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
@@ -36,9 +37,12 @@ local function read_check(arg)
     local mode, tick, per_tick, per_token, capacity, length, step
     mode, tick, per_tick, per_token, capacity, at = unpack(BUCKET, arg, at)
     check.modes[i], check.limits[i] = mode % 4, limit_of(tick, per_tick, per_token, capacity)
-    if mode >= 4 then
+    local earlier = floor(mode / 4)
+    if earlier == LOG then
+      length, at = unpack('<i8', arg, at)
+      check.limits[i].log = length
+    elseif earlier > 0 then
       length, step, at = unpack(SLIDING, arg, at)
-      local earlier = floor(mode / 4)
       check.limits[i].sliding = { count = earlier, length = length, step = step, steps = length / step,
         ends = tick - earlier * length }
     end
@@ -117,6 +121,129 @@ local function give_back(key, view, cost, tells)
   if tells then redis.pcall('PUBLISH', RAISED, key) end
 end
 
+-- A sliding log is a list of calls, the oldest first, each with when it was admitted (i56), its cost
+-- (i16) and the sum of all costs up to it (i56), so that any part of the list is summed by two of
+-- them; sums begin anew when the log is empty. Its view has units, the tokens left, as that of other
+-- buckets. Mirrors LoggedBucket. What changes is kept until the end: nothing is written before all
+-- is read. Of a log, stored is how many calls are in the list, keep how many of these stay where
+-- they are, size how many there are with new ones, and drop how many of them are over.
+local ENTRY, ENTRY_BYTES = '<i7i2i7', 16
+local logs = {}
+
+-- Returns a call by its index from 0, as { time, cost, sum }; false if the element is none.
+local function entry(log, index)
+  local known = log.entries[index]
+  if known == nil then
+    local value = call('LINDEX', log.key, index)
+    known = false
+    if value and #value == ENTRY_BYTES then
+      local at, cost, sum = unpack(ENTRY, value)
+      known = at > 0 and at < EXACT and cost > 0 and sum >= cost and sum < EXACT and { at, cost, sum }
+    end
+    log.entries[index] = known
+  end
+  return known
+end
+
+-- Returns the least index from low on, and below high, of which a test is true, or high; nil if an
+-- element is no call.
+local function search(log, low, high, test)
+  while low < high do
+    local middle = floor((low + high) / 2)
+    local found = entry(log, middle)
+    if not found then return nil end
+    if test(found) then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+local function log_of(key)
+  if not logs[key] then
+    local size = redis.pcall('LLEN', key)
+    if type(size) ~= 'number' then
+      if string.find(size.err, 'cript attempted to ', 1, true) then call('LLEN', key) end
+      return nil
+    end
+    logs[key] = { key = key, entries = {}, stored = size, keep = size, size = size, drop = 0 }
+  end
+  return logs[key]
+end
+
+-- Returns a view of a log; nil if what is kept under the key is none.
+local function load_log(key, limit)
+  local log, window, used = log_of(key), limit.log, 0
+  if not log then return nil end
+  local last = log.drop < log.size and entry(log, log.size - 1)
+  if last == false and log.drop < log.size then return nil end
+  -- the clock was set back by more than a window
+  if last and last[1] - now > window then log.drop = log.size end
+  local first = search(log, log.drop, log.size, function(one) return one[1] + window > now end)
+  if not first then return nil end
+  if first < log.size then
+    local oldest = entry(log, first)
+    used = last[3] - oldest[3] + oldest[2]
+  end
+  return { limit = limit, log = log, first = first, units = limit.capacity - used, epoch = 0, charged = 0 }
+end
+
+local function log_reset(view)
+  local log = view.log
+  return view.first < log.size and entry(log, log.size - 1)[1] + view.limit.log - now or 0
+end
+
+-- Returns the time until so many tokens no longer count; nil if an element is no call.
+local function log_wait(view, missing)
+  local log = view.log
+  local oldest = entry(log, view.first)
+  local sum = oldest[3] - oldest[2] + missing
+  local last = search(log, view.first, log.size, function(one) return one[3] >= sum end)
+  local found = last and entry(log, last)
+  return found and found[1] + view.limit.log - now
+end
+
+local function charge_log(view, cost)
+  local log, at, sum = view.log, now, 0
+  if view.first < log.size then
+    local last = entry(log, log.size - 1)
+    at, sum = max(now, last[1]), last[3]
+  end
+  log.drop = view.first
+  log.entries[log.size], log.size = { at, cost, sum + cost }, log.size + 1
+  view.units = view.units - cost
+  log.changed, log.reset = true, log_reset(view)
+end
+
+-- The newest calls are taken away.
+local function give_back_log(key, view, cost, tells)
+  local log, left = view.log, cost
+  while left > 0 and log.size > view.first do
+    local last = entry(log, log.size - 1)
+    if not last then break end
+    log.size = log.size - 1
+    log.keep, log.entries[log.size] = min(log.keep, log.size), nil
+    if last[2] > left then
+      log.entries[log.size], log.size = { last[1], last[2] - left, last[3] - left }, log.size + 1
+      left = 0
+    else
+      left = left - last[2]
+    end
+  end
+  view.units = view.units + cost - left
+  log.changed, log.reset = true, log_reset(view)
+  if tells then redis.pcall('PUBLISH', RAISED, key) end
+end
+
+local function store_log(key, log)
+  if not log.changed then return end
+  if log.keep <= log.drop then call('DEL', key)
+  elseif log.drop > 0 or log.keep < log.stored then call('LTRIM', key, log.drop, log.keep - 1) end
+  for index = max(log.keep, log.drop), log.size - 1 do
+    local one = log.entries[index]
+    call('RPUSH', key, pack(ENTRY, one[1], one[2], one[3]))
+  end
+  if log.drop < log.size then call('PEXPIRE', key, ceil(log.reset / 1000) + TTL_MARGIN_MILLIS) end
+end
+
 local replies, views, retries, places, key_index = { pack('<i8B', now, warm and 1 or 0) }, {}, {}, {}, 1
 local counts, earlier = {}, {}
 for n = 2, #ARGV do
@@ -125,7 +252,8 @@ for n = 2, #ARGV do
   local count, cost = check.count, check.cost
   for i = 1, count do
     local at, mode, limit, retry = key_index + 1, check.modes[i], check.limits[i], 0
-    local view, sliding = load(KEYS[at], values[at], limit), limit.sliding
+    local sliding, view = limit.sliding, nil
+    if limit.log then view = load_log(KEYS[at], limit) else view = load(KEYS[at], values[at], limit) end
     places[i], earlier[i], key_index = at, 0, at + (sliding and sliding.count or 0)
     if mode == 2 and not warm then cold = true end
     if view and sliding then
@@ -133,12 +261,15 @@ for n = 2, #ARGV do
       if counts[i] then counts[i][sliding.count + 1] = limit.capacity - view.units else view = nil end
     end
     if view then
-      refill(view)
+      if not limit.log then refill(view) end
       local missing = check.gives and 0 or cost * limit.per_token - level(view, earlier[i])
       if missing > 0 then
         local can_hold = cost <= limit.capacity / limit.per_token
         if not can_hold then retry = -1
         elseif sliding then retry = sliding_wait(sliding, counts[i], limit.capacity - cost)
+        elseif limit.log then
+          retry = log_wait(view, missing)
+          if not retry then corrupt, retry = true, 0 end
         else retry = wait(view, missing) end
         if mode ~= 0 and not never and (not can_hold or retry > longest) then
           deciding, longest, never = i - 1, retry, not can_hold
@@ -157,17 +288,21 @@ for n = 2, #ARGV do
     for i = 1, count do
       local view, retry = views[i], retries[i]
       local flags = retry == 0 and 1 or 0
+      local log = view.limit.log
       if flags == 1 and takes then
-        charge(KEYS[places[i]], view, cost)
+        if log then charge_log(view, cost) else charge(KEYS[places[i]], view, cost) end
         flags = 3
       elseif check.gives then
-        give_back(KEYS[places[i]], view, cost, check.tells)
+        if log then give_back_log(KEYS[places[i]], view, cost, check.tells)
+        else give_back(KEYS[places[i]], view, cost, check.tells) end
       end
       local limit = view.limit
       local sliding = limit.sliding
       if sliding then
         counts[i][sliding.count + 1] = limit.capacity - view.units
         view.reset = time_to_empty(sliding, counts[i])
+      elseif log then
+        view.reset = log_reset(view)
       else
         view.reset = time_to_full(view)
       end
@@ -183,4 +318,5 @@ for n = 2, #ARGV do
   end
 end
 for key, view in pairs(charged_views) do store(key, view) end
+for key, log in pairs(logs) do store_log(key, log) end
 return table.concat(replies)

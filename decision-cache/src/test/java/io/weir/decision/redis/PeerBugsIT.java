@@ -267,7 +267,7 @@ class PeerBugsIT {
       checks.add(check(1, bucket("good", TEN_PER_SECOND)));
     }
 
-    List<Decision> decisions = runner.run(checks, Collections.nCopies(checks.size(), false));
+    List<Decision> decisions = runner.decide(checks, Collections.nCopies(checks.size(), false));
     for (int i = 0; i < decisions.size(); i += 2) {
       Decision.Undecided corrupt =
           assertInstanceOf(Decision.Undecided.class, decisions.get(i), "check " + i);
@@ -294,7 +294,7 @@ class PeerBugsIT {
   void sameBucketTwiceInOneCall_lastTokens_areGivenOnce() {
     Check six = check(6, bucket("a", TEN_PER_SECOND));
 
-    List<Decision> decisions = runner.run(List.of(six, six, six), List.of(true, false, false));
+    List<Decision> decisions = runner.decide(List.of(six, six, six), List.of(true, false, false));
     assertInstanceOf(Decision.Allowed.class, decisions.get(0));
     assertInstanceOf(Decision.Allowed.class, decisions.get(1));
     assertInstanceOf(Decision.Denied.class, decisions.get(2));

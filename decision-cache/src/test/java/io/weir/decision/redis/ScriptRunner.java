@@ -9,6 +9,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.weir.limits.BucketState;
+import io.weir.limits.LogState;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -117,15 +118,28 @@ final class ScriptRunner implements AutoCloseable {
   }
 
   Decision take(Check check) {
-    return run(List.of(check), List.of(false)).get(0);
+    return decide(List.of(check), List.of(false)).get(0);
   }
 
   Decision peek(Check check) {
-    return run(List.of(check), List.of(true)).get(0);
+    return decide(List.of(check), List.of(true)).get(0);
+  }
+
+  /** Gives back what a check has taken. */
+  void giveBack(Check check) {
+    run(List.of(check), List.of(CheckEncoder.Purpose.GIVE_BACK));
   }
 
   /** Decides several checks in one call. */
-  List<Decision> run(List<Check> checks, List<Boolean> peeks) {
+  List<Decision> decide(List<Check> checks, List<Boolean> peeks) {
+    return run(
+        checks,
+        peeks.stream()
+            .map(peek -> peek ? CheckEncoder.Purpose.PEEK : CheckEncoder.Purpose.TAKE)
+            .toList());
+  }
+
+  private List<Decision> run(List<Check> checks, List<CheckEncoder.Purpose> purposes) {
     List<byte[]> keys = new ArrayList<>(List.of(LifeKeys.marker()));
     List<byte[]> arguments = new ArrayList<>(List.of(LIFE));
     for (int i = 0; i < checks.size(); i++) {
@@ -136,9 +150,7 @@ final class ScriptRunner implements AutoCloseable {
             .earlierBuckets(request.bucket())
             .forEach(earlier -> keys.add(bytes(earlier)));
       }
-      arguments.add(
-          encoder.encode(
-              checks.get(i), peeks.get(i) ? CheckEncoder.Purpose.PEEK : CheckEncoder.Purpose.TAKE));
+      arguments.add(encoder.encode(checks.get(i), purposes.get(i)));
     }
     byte[] bytes =
         redis.evalsha(
@@ -171,6 +183,24 @@ final class ScriptRunner implements AutoCloseable {
     return RedisBucketCorrector.unpack(reply, keys.length).stream()
         .map(Objects::requireNonNull)
         .toList();
+  }
+
+  /** The log kept under a key; without calls when there is none. */
+  LogState log(String bucket) {
+    LogState log = LogState.EMPTY;
+    long sum = 0;
+    for (byte[] element : redis.lrange(bytes(bucket), 0, -1)) {
+      ByteBuffer buffer = ByteBuffer.wrap(element).order(ByteOrder.LITTLE_ENDIAN);
+      long at = buffer.getLong(0) & (1L << 56) - 1;
+      long cost = buffer.getShort(7);
+      long total = buffer.getLong(8) >>> 8;
+      if (element.length != 16 || (log.size() > 0 && total != sum + cost)) {
+        throw new IllegalStateException("not a call of a log, or a wrong sum: " + total);
+      }
+      sum = total;
+      log = log.with(0, at, cost);
+    }
+    return log;
   }
 
   /** The state kept under a key, null when there is none. */

@@ -98,7 +98,7 @@ class TakeTokensModelIT {
       runner.setWarm(warm);
 
       long beganNanos = System.nanoTime();
-      List<Decision> decisions = runner.run(checks, peeks);
+      List<Decision> decisions = runner.decide(checks, peeks);
       for (int i = 0; i < checks.size(); i++) {
         Outcome expected = CheckDecider.decide(checks.get(i), peeks.get(i), warm, now, model::get);
         assertEquals(

@@ -83,7 +83,7 @@ final class RateLimitFields {
     PeriodicLimit.Span period = limit.period();
     return period != null && limit.policy().limit() instanceof PeriodicLimit periodic
         ? periodic.windowSeconds(period)
-        : Math.max(1, ceilSeconds(limit.limit().arithmetic().fillMicros()));
+        : Math.max(1, ceilSeconds(limit.limit().windowMicros(limit.limit().arithmetic())));
   }
 
   private static long ceilSeconds(long micros) {

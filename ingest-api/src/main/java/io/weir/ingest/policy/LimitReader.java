@@ -10,6 +10,7 @@ import io.weir.limits.LeakyBucket;
 import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.Numbers;
 import io.weir.limits.PolicyLimit;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import java.time.Duration;
@@ -27,6 +28,7 @@ final class LimitReader {
   private static final String TOKEN_BUCKET = LimitAlgorithm.TOKEN_BUCKET.wireName();
   private static final String LEAKY_BUCKET = "leaky-bucket";
   private static final String DENY = "deny";
+  private static final String RESET_JITTER = "reset_jitter";
   private static final String ALGORITHMS =
       Stream.concat(
               Arrays.stream(LimitAlgorithm.values()).map(LimitAlgorithm::wireName),
@@ -70,6 +72,7 @@ final class LimitReader {
       case QUOTA -> quota(node, path);
       case FIXED_WINDOW -> fixedWindow(node, path);
       case SLIDING_WINDOW -> slidingWindow(node, path);
+      case SLIDING_LOG -> slidingLog(node, path);
     };
   }
 
@@ -156,7 +159,8 @@ final class LimitReader {
 
   private @Nullable FixedWindow fixedWindow(JsonNode node, String path) {
     int problemsBefore = fields.count();
-    fields.refuseUnknown(node, path, Set.of("algorithm", "limit", "window", "align", "time_zone"));
+    fields.refuseUnknown(
+        node, path, Set.of("algorithm", "limit", "window", "align", "time_zone", RESET_JITTER));
     long limit = fields.integer(node, path, "limit", 1, MAX_TOKENS);
     long lengthMicros = periodMicros(node.path("window"), path + ".window");
     int problemsBeforeAlign = fields.count();
@@ -176,14 +180,40 @@ final class LimitReader {
               + ".window must be at most PT24H with align: calendar, is "
               + Shown.of(node.path("window")));
     }
+    if (alignment == Alignment.CALENDAR && node.has(RESET_JITTER)) {
+      fields.problem(path + ".reset_jitter is for align: epoch");
+    }
+    long jitterSeconds = resetJitterSeconds(node, path, lengthSeconds, "the window");
     return fields.count() > problemsBefore || alignment == null
         ? null
-        : new FixedWindow(limit, lengthSeconds, alignment, zone == null ? UTC : zone);
+        : new FixedWindow(
+            limit, lengthSeconds, alignment, zone == null ? UTC : zone, jitterSeconds);
+  }
+
+  /** Returns by how much windows may begin later; 0 if that is not set, or wrong. */
+  private long resetJitterSeconds(JsonNode node, String path, long mostSeconds, String most) {
+    if (!node.has(RESET_JITTER)) {
+      return 0;
+    }
+    int problemsBefore = fields.count();
+    long micros = periodMicros(node.path(RESET_JITTER), path + "." + RESET_JITTER);
+    long seconds = micros / MICROS_PER_SECOND;
+    if (fields.count() == problemsBefore
+        && (micros % MICROS_PER_SECOND != 0 || seconds > mostSeconds)) {
+      fields.problem(
+          path
+              + ".reset_jitter must be whole seconds, at most "
+              + most
+              + ", is "
+              + Shown.of(node.path(RESET_JITTER)));
+    }
+    return seconds;
   }
 
   private @Nullable SlidingWindow slidingWindow(JsonNode node, String path) {
     int problemsBefore = fields.count();
-    fields.refuseUnknown(node, path, Set.of("algorithm", "limit", "window", "sub_windows"));
+    fields.refuseUnknown(
+        node, path, Set.of("algorithm", "limit", "window", "sub_windows", RESET_JITTER));
     long limit = fields.integer(node, path, "limit", 1, MAX_TOKENS);
     long lengthMicros = periodMicros(node.path("window"), path + ".window");
     long subWindows =
@@ -202,12 +232,39 @@ final class LimitReader {
               + Shown.of(node.path("window")));
       return null;
     }
+    long lengthSeconds = lengthMicros / MICROS_PER_SECOND;
+    long jitterSeconds =
+        resetJitterSeconds(node, path, lengthSeconds / subWindows, "the sub-window");
+    if (fields.count() > problemsBefore) {
+      return null;
+    }
     try {
-      return new SlidingWindow(limit, lengthMicros / MICROS_PER_SECOND, (int) subWindows);
+      return new SlidingWindow(limit, lengthSeconds, (int) subWindows, jitterSeconds);
     } catch (IllegalArgumentException notCountable) {
       fields.problem(path + ": " + notCountable.getMessage());
       return null;
     }
+  }
+
+  private @Nullable SlidingLog slidingLog(JsonNode node, String path) {
+    int problemsBefore = fields.count();
+    fields.refuseUnknown(node, path, Set.of("algorithm", "limit", "window"));
+    JsonNode limit = node.path("limit");
+    if (limit.isIntegralNumber()
+        && limit.canConvertToLong()
+        && limit.longValue() > SlidingLog.MAX_TOKENS
+        && limit.longValue() <= MAX_TOKENS) {
+      fields.problem(
+          path
+              + ".limit must be at most "
+              + SlidingLog.MAX_TOKENS
+              + " in a sliding log, which keeps each call of the window; for more, use"
+              + " sliding-window with sub_windows");
+    } else {
+      fields.integer(node, path, "limit", 1, SlidingLog.MAX_TOKENS);
+    }
+    long windowMicros = periodMicros(node.path("window"), path + ".window");
+    return fields.count() > problemsBefore ? null : new SlidingLog(limit.longValue(), windowMicros);
   }
 
   private long periodMicros(JsonNode node, String path) {

@@ -184,6 +184,12 @@ final class PolicyReader {
     if (!key.contains(KeyPart.CLIENT) || key.contains(KeyPart.IP)) {
       refuseWhatNeedsRecords(node, path, cold);
     }
+    if (cold == ColdCacheMode.HOLD && algorithm == LimitAlgorithm.SLIDING_LOG) {
+      fields.problem(
+          path
+              + ".on_cold_cache: hold is for quotas and windows; records do not tell of sliding logs,"
+              + " so they are not restored");
+    }
     fields.instant(node, path, PolicyFile.EFFECTIVE_FROM);
     if (fields.count() > problemsBefore
         || limit == null

@@ -6,17 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.weir.limits.CalendarPeriod;
-import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
-import io.weir.limits.FixedWindow;
 import io.weir.limits.IpNetwork;
-import io.weir.limits.LeakyBucket;
-import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
-import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.KeyPart;
@@ -25,8 +19,6 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.limits.policy.UnknownClients;
-import java.time.LocalDate;
-import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -281,25 +273,6 @@ final class PolicyFileTest {
   }
 
   @Test
-  void parse_leakyBucket_isItsMirror_andMayBeAQueue() {
-    PolicySet set =
-        valid(
-            """
-            policies:
-              - name: meter
-                limit: {algorithm: leaky-bucket, capacity: 20, leak_tokens: 10, leak_period: PT1S}
-                lease: {tokens: 2}
-              - name: queue
-                limit: {algorithm: leaky-bucket, capacity: 20, leak_tokens: 10, leak_period: PT1S, queue: true}
-            """);
-    TokenBucketLimit mirror = new TokenBucketLimit(20, 10, 1_000_000);
-
-    assertEquals(new LeakyBucket(mirror, false), set.policies().get(0).limit());
-    assertEquals(new LeakyBucket(mirror, true), set.policies().get(1).limit());
-    assertEquals(20, set.policies().get(1).debtCapTokens());
-  }
-
-  @Test
   void parse_whatIsWrongInALeakyBucket_isNamed() {
     List<String> problems =
         invalid(
@@ -431,7 +404,7 @@ final class PolicyFileTest {
                 key: [port]
                 mode: enforced
                 on_cache_failure: locally
-                limit: {algorithm: sliding-log, capacity: 1, refill_tokens: 1}
+                limit: {algorithm: gcra, capacity: 1, refill_tokens: 1}
               - name: c
               - 7
             """);
@@ -448,176 +421,9 @@ final class PolicyFileTest {
         problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
     assertHolds(
         problems,
-        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, sliding-window, leaky-bucket, deny");
+        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, sliding-window, sliding-log, leaky-bucket, deny");
     assertHolds(problems, "policies[2].limit is missing");
     assertHolds(problems, "policies[3] must be a mapping");
-  }
-
-  @Test
-  void parse_quota_everyField_isRead() {
-    PolicySet set =
-        valid(
-            """
-            policies:
-              - name: billed
-                limit:
-                  algorithm: quota
-                  limit: 10000
-                  period: billing
-                  time_zone: Europe/Paris
-                  billing_anchor: 2026-01-17
-                on_cache_failure: local
-                on_cold_cache: hold
-            clients:
-              acme: {time_zone: America/New_York, billing_anchor: 2026-01-31}
-              zoo: {time_zone: "+02:00"}
-              42: {billing_anchor: 2026-03-01}
-            """);
-
-    assertEquals(
-        new Policy(
-            "billed",
-            PolicyMatch.ANY,
-            List.of(KeyPart.CLIENT),
-            new CalendarQuota(
-                10_000,
-                CalendarPeriod.BILLING,
-                ZoneId.of("Europe/Paris"),
-                LocalDate.of(2026, 1, 17)),
-            PolicyMode.ENFORCE,
-            FailureMode.LOCAL,
-            ColdCacheMode.HOLD,
-            10_000),
-        set.policies().get(0));
-    assertEquals(
-        Map.of(
-            "acme",
-            ClientSettings.of(
-                new ClientCalendar(ZoneId.of("America/New_York"), LocalDate.of(2026, 1, 31))),
-            "zoo",
-            ClientSettings.of(new ClientCalendar(ZoneId.of("+02:00"), null)),
-            "42",
-            ClientSettings.of(new ClientCalendar(null, LocalDate.of(2026, 3, 1)))),
-        set.clients().settings());
-  }
-
-  @Test
-  void parse_fixedWindow_isRead() {
-    PolicySet set =
-        valid(
-            """
-            policies:
-              - name: minute
-                limit: {algorithm: fixed-window, limit: 50, window: PT1M}
-              - name: shift
-                limit: {algorithm: fixed-window, limit: 9, window: PT8H, align: calendar, time_zone: Europe/Paris}
-                on_cold_cache: hold
-            """);
-
-    assertEquals(
-        new FixedWindow(50, 60, FixedWindow.Alignment.EPOCH, ZoneId.of("UTC")),
-        set.policies().get(0).limit());
-    assertEquals(
-        new FixedWindow(9, 28_800, FixedWindow.Alignment.CALENDAR, ZoneId.of("Europe/Paris")),
-        set.policies().get(1).limit());
-    assertEquals(ColdCacheMode.HOLD, set.policies().get(1).onColdCache());
-  }
-
-  @Test
-  void parse_slidingWindow_isRead() {
-    PolicySet set =
-        valid(
-            """
-            policies:
-              - name: minute
-                limit: {algorithm: sliding-window, limit: 50, window: PT1M}
-              - name: finer
-                limit: {algorithm: sliding-window, limit: 50, window: PT1M, sub_windows: 4}
-                on_cold_cache: hold
-            """);
-
-    assertEquals(new SlidingWindow(50, 60, 1), set.policies().get(0).limit());
-    assertEquals(new SlidingWindow(50, 60, 4), set.policies().get(1).limit());
-  }
-
-  @Test
-  void parse_slidingWindow_everyProblem_isNamedWithItsPlace() {
-    List<String> problems =
-        invalid(
-            """
-            policies:
-              - name: a
-                limit: {algorithm: sliding-window, limit: 0, window: PT1M, sub_windows: 61, align: epoch}
-              - name: b
-                limit: {algorithm: sliding-window, limit: 5, window: PT1M, sub_windows: 7}
-              - name: c
-                limit: {algorithm: sliding-window, limit: 5, window: PT0.5S}
-              - name: d
-                limit: {algorithm: sliding-window, limit: 5}
-              - name: e
-                limit: {algorithm: sliding-window, limit: 9007199254740991, window: PT1M}
-              - name: f
-                limit: {algorithm: sliding-window, limit: 5, window: PT1M}
-                lease: {tokens: 2}
-              - name: g
-                limit: {algorithm: sliding-window, limit: 5, window: PT1M}
-                debt_cap: 7
-            """);
-
-    assertHolds(problems, "policies[0].limit.limit must be");
-    assertHolds(problems, "policies[0].limit.sub_windows must be");
-    assertHolds(problems, "policies[0].limit.align is not known");
-    assertHolds(
-        problems, "policies[1].limit.window must be whole seconds for each of the 7 sub_windows");
-    assertHolds(problems, "policies[2].limit.window must be whole seconds, is");
-    assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
-    assertHolds(problems, "policies[4].limit: a limit of 9007199254740991");
-    assertHolds(problems, "policies[5].lease");
-    assertHolds(problems, "policies[6].debt_cap is for token buckets");
-  }
-
-  @Test
-  void parse_fixedWindow_everyProblem_isNamedWithItsPlace() {
-    List<String> problems =
-        invalid(
-            """
-            policies:
-              - name: a
-                limit: {algorithm: fixed-window, limit: 0, window: PT1.5S, align: moon, time_zone: UTC}
-              - name: b
-                limit: {algorithm: fixed-window, limit: 5, window: PT25H, align: calendar}
-              - name: c
-                limit: {algorithm: fixed-window, limit: 5, window: PT1M, time_zone: Europe/Paris, capacity: 7}
-              - name: d
-                limit: {algorithm: fixed-window, limit: 5}
-              - name: e
-                limit: {algorithm: fixed-window, limit: 5, window: PT1M}
-                debt_cap: 7
-            """);
-
-    assertHolds(problems, "policies[0].limit.limit must be");
-    assertHolds(problems, "policies[0].limit.window must be whole seconds");
-    assertHolds(problems, "policies[0].limit.align must be");
-    assertHolds(problems, "policies[1].limit.window must be at most PT24H with align: calendar");
-    assertHolds(problems, "policies[2].limit.time_zone is for align: calendar");
-    assertHolds(problems, "policies[2].limit.capacity is not known here");
-    assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
-    assertHolds(problems, "policies[4].debt_cap is for token buckets");
-    assertEquals(8, problems.size(), problems::toString);
-  }
-
-  @Test
-  void parse_quota_requiredFieldsOnly_takesTheDefaults() {
-    Policy policy =
-        valid("policies:\n  - name: a\n    limit: {algorithm: quota, limit: 7, period: month}")
-            .policies()
-            .get(0);
-
-    assertEquals(
-        new CalendarQuota(7, CalendarPeriod.MONTH, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
-        policy.limit());
-    assertEquals(ColdCacheMode.ALLOW, policy.onColdCache());
-    assertEquals(7, policy.debtCapTokens());
   }
 
   @Test

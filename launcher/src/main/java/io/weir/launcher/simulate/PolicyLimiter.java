@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.simulate;
 
-import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketKey;
 import io.weir.limits.BucketState;
+import io.weir.limits.BucketView;
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.CountedBucket;
+import io.weir.limits.KeptBuckets;
+import io.weir.limits.LogState;
+import io.weir.limits.LoggedBucket;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.SlidingWindow;
@@ -20,7 +24,7 @@ final class PolicyLimiter implements SimulatedLimiter {
   private static final int MAX_BUCKETS = SlidingWindow.MAX_SUB_WINDOWS + 1;
 
   private final PolicyLimit limit;
-  private final Map<String, BucketState> states = new LinkedHashMap<>();
+  private final Buckets kept = new Buckets();
   private String bucket = "";
   private PeriodicLimit.@Nullable Span period;
 
@@ -28,35 +32,54 @@ final class PolicyLimiter implements SimulatedLimiter {
     this.limit = limit;
   }
 
-  private BucketArithmetic at(long atMicros) {
+  private BucketView at(long atMicros) {
     if (limit instanceof PeriodicLimit periodic) {
       PeriodicLimit.Span now = periodic.at(atMicros / MICROS_PER_MILLI, ClientCalendar.OF_POLICY);
       if (!now.equals(period)) {
         period = now;
         bucket = BucketKey.of("simulated", "client").in(now.endEpochSecond()).text();
-        if (states.size() >= MAX_BUCKETS) {
-          states.remove(states.keySet().iterator().next());
-        }
+        kept.makeRoom();
       }
     }
-    return limit.ofBucket(period).deciding(bucket, states::get, atMicros);
+    return limit.ofBucket(period).view(bucket, kept, atMicros);
   }
 
   @Override
   public boolean take(long atMicros) {
-    BucketArithmetic arithmetic = at(atMicros);
-    BucketState refilled = arithmetic.refill(states.get(bucket), atMicros);
-    if (!arithmetic.holds(refilled, 1)) {
+    BucketView view = at(atMicros);
+    if (!view.holds(1)) {
       return false;
     }
-    states.put(bucket, arithmetic.charge(refilled, 1, atMicros));
+    kept.put(bucket, view.charged(1));
     return true;
   }
 
   @Override
   public double used(long atMicros) {
-    BucketArithmetic arithmetic = at(atMicros);
-    long level = arithmetic.levelUnits(arithmetic.refill(states.get(bucket), atMicros));
-    return limit.capacityTokens() - (double) level / arithmetic.unitsPerToken();
+    return limit.capacityTokens() - at(atMicros).levelTokens();
+  }
+
+  private static final class Buckets implements KeptBuckets {
+    private final Map<String, BucketView> views = new LinkedHashMap<>();
+
+    void put(String bucket, BucketView view) {
+      views.put(bucket, view);
+    }
+
+    void makeRoom() {
+      if (views.size() >= MAX_BUCKETS) {
+        views.remove(views.keySet().iterator().next());
+      }
+    }
+
+    @Override
+    public @Nullable BucketState state(String bucket) {
+      return views.get(bucket) instanceof CountedBucket counted ? counted.state() : null;
+    }
+
+    @Override
+    public @Nullable LogState log(String bucket) {
+      return views.get(bucket) instanceof LoggedBucket logged ? logged.log() : null;
+    }
   }
 }

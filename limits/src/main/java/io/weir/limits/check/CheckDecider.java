@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.check;
 
-import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketState;
+import io.weir.limits.BucketView;
+import io.weir.limits.CountedBucket;
+import io.weir.limits.KeptBuckets;
+import io.weir.limits.LogState;
+import io.weir.limits.LoggedBucket;
 import io.weir.limits.check.Decision.Cause;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Decides a check over several buckets: all of them are read, then all or none are charged. A
@@ -40,19 +42,33 @@ public final class CheckDecider {
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
   /**
+   * A log to be written.
+   *
+   * @param bucket the bucket's key
+   * @param log the log to keep
+   * @param ttlMillis how long to keep it
+   */
+  public record LogWrite(String bucket, LogState log, long ttlMillis) {}
+
+  /**
    * A decision and the writes that follow from it.
    *
    * @param decision the decision
-   * @param writes the charged buckets; empty for a denial, a peek and an undecided check
+   * @param writes the charged buckets whose content is counted; empty for a denial, a peek and an
+   *     undecided check
+   * @param logs the charged buckets of which a log is kept; empty for the same
    */
-  public record Outcome(Decision decision, List<Write> writes) {
+  public record Outcome(Decision decision, List<Write> writes, List<LogWrite> logs) {
     public Outcome {
       writes = List.copyOf(writes);
+      logs = List.copyOf(logs);
+    }
+
+    /** Returns a decision that writes nothing. */
+    public static Outcome without(Decision decision) {
+      return new Outcome(decision, List.of(), List.of());
     }
   }
-
-  /** A bucket, refilled up to the time of the decision. */
-  private record View(BucketRequest request, BucketArithmetic arithmetic, BucketState state) {}
 
   /**
    * Decides a check.
@@ -61,75 +77,66 @@ public final class CheckDecider {
    * @param peek true to charge nothing
    * @param warm false while the cache has lost its state and is not restored yet
    * @param nowEpochMicros time by the cache's clock
-   * @param kept returns the state stored under a key, or null if there is none
+   * @param kept what the cache keeps
    */
   public static Outcome decide(
-      Check check,
-      boolean peek,
-      boolean warm,
-      long nowEpochMicros,
-      Function<String, @Nullable BucketState> kept) {
+      Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
     if (!warm && check.buckets().stream().anyMatch(CheckDecider::isHeldBack)) {
-      return new Outcome(new Decision.Undecided(Cause.COLD, COLD_DETAIL), List.of());
+      return Outcome.without(new Decision.Undecided(Cause.COLD, COLD_DETAIL));
     }
-    List<View> views = new ArrayList<>(check.buckets().size());
-    for (BucketRequest request : check.buckets()) {
-      BucketArithmetic arithmetic =
-          request.limit().deciding(request.bucket(), kept, nowEpochMicros);
-      views.add(
-          new View(
-              request,
-              arithmetic,
-              arithmetic.refill(kept.apply(request.bucket()), nowEpochMicros)));
+    List<BucketRequest> requests = check.buckets();
+    List<BucketView> views = new ArrayList<>(requests.size());
+    for (BucketRequest request : requests) {
+      views.add(request.limit().view(request.bucket(), kept, nowEpochMicros));
     }
-    int deciding = decidingBucket(views, check.cost(), nowEpochMicros);
+    int deciding = decidingBucket(requests, views, check.cost());
     boolean charging = deciding < 0 && !peek;
     List<BucketReply> replies = new ArrayList<>(views.size());
     List<Write> writes = new ArrayList<>();
-    for (View view : views) {
-      boolean sufficient = view.arithmetic.holds(view.state, check.cost());
+    List<LogWrite> logs = new ArrayList<>();
+    for (int i = 0; i < views.size(); i++) {
+      BucketView view = views.get(i);
+      boolean sufficient = view.holds(check.cost());
       boolean charged = charging && sufficient;
-      BucketState after =
-          charged ? view.arithmetic.charge(view.state, check.cost(), nowEpochMicros) : view.state;
+      BucketView after = charged ? view.charged(check.cost()) : view;
       replies.add(
           new BucketReply(
               sufficient,
-              view.arithmetic.remainingTokens(after),
-              view.arithmetic.resetMicros(after, nowEpochMicros),
-              view.arithmetic.retryAfterMicros(view.state, check.cost(), nowEpochMicros),
+              after.remainingTokens(),
+              after.resetMicros(),
+              view.retryAfterMicros(check.cost()),
               after.epoch(),
-              after.versionOfThisEpoch(),
+              after.version(),
               after.chargedTokens(),
               charged));
-      if (charged) {
-        long ttlMillis = view.arithmetic.ttlMillis(after, nowEpochMicros);
-        writes.add(new Write(view.request.bucket(), after, ttlMillis));
+      if (charged && after instanceof CountedBucket counted) {
+        writes.add(new Write(requests.get(i).bucket(), counted.state(), counted.ttlMillis()));
+      } else if (charged && after instanceof LoggedBucket logged) {
+        logs.add(new LogWrite(requests.get(i).bucket(), logged.log(), logged.ttlMillis()));
       }
     }
     Decision.Decided decision =
         deciding < 0
             ? new Decision.Allowed(nowEpochMicros, replies)
             : new Decision.Denied(
-                nowEpochMicros,
-                replies,
-                deciding,
-                !views.get(deciding).arithmetic.canHold(check.cost()));
-    return new Outcome(decision, writes);
+                nowEpochMicros, replies, deciding, !views.get(deciding).canHold(check.cost()));
+    return new Outcome(decision, writes, logs);
   }
 
   /** Returns the index of the enforced bucket that refuses the call, or −1 if none does. */
-  private static int decidingBucket(List<View> views, long costTokens, long nowEpochMicros) {
+  private static int decidingBucket(
+      List<BucketRequest> requests, List<BucketView> views, long costTokens) {
     int deciding = -1;
     long longestMicros = 0;
     for (int i = 0; i < views.size(); i++) {
-      View view = views.get(i);
-      if (!view.request.enforced()) {
+      if (!requests.get(i).enforced()) {
         continue;
       }
-      if (!view.arithmetic.canHold(costTokens)) {
+      BucketView view = views.get(i);
+      if (!view.canHold(costTokens)) {
         return i;
       }
-      long waitMicros = view.arithmetic.retryAfterMicros(view.state, costTokens, nowEpochMicros);
+      long waitMicros = view.retryAfterMicros(costTokens);
       if (waitMicros > longestMicros) {
         deciding = i;
         longestMicros = waitMicros;

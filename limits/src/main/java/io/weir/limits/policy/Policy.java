@@ -45,9 +45,12 @@ public record Policy(
     if (onColdCache == ColdCacheMode.HOLD && limit.refills()) {
       throw new IllegalArgumentException("on_cold_cache: hold is for quotas and windows");
     }
-    if ((onColdCache == ColdCacheMode.HOLD || lease != null) && !isRecorded(key)) {
+    if ((onColdCache == ColdCacheMode.HOLD || lease != null) && !isRecorded(key, limit)) {
       throw new IllegalArgumentException(
-          "on_cold_cache: hold and lease need buckets that records tell of, the key is " + key);
+          "on_cold_cache: hold and lease need buckets that records tell of, the key is "
+              + key
+              + ", the limit "
+              + limit.describe());
     }
     if (debtCapTokens < 0 || debtCapTokens >= TokenBucketLimit.EXACT_BELOW) {
       throw new IllegalArgumentException(
@@ -180,11 +183,11 @@ public record Policy(
   /**
    * Returns whether records tell what is taken from the policy's buckets, so that they are audited,
    * corrected, and restored after a loss of the cache. That is so if each bucket belongs to one
-   * client, whose records are all in one partition, and its key holds no address, which records do
-   * not name.
+   * client, whose records are all in one partition, its key holds no address, which records do not
+   * name, and its limit is not a sliding log.
    */
   public boolean isRecorded() {
-    return isRecorded(key);
+    return isRecorded(key, limit);
   }
 
   /** Returns whether each bucket belongs to one client. */
@@ -201,8 +204,8 @@ public record Policy(
     return limit instanceof LeakyBucket bucket && bucket.isQueue();
   }
 
-  private static boolean isRecorded(List<KeyPart> key) {
-    return key.contains(KeyPart.CLIENT) && !key.contains(KeyPart.IP);
+  private static boolean isRecorded(List<KeyPart> key, PolicyLimit limit) {
+    return limit.isRecordable() && key.contains(KeyPart.CLIENT) && !key.contains(KeyPart.IP);
   }
 
   /** Returns whether every matching call is refused, whatever the cache contains. */

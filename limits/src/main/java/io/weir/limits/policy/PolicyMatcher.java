@@ -7,6 +7,7 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpAddress;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -249,12 +250,14 @@ public final class PolicyMatcher {
               : null;
       for (CompiledPolicy match : matched) {
         BucketKey.Part part = match.perEndpoint ? endpointPart : null;
-        PeriodicLimit.Span period = period(match.policy, client, nowEpochMillis);
-        long end = period == null ? 0 : period.endEpochSecond();
         String key =
             match.policy.isRecorded()
-                ? BucketKey.text(clientPrefix, match.keyPart, part, end)
-                : match.cacheOnlyKey(call, plan, part, end);
+                ? BucketKey.text(clientPrefix, match.keyPart, part, 0)
+                : match.cacheOnlyKey(call, plan, part);
+        PeriodicLimit.Span period = period(match.policy, client, key, nowEpochMillis);
+        if (period != null) {
+          key = BucketKey.inPeriod(key, period);
+        }
         BucketRequest bucket =
             new BucketRequest(
                 key, match.policy.limit().ofBucket(period), match.enforced, match.held);
@@ -265,21 +268,27 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the period of a policy of this set that contains a moment; null if its buckets last. By
-   * the client's calendar, or by the policy's if clients share its buckets.
+   * Returns the period of a bucket that contains a moment; null if it lasts. By the client's
+   * calendar, or by the policy's if clients share the bucket.
    */
-  private PeriodicLimit.@Nullable Span period(Policy policy, String client, long epochMillis) {
+  private PeriodicLimit.@Nullable Span period(
+      Policy policy, String client, String bucket, long epochMillis) {
     return policy.limit() instanceof PeriodicLimit limit
         ? period(
             limit,
             policy.isOfOneClient()
                 ? periodsOfClients.getOrDefault(client, periodsOfPolicies)
                 : periodsOfPolicies,
+            bucket,
             epochMillis)
         : null;
   }
 
-  private PeriodicLimit.Span period(PeriodicLimit limit, RunningPeriods periods, long epochMillis) {
+  private PeriodicLimit.Span period(
+      PeriodicLimit limit, RunningPeriods periods, String bucket, long epochMillis) {
+    if (limit.resetJitterSeconds() > 0) {
+      return limit.at(epochMillis, periods.calendar, bucket);
+    }
     Integer index = periodic.get(limit);
     return index == null
         ? limit.at(epochMillis, periods.calendar)
@@ -443,18 +452,18 @@ public final class PolicyMatcher {
       return true;
     }
 
-    /** Returns the key of a bucket of which no record tells. */
-    String cacheOnlyKey(
-        CallFacts call, @Nullable String plan, BucketKey.@Nullable Part endpoint, long end) {
+    /** Returns the key of a bucket of which no record tells, without its period. */
+    String cacheOnlyKey(CallFacts call, @Nullable String plan, BucketKey.@Nullable Part endpoint) {
       List<KeyPart> key = policy.key();
       IpAddress ip = call.ip();
-      return BucketKey.cacheOnlyText(
-          key.contains(KeyPart.CLIENT) ? BucketKey.Part.of(call.client()) : null,
-          keyPart,
-          plan != null && key.contains(KeyPart.PLAN) ? BucketKey.Part.of(plan) : null,
-          endpoint,
-          ip != null && key.contains(KeyPart.IP) ? policy.ipPrefix().of(ip) : null,
-          end);
+      String text =
+          BucketKey.cacheOnlyText(
+              key.contains(KeyPart.CLIENT) ? BucketKey.Part.of(call.client()) : null,
+              keyPart,
+              plan != null && key.contains(KeyPart.PLAN) ? BucketKey.Part.of(plan) : null,
+              endpoint,
+              ip != null && key.contains(KeyPart.IP) ? policy.ipPrefix().of(ip) : null);
+      return policy.limit() instanceof SlidingLog ? BucketKey.ofLog(text) : text;
     }
 
     boolean mayMatchUnnamedClients() {

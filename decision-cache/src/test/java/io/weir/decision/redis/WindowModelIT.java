@@ -6,12 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.BucketState;
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.KeptBuckets;
+import io.weir.limits.LogState;
 import io.weir.limits.PeriodicLimit;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
+import io.weir.limits.check.CheckDecider.LogWrite;
 import io.weir.limits.check.CheckDecider.Outcome;
 import io.weir.limits.check.CheckDecider.Write;
 import io.weir.limits.check.Decision;
@@ -24,17 +29,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
  * Sliding windows in the script on a real Redis against the arithmetic in Java: windows of any size
  * and number of sub-windows, limits that change, clocks that step, nodes that are late.
  */
-class SlidingWindowModelIT {
+class WindowModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
   private static final int SEEDS = SuiteForm.current().includes(0) ? 400 : 100;
   private static final int STEPS = 40;
   private static final int WINDOWS = 3;
+  private static final int LOGS = 2;
 
   @Test
   void script_randomWindowsAndClocks_agreesWithTheReference() throws Exception {
@@ -53,12 +60,14 @@ class SlidingWindowModelIT {
     assertTrue(denied > 10 * SEEDS, "denied " + denied);
   }
 
-  private static final class Run {
+  private static final class Run implements KeptBuckets {
     private final ScriptRunner runner;
     private final long seed;
     private final Random random;
     private final List<SlidingWindow> windows = new ArrayList<>();
+    private final List<SlidingLog> logLimits = new ArrayList<>();
     private final Map<String, BucketState> model = new HashMap<>();
+    private final Map<String, LogState> logs = new HashMap<>();
     private long now = 1_800_000_000_000_000L;
     private int allowed;
     private int denied;
@@ -70,6 +79,23 @@ class SlidingWindowModelIT {
       for (int i = 0; i < WINDOWS; i++) {
         windows.add(window());
       }
+      for (int i = 0; i < LOGS; i++) {
+        logLimits.add(log());
+      }
+    }
+
+    @Override
+    public @Nullable BucketState state(String bucket) {
+      return model.get(bucket);
+    }
+
+    @Override
+    public @Nullable LogState log(String bucket) {
+      return logs.get(bucket);
+    }
+
+    private SlidingLog log() {
+      return new SlidingLog(1 + random.nextInt(20), 1 + random.nextLong(10_000_000));
     }
 
     private SlidingWindow window() {
@@ -92,6 +118,7 @@ class SlidingWindowModelIT {
         if (random.nextInt(12) == 0) {
           int changed = random.nextInt(WINDOWS);
           windows.set(changed, windows.get(changed).withCapacity(capacity()));
+          logLimits.set(random.nextInt(LOGS), log());
         }
         List<Check> checks = new ArrayList<>();
         List<Boolean> peeks = new ArrayList<>();
@@ -101,24 +128,64 @@ class SlidingWindowModelIT {
         }
         runner.setClock(now);
         runner.setWarm(true);
-        List<Decision> decisions = runner.run(checks, peeks);
+        List<Decision> decisions = runner.decide(checks, peeks);
         Set<String> written = new HashSet<>();
         for (int i = 0; i < checks.size(); i++) {
-          Outcome expected =
-              CheckDecider.decide(checks.get(i), peeks.get(i), true, now, model::get);
+          Outcome expected = CheckDecider.decide(checks.get(i), peeks.get(i), true, now, this);
           assertEquals(
               expected.decision(), decisions.get(i), where + " check " + i + ": " + checks.get(i));
           for (Write write : expected.writes()) {
             model.put(write.bucket(), write.state());
             written.add(write.bucket());
           }
+          for (LogWrite write : expected.logs()) {
+            logs.put(write.bucket(), write.log());
+            written.add(write.bucket());
+          }
           allowed += expected.decision() instanceof Decision.Allowed ? 1 : 0;
           denied += expected.decision() instanceof Decision.Denied ? 1 : 0;
         }
         for (String bucket : written) {
-          assertEquals(model.get(bucket), runner.state(bucket), where);
+          requireKept(bucket, where);
+        }
+        if (random.nextInt(4) == 0) {
+          giveBack(checks, decisions, peeks, where);
         }
         step(windows.get(random.nextInt(WINDOWS)));
+      }
+    }
+
+    private void requireKept(String bucket, String where) {
+      if (logs.containsKey(bucket)) {
+        assertEquals(logs.get(bucket), runner.log(bucket), where);
+      } else {
+        assertEquals(model.get(bucket), runner.state(bucket), where);
+      }
+    }
+
+    /** What a call has taken is given back: the buckets then hold as much more, and no more. */
+    private void giveBack(
+        List<Check> checks, List<Decision> decisions, List<Boolean> peeks, String where) {
+      int last = checks.size() - 1;
+      Check check = checks.get(last);
+      if (!(decisions.get(last) instanceof Decision.Allowed allowed)
+          || peeks.get(last)
+          || !allowed.buckets().stream().allMatch(BucketReply::charged)) {
+        return;
+      }
+      runner.giveBack(check);
+      Decision.Decided now = (Decision.Decided) runner.peek(check);
+      for (int i = 0; i < check.buckets().size(); i++) {
+        BucketRequest request = check.buckets().get(i);
+        assertEquals(
+            allowed.buckets().get(i).remainingTokens() + check.cost(),
+            now.buckets().get(i).remainingTokens(),
+            where + " given back: " + request);
+        if (request.limit() instanceof SlidingLog) {
+          logs.put(request.bucket(), runner.log(request.bucket()));
+        } else {
+          model.put(request.bucket(), runner.state(request.bucket()));
+        }
       }
     }
 
@@ -139,6 +206,15 @@ class SlidingWindowModelIT {
       for (int i = 0; i < WINDOWS; i++) {
         if (random.nextInt(3) > 0) {
           buckets.add(sliding(i));
+        }
+      }
+      for (int i = 0; i < LOGS; i++) {
+        if (random.nextInt(4) == 0) {
+          buckets.add(
+              new BucketRequest(
+                  "model:{" + seed + "}:log" + i + "@log",
+                  logLimits.get(i),
+                  random.nextInt(5) != 0));
         }
       }
       if (buckets.isEmpty() || random.nextInt(4) == 0) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import io.weir.limits.LimitAlgorithm.MemberSink;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A number of tokens in any window of a length, exactly: the time and the cost of each admitted
+ * call are kept until the window has passed.
+ *
+ * <p>Bound: in any interval of the window's length, whatever its start, at most the limit is taken,
+ * as long as the log is not lost and the cache's clock is not set back. Memory: some 18 bytes for
+ * each admitted call of the last window, so the limit is at most {@value #MAX_TOKENS}; a larger one
+ * would be a leak, and is for a {@link SlidingWindow} with sub-windows.
+ *
+ * <p>Its buckets are kept in the cache alone: records do not tell of them, so they are neither
+ * audited nor corrected, and after a loss of the cache they begin empty. Immutable.
+ *
+ * @param capacityTokens tokens in a window; 1 to {@value #MAX_TOKENS}
+ * @param windowMicros length of a window in microseconds; 1 µs to 366 days
+ */
+public record SlidingLog(long capacityTokens, long windowMicros)
+    implements PolicyLimit, BucketLimit {
+  /** Most tokens in a window, and so most calls that are kept for a bucket. */
+  public static final long MAX_TOKENS = 10_000;
+
+  public SlidingLog {
+    Numbers.require("limit", capacityTokens, 1, MAX_TOKENS);
+    Numbers.require("window (µs)", windowMicros, 1, TokenBucketLimit.MAX_PERIOD_MICROS);
+  }
+
+  @Override
+  public LimitAlgorithm algorithm() {
+    return LimitAlgorithm.SLIDING_LOG;
+  }
+
+  @Override
+  public boolean isRecordable() {
+    return false;
+  }
+
+  /** Returns the arithmetic of a bucket that never refills: tokens are counted one by one. */
+  @Override
+  public BucketArithmetic arithmetic() {
+    return new PeriodBucket(capacityTokens, Numbers.MAX);
+  }
+
+  @Override
+  public BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
+    LogState log = kept.log(bucket);
+    return new LoggedBucket(this, log == null ? LogState.EMPTY : log, nowEpochMicros);
+  }
+
+  @Override
+  public long windowMicros(BucketArithmetic arithmetic) {
+    return windowMicros;
+  }
+
+  @Override
+  public @Nullable Refill refill() {
+    return null;
+  }
+
+  @Override
+  public boolean refills() {
+    return false;
+  }
+
+  @Override
+  public SlidingLog lasting() {
+    return this;
+  }
+
+  @Override
+  public SlidingLog ofBucket(PeriodicLimit.@Nullable Span period) {
+    return this;
+  }
+
+  @Override
+  public SlidingLog shareOf(int nodes) {
+    return new SlidingLog(Math.max(1, capacityTokens / nodes), windowMicros);
+  }
+
+  @Override
+  public long fullAtMicros(long byRefillMicros) {
+    return byRefillMicros;
+  }
+
+  @Override
+  public long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {
+    return capacityTokens - usedTokens;
+  }
+
+  @Override
+  public boolean isOverAt(long epochMicros) {
+    return false;
+  }
+
+  @Override
+  public boolean isNoWiderThan(PolicyLimit other) {
+    return other instanceof SlidingLog log
+        && capacityTokens <= log.capacityTokens
+        && windowMicros >= log.windowMicros;
+  }
+
+  @Override
+  public String describe() {
+    return String.format(
+        "%d tokens in any %s, exactly",
+        capacityTokens, Duration.of(windowMicros, ChronoUnit.MICROS));
+  }
+
+  @Override
+  public <E extends Exception> void writeTo(MemberSink<E> sink) throws E {
+    sink.member("capacity", capacityTokens);
+    sink.member("window_us", windowMicros);
+  }
+}
