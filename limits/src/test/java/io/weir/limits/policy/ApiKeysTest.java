@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class ApiKeysTest {
@@ -105,7 +106,8 @@ final class ApiKeysTest {
     return new ApiKeyHash(parts[0], parts[1], parts[2], parts[3]);
   }
 
-  private static ApiKeys.Owned search(Map<String, ClientSettings> settings, ApiKeyHash asked) {
+  private static ApiKeys.@Nullable Owned search(
+      Map<String, ClientSettings> settings, ApiKeyHash asked) {
     for (Map.Entry<String, ClientSettings> own : settings.entrySet()) {
       for (ApiKey key : own.getValue().apiKeys()) {
         if (key.sha256().toString().equals(asked.toString())) {
