@@ -8,7 +8,7 @@ import java.util.Base64;
 
 /**
  * An API key that was just made: the one moment at which Weir has the key itself, which is shown to
- * the operator and forgotten. Immutable; not a record, so that its text is not the key.
+ * the operator and forgotten. Immutable; not a record, whose text would be the key.
  */
 public final class NewApiKey {
   private static final int RANDOM_BYTES = 32;
@@ -36,5 +36,11 @@ public final class NewApiKey {
   /** Returns the hash of the key, which is published. */
   public ApiKeyHash sha256() {
     return ApiKeyHash.of(secret);
+  }
+
+  /** Returns a text without the key, for whatever shows objects by theirs. */
+  @Override
+  public String toString() {
+    return "a new API key of SHA-256 " + sha256();
   }
 }

@@ -18,7 +18,8 @@ public final class ApiKeys {
   public static final int MAX_OF_CLIENT = 100;
 
   /**
-   * Most keys of all clients together; bounds the memory of a node, some hundred bytes for each.
+   * Most keys of all clients together; bounds the memory of a node, some 700 bytes for each with
+   * its entry in the log.
    */
   public static final int MAX = 200_000;
 

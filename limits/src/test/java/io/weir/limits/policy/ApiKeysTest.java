@@ -12,6 +12,7 @@ import io.weir.limits.ClientCalendar;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
@@ -40,7 +41,8 @@ final class ApiKeysTest {
     String digits = "000000000000000f80000000000000007fffffffffffffff0123456789abcdef";
     assertEquals(digits, ApiKeyHash.parse(digits).toString());
     for (String wrong :
-        List.of("", digits + "0", digits.substring(1), digits.toUpperCase(), " " + digits)) {
+        List.of(
+            "", digits + "0", digits.substring(1), digits.toUpperCase(Locale.ROOT), " " + digits)) {
       assertThrows(IllegalArgumentException.class, () -> ApiKeyHash.parse(wrong));
     }
   }
